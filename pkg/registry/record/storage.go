@@ -24,7 +24,7 @@ var Kind = kind.Kind[*v1alpha1.Record]{
 	NewList: func() runtime.Object { return &v1alpha1.RecordList{} },
 
 	Adopted:  true,
-	Validate: validation.Record, ValidateUpdate: validation.RecordUpdate,
+	Validate: validation.Record, ValidateUpdate: validation.RecordUpdate, Warn: validation.RecordWarnings,
 	Subresources: map[string]kind.Subresource[*v1alpha1.Record]{"status": {
 		Take: takeStatus, Validate: validation.RecordStatusUpdate, NotOwned: kind.NotOwnedOfStatus(serverFields, serverConditions),
 	}},

@@ -84,6 +84,7 @@ func warnOfUpdate(after, before *v1alpha1.Zone) []string {
 	warnings := validation.PublishWarnings(after, before)
 	if kind.SpecChanged(after, before) {
 		warnings = append(warnings, validation.ZoneWarnings(after)...)
+		warnings = append(warnings, validation.OpenRuleWarnings(after, before)...)
 	}
 	return warnings
 }

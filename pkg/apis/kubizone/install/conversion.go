@@ -51,9 +51,14 @@ func convertFieldLabel(kind string, labels []string) runtime.FieldLabelConversio
 			return "", "", fmt.Errorf("%q is not a field selector of %s: use metadata.name, metadata.namespace or one of %q", label, kind,
 				labels)
 		}
-		if label == v1alpha1.FieldRecordType {
+		switch label {
+		case v1alpha1.FieldRecordType:
 			// Types are compared in upper case, whatever a Record wrote (S4.5).
 			value = strings.ToUpper(value)
+		case v1alpha1.FieldRecordFQDN: // of a Zone too; a dot at its end may be missing
+			if value = strings.ToLower(value); value != "" && !strings.HasSuffix(value, ".") {
+				value += "."
+			}
 		}
 		return label, value, nil
 	}

@@ -17,6 +17,7 @@ import (
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/acme"
 	bind9install "kubi.zone/kubizone/pkg/apis/bind9/install"
 )
 
@@ -31,12 +32,15 @@ func internalOf(version schema.GroupVersion) schema.GroupVersion {
 // StoredVersions are those that objects are stored in, one of each group.
 var StoredVersions = schema.GroupVersions{v1alpha1.SchemeGroupVersion, bind9.SchemeGroupVersion}
 
-// Install registers both groups in a scheme, in every version and as the internal one.
+// servedVersions are those of all groups.
+var servedVersions = append(StoredVersions[:len(StoredVersions):len(StoredVersions)], acme.SchemeGroupVersion)
+
+// Install registers all groups in a scheme, in every version and as the internal one.
 func Install(scheme *runtime.Scheme) {
 	// The order matters: ObjectKinds answers in the order of registration, and what takes the first means the version
 	// that is served.
 	addVersions(scheme)
-	for _, version := range StoredVersions {
+	for _, version := range servedVersions {
 		for kind, goType := range scheme.KnownTypes(version) {
 			if slices.Contains(typePackages, goType.PkgPath()) { // the others are of metav1
 				scheme.AddKnownTypeWithName(internalOf(version).WithKind(kind), reflect.New(goType).Interface().(runtime.Object))
@@ -47,14 +51,16 @@ func Install(scheme *runtime.Scheme) {
 	scheme.AddKnownTypes(internalOf(autoscalingv1.SchemeGroupVersion), &autoscalingv1.Scale{})
 }
 
-// typePackages are the packages of the types of both groups.
-var typePackages = []string{reflect.TypeFor[v1alpha1.Zone]().PkgPath(), reflect.TypeFor[bind9.Bind9Cluster]().PkgPath()}
+// typePackages are the packages of the types of all groups.
+var typePackages = []string{reflect.TypeFor[v1alpha1.Zone]().PkgPath(), reflect.TypeFor[bind9.Bind9Cluster]().PkgPath(),
+	reflect.TypeFor[acme.ChallengePayload]().PkgPath()}
 
-// addVersions registers v1alpha1 of both groups with what a server needs of them beside the types: defaults, query
+// addVersions registers v1alpha1 of all groups with what a server needs of them beside the types: defaults, query
 // parameters and field selectors; and the Scale that the subresource scale of a Bind9Cluster answers with.
 func addVersions(scheme *runtime.Scheme) {
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
 	utilruntime.Must(bind9install.AddToScheme(scheme))
+	utilruntime.Must(acme.AddToScheme(scheme))
 	scheme.AddKnownTypes(autoscalingv1.SchemeGroupVersion, &autoscalingv1.Scale{})
 	utilruntime.Must(RegisterDefaults(scheme))
 	utilruntime.Must(addConversionFuncs(scheme))

@@ -106,6 +106,14 @@ func TestFieldSelectors(t *testing.T) {
 	if err != nil || label != "spec.type" || value != "AAAA" {
 		t.Errorf("%s=%s %v", label, value, err)
 	}
+	for written, want := range map[string]string{"www.Example.org": "www.example.org.", "example.org.": "example.org.", "": "", ".": "."} {
+		for _, kind := range []string{"Record", "Zone"} {
+			_, value, err = scheme.ConvertFieldLabel(v1alpha1.SchemeGroupVersion.WithKind(kind), "status.fqdn", written)
+			if value != want || err != nil {
+				t.Errorf("%s %q: %q, %v", kind, written, value, err)
+			}
+		}
+	}
 	if _, _, err := scheme.ConvertFieldLabel(v1alpha1.SchemeGroupVersion.WithKind("Zone"), "spec.type", "A"); err == nil {
 		t.Error("a Zone has no type")
 	}

@@ -5,6 +5,8 @@ package validation
 
 import (
 	"fmt"
+	"net/netip"
+	"strings"
 
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
@@ -77,20 +79,24 @@ func validateRecordSpec(spec *v1alpha1.RecordSpec) field.ErrorList {
 		errs = append(errs, field.TooLong(specPath.Child("description"), "", MaxDescription))
 	}
 
-	typePath := specPath.Child("type")
-	if spec.Type == "" {
-		// Without a type the data cannot be checked.
-		return append(errs, field.Required(typePath, "an RR type such as A, CNAME, MX or TXT, or TYPE123 (RFC 3597)"))
+	rrtype, wrong := validateType(spec.Type)
+	if len(wrong) > 0 { // without a type the data cannot be checked
+		return append(errs, wrong...)
 	}
-	rrtype, err := rdata.ParseType(spec.Type)
-	if err != nil {
-		return append(errs, field.Invalid(typePath, spec.Type, err.Error()))
-	}
-	if err := rrtype.CheckRecord(); err != nil {
-		return append(errs, field.Invalid(typePath, spec.Type, err.Error()))
-	}
-	errs = append(errs, validateTypeAtName(spec, rrtype)...)
+	errs = append(errs, validateTypeAtName(spec, rrtype, specPath.Child("domainName"))...)
 	return append(errs, validateData(spec, rrtype)...)
+}
+
+func validateType(text string) (rdata.Type, field.ErrorList) {
+	path := specPath.Child("type")
+	if text == "" {
+		return 0, field.ErrorList{field.Required(path, "an RR type such as A, CNAME, MX or TXT, or TYPE123 (RFC 3597)")}
+	}
+	rrtype, err := rdata.ParseType(text)
+	if err == nil {
+		err = rrtype.CheckRecord()
+	}
+	return rrtype, rejectError(text, err, path)
 }
 
 // validateDomainName judges the name of a Record or a Zone (S1.1, S1.3).
@@ -176,8 +182,7 @@ func validateSeconds(value *int32, least int32, path *field.Path) field.ErrorLis
 }
 
 // validateTypeAtName judges what S5.6 says of a type and a name alone.
-func validateTypeAtName(spec *v1alpha1.RecordSpec, rrtype rdata.Type) field.ErrorList {
-	path := specPath.Child("domainName")
+func validateTypeAtName(spec *v1alpha1.RecordSpec, rrtype rdata.Type, path *field.Path) field.ErrorList {
 	switch rrtype {
 	case rdata.CNAME:
 		if spec.DomainName == "@" {
@@ -247,10 +252,30 @@ func validateValue(rrtype rdata.Type, text string, path *field.Path) (octets int
 		return 0, field.ErrorList{field.Invalid(path, cut(text), err.Error())}
 	}
 	wire, err := value.Pack(name.Root)
+	if err == nil {
+		err = rejectAddress(value)
+	}
 	if err != nil {
 		return 0, field.ErrorList{field.Invalid(path, cut(text), err.Error())}
 	}
 	return len(wire), nil
+}
+
+// rejectAddress refuses an address where a host is named: it would be published as a name (S5.1).
+func rejectAddress(value rdata.Value) error {
+	address, err := netip.ParseAddr(strings.TrimSuffix(value.Host(), "."))
+	if err != nil {
+		return nil
+	}
+	use := "A"
+	if address.Is6() {
+		use = "AAAA"
+	}
+	if value.Type == rdata.CNAME {
+		return fmt.Errorf("%s is an address, and CNAME names a host: use type %s (S5.1)", address, use)
+	}
+	return fmt.Errorf("%s is an address, and %s names a host: name the host, and use type %s for its address (S5.1)", address,
+		value.Type, use)
 }
 
 // rejectValue reports a value once for each message that a check of Kubernetes has of it.

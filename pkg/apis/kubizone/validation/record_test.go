@@ -256,3 +256,55 @@ func TestRecord_onConflict_S2_14(t *testing.T) {
 		}
 	}
 }
+
+// S5.14: what a Record alone tells to be meant otherwise, and what is near to it and is not.
+func TestRecordWarnings_S5_14(t *testing.T) {
+	for _, test := range []struct {
+		owner, rrtype string
+		values        []string
+		want          string
+	}{
+		{"www", "CNAME", []string{"www.example.net."}, ""},
+		{"www", "CNAME", []string{"https://www.example.com/"}, "reads as a URL"},
+		{"www", "cname", []string{"www.example.com/index.html"}, "reads as a URL"},
+		{"1.2.0.192.in-addr.arpa.", "CNAME", []string{"1.0/25.2.0.192.in-addr.arpa."}, ""},
+		{"www", "CNAME", []string{"web:8080"}, "reads as a host with a port"},
+		{"www", "CNAME", []string{"WWW"}, "names itself"},
+		{"www.example.org.", "CNAME", []string{"WWW.example.ORG."}, "names itself"},
+		{"www.example.org.", "CNAME", []string{"www"}, ""}, // what it means the zone says
+		{"@", "TXT", []string{"v=spf1 -all", "v=DMARC1"}, ""},
+		{"@", "TXT", []string{"v=spf1 -all", "V=SPF1 mx -all", "v=spf1"}, "second SPF policy"},
+		{"@", "TXT", []string{"v=spf10", "v=spf1 mx -all"}, ""},
+		{"@", "CAA", []string{`0 isue "ca.example.net"`}, "has the tag isue"},
+		{"@", "CAA", []string{`0 issue "ca.example.net"`, `0 ISSUEWILD ";"`, `0 issuemail ";"`}, ""},
+		{"sip", "SRV", []string{"0 0 5060 sip"}, "no label of a service"},
+		{"_sip._udp", "SRV", []string{"0 0 5060 sip"}, ""},
+		{"*._udp", "SRV", []string{"0 0 5060 sip"}, ""},
+		{"www", "AA", []string{"x"}, ""},
+	} {
+		record := newRecord(func(s *v1alpha1.RecordSpec) {
+			s.DomainName, s.Type, s.RData, s.Values = test.owner, test.rrtype, "", test.values
+		})
+		wantWarning(t, RecordWarnings(record), test.want)
+		if len(test.values) == 1 {
+			record.Spec.RData, record.Spec.Values = test.values[0], nil
+			wantWarning(t, RecordWarnings(record), test.want)
+		}
+	}
+}
+
+// S5.1: an address where a host is named is refused, with the type for it, and never advised with a dot.
+func TestRecord_refusesAnAddressAsHost_S5_1(t *testing.T) {
+	for text, want := range map[string]string{
+		"CNAME 192.0.2.1":  "192.0.2.1 is an address, and CNAME names a host: use type A (S5.1)",
+		"CNAME 192.0.2.1.": "use type A", "CNAME 2001:db8::1": "use type AAAA", "CNAME 192.0.2.256": "", "CNAME 192.0.2": "",
+		"MX 10 192.0.2.1": "name the host, and use type A for its address", "SRV 0 0 1 192.0.2.1": "use type A",
+		"PTR 192.0.2.1": "use type A", "NS 192.0.2.1": "use type A", "HTTPS 1 192.0.2.1": "use type A", "TXT 192.0.2.1": "",
+	} {
+		rrtype, data, _ := strings.Cut(text, " ")
+		errs := Record(newRecord(func(s *v1alpha1.RecordSpec) { s.Type, s.RData, s.Values = rrtype, data, nil })).ToAggregate()
+		if (errs == nil) != (want == "") || errs != nil && !strings.Contains(errs.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, errs, want)
+		}
+	}
+}

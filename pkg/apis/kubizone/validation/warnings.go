@@ -5,7 +5,9 @@ package validation
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -30,6 +32,110 @@ func PublishWarnings(after, before *v1alpha1.Zone) []string {
 	return nil
 }
 
+// RecordWarnings says what is legal in a Record but most likely not meant, as far as the Record alone tells (S5.14).
+func RecordWarnings(record *v1alpha1.Record) []string {
+	rrtype, err := rdata.ParseType(record.Spec.Type)
+	if err != nil {
+		return nil
+	}
+	var warnings []string
+	warn := func(path, text, format string, args ...any) {
+		warnings = append(warnings, fmt.Sprintf("%s: %q "+format+" (S5.14)", slices.Concat([]any{path, cut(text)}, args)...))
+	}
+	owner := record.Spec.DomainName
+	if rrtype == rdata.SRV && !strings.HasPrefix(strings.TrimPrefix(owner, "*."), "_") {
+		warn("spec.domainName", owner, "has no label of a service, which clients ask for: write _SERVICE._PROTOCOL before it, as _sip._tcp")
+	}
+	texts, path := record.Spec.Values, func(i int) string { return fmt.Sprintf("spec.values[%d]", i) }
+	if record.Spec.RData != "" {
+		texts, path = []string{record.Spec.RData}, func(int) string { return "spec.rdata" }
+	}
+	// Data of other types is not read a second time: each write comes by here.
+	if rrtype != rdata.CNAME && rrtype != rdata.CAA && (rrtype != rdata.TXT || len(texts) < 2) {
+		return warnings
+	}
+	policies := 0
+	for i, text := range texts {
+		value, err := rdata.Parse(rrtype, text)
+		if err != nil {
+			continue
+		}
+		host := value.Host()
+		switch {
+		case rrtype == rdata.CNAME && hasPath(host):
+			warn(path(i), text, "reads as a URL, and CNAME names a host: write the host alone")
+		case rrtype == rdata.CNAME && strings.Contains(host, ":"):
+			warn(path(i), text, "reads as a host with a port, and CNAME names a host: write the host alone; SRV and HTTPS have ports")
+		case rrtype == rdata.CNAME && sameName(owner, host):
+			warn(path(i), text, "names itself, which no resolver can follow: name another host")
+		case rrtype == rdata.CAA:
+			if fields := strings.Fields(value.Text); len(fields) > 1 && !slices.Contains(caaTags, strings.ToLower(fields[1])) {
+				warn(path(i), text, "has the tag %s, which no certification authority knows: the tags are %s", fields[1],
+					strings.Join(caaTags, ", "))
+			}
+		case rrtype == rdata.TXT && isSPF(value.Text):
+			if policies++; policies == 2 {
+				warn(path(i), text, "is a second SPF policy, by which receivers reject both (RFC 7208 §4.5): make one of them")
+			}
+		}
+	}
+	return boundWarnings(warnings)
+}
+
+// caaTags are those of the registry of IANA.
+var caaTags = []string{"issue", "issuewild", "iodef", "issuemail", "issuevmc", "contactemail", "contactphone"}
+
+// hasPath reports whether a host has a slash, but of a label of RFC 2317 such as 0/25.
+func hasPath(host string) bool {
+	return slices.ContainsFunc(strings.Split(host, "."), func(label string) bool {
+		first, size, slash := strings.Cut(label, "/")
+		_, err1 := strconv.ParseUint(first, 10, 8)
+		_, err2 := strconv.ParseUint(size, 10, 8)
+		return slash && (err1 != nil || err2 != nil)
+	})
+}
+
+func isSPF(text string) bool {
+	policy, _, _ := strings.Cut(strings.Trim(strings.ToLower(text), `"`), " ")
+	return policy == "v=spf1"
+}
+
+// sameName reports whether two names, both absolute or both relative, are one.
+func sameName(x, y string) bool {
+	if name.IsAbsolute(x) != name.IsAbsolute(y) {
+		return false
+	}
+	a, err1 := name.ParseIn(x, name.Root)
+	b, err2 := name.ParseIn(y, name.Root)
+	return err1 == nil && err2 == nil && a == b
+}
+
+// timerWarnings says where a timer of the SOA is so small that secondaries ask, or forget the zone, all the time.
+func timerWarnings(spec *v1alpha1.ZoneSpec) (warnings []string) {
+	for _, timer := range []struct {
+		field       string
+		value, less int64
+		means       string
+	}{
+		{"refresh", orDefault(spec.Refresh, v1alpha1.DefaultRefresh), minRefresh, "each secondary asks so often, though NOTIFY tells it"},
+		{"retry", orDefault(spec.Retry, v1alpha1.DefaultRetry), minRetry, "each secondary asks so often while no primary answers"},
+		{"expire", orDefault(spec.Expire, v1alpha1.DefaultExpire), minExpire, "after so long without a primary secondaries answer no more"},
+	} {
+		if timer.value < timer.less {
+			warnings = append(warnings, fmt.Sprintf("spec.%s: %d seconds are few: %s; RFC 1912 §2.2 has figures (S5.14)", timer.field,
+				timer.value, timer.means))
+		}
+	}
+	return warnings
+}
+
+// Timers of an SOA below which a Zone has a Warning, in seconds.
+const (
+	minRefresh = 300
+	minRetry   = 60
+	minExpire  = 86400
+)
+
 // ZoneWarnings says what is legal in a Zone but most likely not meant.
 func ZoneWarnings(zone *v1alpha1.Zone) []string {
 	var warnings []string
@@ -47,12 +153,27 @@ func ZoneWarnings(zone *v1alpha1.Zone) []string {
 		rule := &zone.Spec.Delegations[i]
 		warnings = append(warnings, ruleWarnings(rule.Records, rule.Zones, fmt.Sprintf("spec.delegations[%d]", i), judge)...)
 	}
+	warnings = append(warnings, timerWarnings(&zone.Spec)...)
 	if expire := orDefault(zone.Spec.Expire, v1alpha1.DefaultExpire); expire > serial.KeptSeconds {
 		warnings = append(warnings, fmt.Sprintf("spec.expire: %d: once this zone is removed its last serial is remembered for %d seconds "+
 			"(60 days), so a secondary that goes on without an answer for longer would not take a zone of that name made later (S6.10)",
 			expire, serial.KeptSeconds))
 	}
 	return boundWarnings(warnings)
+}
+
+// OpenRuleWarnings says which rules are for every namespace that were not before.
+func OpenRuleWarnings(after, before *v1alpha1.Zone) (warnings []string) {
+	open := func(all []v1alpha1.DelegationRule, i int) bool {
+		return i < len(all) && all[i].Namespace == "" && len(all[i].Namespaces) == 0
+	}
+	for i := range after.Spec.Delegations {
+		if open(after.Spec.Delegations, i) && !open(before.Spec.Delegations, i) {
+			warnings = append(warnings, fmt.Sprintf("spec.delegations[%d]: has no namespace, so it is for every namespace (S4.2); "+
+				"name one if that is not meant", i))
+		}
+	}
+	return warnings
 }
 
 // ruleWarnings says it of one rule, whose fields are at path; judge says it of a pattern.
@@ -93,12 +214,15 @@ func DelegationWarnings(delegation *v1alpha1.Delegation) []string {
 
 // NewZoneWarnings adds what is worth saying once, when the Zone is created.
 func NewZoneWarnings(zone *v1alpha1.Zone) []string {
-	warnings := ZoneWarnings(zone)
+	warnings := append(ZoneWarnings(zone), OpenRuleWarnings(zone, &v1alpha1.Zone{})...)
 	if len(zone.Spec.Delegations) == 0 {
 		warnings = append(warnings, fmt.Sprintf(`spec.delegations is empty, so the zone takes no Record and no child zone but by `+
 			`Delegations (S4.1), also not from its own namespace; for the Records of its own namespace add the rule `+
 			`{"namespace":%q,"records":[{"pattern":"@"},{"pattern":"*"}]} (S4.1); a rule without a namespace is for every namespace (S4.2)`,
 			zone.Namespace))
+	}
+	if len(zone.Spec.NameServers) == 0 {
+		warnings = append(warnings, `spec.nameServers is empty, so the zone is served when it has NS Records at "@" (S6.15)`)
 	}
 	return boundWarnings(warnings)
 }

@@ -1,0 +1,51 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package lint
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// L1, L2: errors and warnings are those of the server, of each object; the first does not end it.
+func TestLint_judgesEachObject(t *testing.T) {
+	head := "apiVersion: kubi.zone/v1alpha1\n"
+	for _, test := range []struct{ what, text, want string }{
+		{"good", head + "kind: Record\nmetadata: {name: www}\nspec: {domainName: www.example.org., type: A, rdata: 192.0.2.1}\n",
+			"1 objects judged: 0 refused, 0 warnings; 0 of other kinds passed over"},
+		{"address", head + "kind: Record\nmetadata: {name: www}\nspec: {domainName: www.example.org., type: CNAME, rdata: 192.0.2.1}\n",
+			"error: F: record www: spec.rdata: Invalid value: \"192.0.2.1\": 192.0.2.1 is an address, and CNAME names a host: use type A"},
+		{"a field that is none", head + "kind: Record\nmetadata: {name: www}\nspec: {domainname: www.example.org.}\n",
+			`unknown field "spec.domainname"`},
+		{"warning", head + "kind: Zone\nmetadata: {name: z}\nspec: {domainName: example.org., refresh: 100, retry: 50}\n",
+			"warning: F: zone z: spec.refresh: 100 seconds are few"},
+		{"a later object", "apiVersion: v1\nkind: Namespace\nmetadata: {name: other}\n---\n" + head +
+			"kind: Delegation\nmetadata: {name: d}\n",
+			"1 objects judged: 1 refused, 0 warnings; 1 of other kinds passed over"},
+		{"a class", head + "kind: DNSClass\nmetadata: {name: c}\nspec: {}\n", "error: F: dnsclass c: "},
+		{"a key", head + "kind: UpdateKey\nmetadata: {name: k}\nspec: {}\n", "error: F: updatekey k: spec.tsigSecretRef.name: Required"},
+		{"no YAML", "a: b: c\n", "1 objects judged: 1 refused"},
+	} {
+		path := filepath.Join(t.TempDir(), "f.yaml")
+		if err := os.WriteFile(path, []byte(test.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, from := range []string{path, filepath.Dir(path), "-"} {
+			var out bytes.Buffer
+			err := lintFiles([]string{from}, strings.NewReader(test.text), &out)
+			got := strings.ReplaceAll(strings.ReplaceAll(out.String(), path, "F"), ": -: ", ": F: ")
+			refused := strings.Contains(got, "error: ")
+			if !strings.Contains(got, test.want) || errors.Is(err, ErrRefused) != refused || err != nil && !refused {
+				t.Errorf("%s by %s: %v\n%s", test.what, from, err, got)
+			}
+		}
+	}
+	if err := lintFiles([]string{filepath.Join(t.TempDir(), "absent")}, nil, &bytes.Buffer{}); err == nil || errors.Is(err, ErrRefused) {
+		t.Errorf("a file that is not there: %v", err)
+	}
+}
