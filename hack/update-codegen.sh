@@ -10,6 +10,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 module=kubi.zone/kubizone
 # Every package of API types: its import path below the module. Code is generated for each of them.
 types=(api/kubizone/v1alpha1 api/bind9/v1alpha1)
+# Types of an API that is another project's, without clients and stored nowhere.
+foreign=kubi.zone/kubizone/pkg/apis/acme
 # Every package of the server that sets defaults of such types, as its doc.go says.
 defaults=(pkg/apis/kubizone/install pkg/apis/bind9/install)
 
@@ -48,7 +50,7 @@ PATH=$bin:$PATH "$bin/go-to-protobuf" "${header[@]}" --output-dir "$tree" --pack
   --apimachinery-packages "$(printf -- '-k8s.io/apimachinery/pkg/%s,' \
     util/intstr api/resource runtime/schema runtime apis/meta/v1 | sed 's/,$//')"
 
-"$bin/deepcopy-gen" "${header[@]}" --output-file zz_generated.deepcopy.go "${inputs[@]}"
+"$bin/deepcopy-gen" "${header[@]}" --output-file zz_generated.deepcopy.go "${inputs[@]}" $foreign
 rm -f "${defaults[@]/%//zz_generated.defaults.go}"
 "$bin/defaulter-gen" "${header[@]}" --output-file zz_generated.defaults.go "${defaults[@]/#/$module/}"
 
@@ -60,7 +62,7 @@ for package in "${meta[@]}"; do readonly_meta+=(--readonly-pkg "$package"); done
 "$bin/openapi-gen" "${header[@]}" \
   --output-dir $openapi --output-pkg $module/$openapi --output-file zz_generated.openapi.go \
   --output-model-name-file zz_generated.model_name.go --report-filename "$violations" \
-  "${readonly_meta[@]}" "${meta[@]}" "${inputs[@]}"
+  "${readonly_meta[@]}" "${meta[@]}" "${inputs[@]}" $foreign
 # names_match is left out: it wants Rdata, Rrsets and Ttls where DNS writes RData, RRsets and TTLs.
 if grep -F "$module" "$violations" | grep -v ': names_match,' >&2; then
   echo 'the fields above break a rule of Kubernetes API types (a list without list type, a reference to what is no model)' >&2

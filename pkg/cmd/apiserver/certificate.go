@@ -7,12 +7,14 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
 
+	"kubi.zone/kubizone/pkg/apis/acme"
 	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/apiserver/serving"
 )
@@ -48,9 +50,13 @@ func (o *Options) findCertificate(ctx context.Context) error {
 		return fmt.Errorf("--kubeconfig: %w", err)
 	}
 	namespace, name, _ := strings.Cut(o.ServingSecret, "/")
+	further := apiServices[1:]
+	if o.ACME.Serve {
+		further = append(slices.Clone(further), acme.SchemeGroupVersion.Version+"."+acme.GroupName)
+	}
 	provider, err := serving.New(serving.Config{
 		Secrets: client.CoreV1(), APIServices: registrations.ApiregistrationV1(),
-		Namespace: namespace, Secret: name, APIService: apiServices[0], Further: apiServices[1:],
+		Namespace: namespace, Secret: name, APIService: apiServices[0], Further: further,
 		// The Service of artifacts/deploy, so that a server that starts before its APIService has the right certificate
 		// when it is registered.
 		Hosts: []string{"localhost", "kubizone-apiserver." + namespace + ".svc"},

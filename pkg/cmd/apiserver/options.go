@@ -63,7 +63,9 @@ type Options struct {
 	Admission      *genericoptions.AdmissionOptions
 	Traces         *genericoptions.TracingOptions
 	// Fleet are the platform's rules for BIND 9 servers.
-	Fleet   validation.FleetRules
+	Fleet validation.FleetRules
+	// ACME says whether challenges are solved.
+	ACME    apiserver.ACME
 	Budgets budget.Limits
 	Metrics *metrics.Options
 	Logs    *logs.Options
@@ -160,7 +162,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	o.SecureServing.AddFlags(all.FlagSet("secure serving"))
 	all.FlagSet("secure serving").StringVar(&o.ServingSecret, "serving-cert-secret", o.ServingSecret, "NAMESPACE/NAME of a Secret "+
 		"in the cluster where the servers keep a serving certificate that they make and renew, instead of --tls-cert-file. "+
-		"They keep the caBundle of the APIServices "+strings.Join(apiServices, " and ")+" at its authority.")
+		"They keep the caBundle of the APIServices "+strings.Join(apiServices, ", ")+" at its authority.")
 	without(notAuthenticationFlags, all.FlagSet("authentication"), o.Authentication.AddFlags)
 	o.Authorization.AddFlags(all.FlagSet("authorization"))
 	o.Audit.AddFlags(all.FlagSet("auditing"))
@@ -171,6 +173,11 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	all.FlagSet("classes").StringSliceVar(&o.Fleet.Repositories, "bind9-image-repositories", o.Fleet.Repositories,
 		"Repositories that images of Bind9Clusters and Bind9Instances may come from, with their registry; "+
 			"one that ends in / stands for all below it.")
+	all.FlagSet("acme").BoolVar(&o.ACME.Serve, "acme", o.ACME.Serve, "Serve the group acme.kubi.zone, a DNS-01 webhook solver for "+
+		"cert-manager.")
+	all.FlagSet("acme").StringSliceVar(&o.ACME.ClusterIssuers, "acme-cluster-issuers", o.ACME.ClusterIssuers,
+		"Namespaces of a cert-manager whose ClusterIssuers may be solved. A user of one writes challenges for all names that the "+
+			"namespace may have.")
 	o.Budgets.AddFlag(all.FlagSet("budgets"))
 	o.Metrics.AddFlags(all.FlagSet("metrics"))
 	logsapi.AddFlags(o.Logs, all.FlagSet("logs"))

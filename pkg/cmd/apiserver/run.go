@@ -73,7 +73,7 @@ func (o *Options) serveAPI(told context.Context, etcd *genericoptions.EtcdOption
 		Authorization: o.Authorization,
 		Audit:         o.Audit, Features: o.Features, CoreAPI: o.CoreAPI, Admission: o.Admission, Traces: o.Traces,
 		Zones: zoneview.NewSet(zoneview.Within(memory.Total())), Fleet: o.Fleet,
-		Budgets: o.Budgets,
+		Budgets: o.Budgets, ACME: o.ACME,
 	})
 	if err != nil {
 		return stopped(told, err)

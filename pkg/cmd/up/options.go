@@ -33,6 +33,8 @@ type Options struct {
 	LoadNamespace string
 	// AllowInlineSecrets takes DNSClasses with secrets in them.
 	AllowInlineSecrets bool
+	// ACME serves the group acme.kubi.zone.
+	ACME bool
 	// SecretsDir has the Secrets that DNSClasses name.
 	SecretsDir string
 	// Verbosity is the level of -v; above 3, etcd tells what it does, too.
@@ -62,6 +64,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 		"and of manifests that name none")
 	flags.BoolVar(&o.AllowInlineSecrets, "allow-inline-secrets", o.AllowInlineSecrets, "take DNSClasses that hold a secret themselves; "+
 		"every user who may read classes reads it: for tests")
+	flags.BoolVar(&o.ACME, "acme", o.ACME, "serve the group acme.kubi.zone, a DNS-01 webhook solver for cert-manager")
 	flags.StringVar(&o.SecretsDir, "secrets-dir", o.SecretsDir, "directory of the Secrets that DNSClasses name, "+
 		"as files NAMESPACE/NAME/KEY; a change is seen within seconds (default: secrets in --data-dir, which need not be there)")
 }
@@ -75,6 +78,7 @@ type Config struct {
 	LoadNamespace string
 	// AllowInlineSecrets: see Options.
 	AllowInlineSecrets bool
+	ACME               bool
 	SecretsDir         string
 	Retries            delivering.Retries
 	// ParentServers finds the servers of a parent that is no Zone.
@@ -88,7 +92,7 @@ type Config struct {
 
 // Complete reads the options, and files they name, and reports all that is wrong with them (U1).
 func (o *Options) Complete(out io.Writer) (*Config, error) {
-	c := &Config{DataDir: o.DataDir, LoadNamespace: o.LoadNamespace, AllowInlineSecrets: o.AllowInlineSecrets,
+	c := &Config{DataDir: o.DataDir, LoadNamespace: o.LoadNamespace, AllowInlineSecrets: o.AllowInlineSecrets, ACME: o.ACME,
 		SecretsDir: o.SecretsDir, Verbosity: o.Verbosity, Out: out, ParentServers: signing.LookupParentServers(
 			net.DefaultResolver)}
 	var wrong []error

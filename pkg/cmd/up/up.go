@@ -101,6 +101,7 @@ func (c *Config) serveAll(ctx context.Context, all *parts, dir *embed.Dir, liste
 		Zones:       zones,
 
 		AllowInlineSecrets: c.AllowInlineSecrets,
+		ACME:               apiserver.ACME{Serve: c.ACME},
 		Fleet:              validation.FleetRules{Repositories: validation.DefaultImageRepositories},
 	})
 	if err != nil {

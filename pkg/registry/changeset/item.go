@@ -26,6 +26,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/acme"
 )
 
 // item is one change of a set: a request to records.kubi.zone, and its answer.
@@ -62,11 +63,11 @@ func (x *item) member() *field.Path {
 // requestKey is that of the request of a set in its context.
 type requestKey struct{}
 
-// WithRequest keeps the request of a ChangeSet in its context, for the requests of its items.
+// WithRequest keeps a request that becomes a change set in its context, for the requests of its items.
 func WithRequest(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if info, ok := genericapirequest.RequestInfoFrom(r.Context()); ok && info.APIGroup == v1alpha1.GroupName &&
-			(info.Resource == "changesets" || info.Subresource == "update") {
+		if info, ok := genericapirequest.RequestInfoFrom(r.Context()); ok && (info.APIGroup == acme.GroupName ||
+			info.APIGroup == v1alpha1.GroupName && (info.Resource == "changesets" || info.Subresource == "update")) {
 			r = r.WithContext(context.WithValue(r.Context(), requestKey{}, r))
 		}
 		handler.ServeHTTP(w, r)

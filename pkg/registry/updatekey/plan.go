@@ -157,9 +157,11 @@ func makeItem(key *v1alpha1.UpdateKey, in zone, c update.Change, before *v1alpha
 	r := v1alpha1.Record{
 		TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Record"},
 		ObjectMeta: metav1.ObjectMeta{Name: objectNameOf(in, c.Name, c.Type), Namespace: key.Namespace,
-			Labels:      map[string]string{v1alpha1.LabelDynamic: "true"},
-			Annotations: map[string]string{v1alpha1.AnnotationUpdateKey: key.Name}},
+			Labels: map[string]string{v1alpha1.LabelDynamic: "true"}},
 		Spec: v1alpha1.RecordSpec{DomainName: c.Name.String(), View: key.Spec.View, Type: c.Type.String(), Values: c.Values, TTL: &ttl},
+	}
+	if key.Name != "" {
+		r.Annotations = map[string]string{v1alpha1.AnnotationUpdateKey: key.Name}
 	}
 	if before != nil {
 		r.ResourceVersion = before.ResourceVersion

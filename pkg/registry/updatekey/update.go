@@ -50,10 +50,9 @@ type Zones interface {
 
 // UpdateREST is the subresource update, to which a primary posts messages.
 type UpdateREST struct {
-	keys  rest.Getter
-	sets  rest.Creater
-	zones Zones
-	tell  TellRefused
+	keys   rest.Getter
+	writer *Writer
+	tell   TellRefused
 }
 
 // TellRefused tells the owner of an UpdateKey why an update was refused.
@@ -61,9 +60,9 @@ type TellRefused func(key *v1alpha1.UpdateKey, rcode, message string)
 
 var _ rest.NamedCreater = (*UpdateREST)(nil)
 
-// NewUpdateREST makes it of the storage of UpdateKeys and of change sets.
-func NewUpdateREST(keys rest.Getter, sets rest.Creater, zones Zones, tell TellRefused) *UpdateREST {
-	return &UpdateREST{keys, sets, zones, tell}
+// NewUpdateREST makes it of the storage of UpdateKeys.
+func NewUpdateREST(keys rest.Getter, writer *Writer, tell TellRefused) *UpdateREST {
+	return &UpdateREST{keys, writer, tell}
 }
 
 // New makes an empty object, for discovery.
@@ -71,9 +70,6 @@ func (*UpdateREST) New() runtime.Object { return &v1alpha1.UpdateRequest{} }
 
 // Destroy has nothing to let go of.
 func (*UpdateREST) Destroy() {}
-
-// maxTries bounds how often a message is planned anew because others have written meanwhile.
-const maxTries = 10
 
 // Create carries a message out. An error says that it is not known what came of it, or that the primary has to send it
 // again; all else is an RCODE in the status.
@@ -95,30 +91,53 @@ func (r *UpdateREST) Create(ctx context.Context, object string, obj runtime.Obje
 	if len(errs) > 0 {
 		return nil, apierrors.NewInvalid(v1alpha1.Kind("UpdateRequest"), "", errs)
 	}
-	p := &plan{r: r, key: key, message: m, from: request.Spec.From}
+	if request.Status, err = r.writer.CarryOut(ctx, key, User(key, request.Spec.From), m); err != nil {
+		return nil, err
+	}
+	switch request.Status.RCode {
+	case update.Refused.String(), update.NotAuth.String(), update.NotZone.String(), update.FormErr.String():
+		r.tell(key, request.Status.RCode, request.Status.Message)
+	}
+	return request, nil
+}
+
+// Writer carries messages out.
+type Writer struct {
+	sets  rest.Creater
+	zones Zones
+}
+
+// NewWriter makes it of the storage of change sets.
+func NewWriter(sets rest.Creater, zones Zones) *Writer { return &Writer{sets, zones} }
+
+// FindZone returns the name of the zone of a view with the longest name at or above a name.
+func (w *Writer) FindZone(view string, fqdn name.Name) (name.Name, bool) {
+	_, apex, ok := w.zones.FindEnclosing(view, fqdn)
+	return apex, ok
+}
+
+// maxTries bounds how often a message is planned anew because others have written meanwhile.
+const maxTries = 10
+
+// CarryOut carries a message out for the namespace of a key, whose name is noted at what it writes, as a user. An error
+// says that it is not known what came of it, or that it has to be sent again; all else is an RCODE.
+func (w *Writer) CarryOut(ctx context.Context, key *v1alpha1.UpdateKey, as user.Info, m *update.Message) (
+	v1alpha1.UpdateRequestStatus, error) {
+	p := &plan{w: w, key: key, message: m, as: as}
 	for range maxTries {
-		again, err := p.carryOut(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if !again {
-			request.Status = p.status
-			switch p.status.RCode {
-			case update.Refused.String(), update.NotAuth.String(), update.NotZone.String(), update.FormErr.String():
-				r.tell(key, p.status.RCode, p.status.Message)
-			}
-			return request, nil
+		if again, err := p.carryOut(ctx); err != nil || !again {
+			return p.status, err
 		}
 	}
-	return nil, apierrors.NewTooManyRequests("others kept changing the Records of this update; nothing was written: try again", 1)
+	return p.status, apierrors.NewTooManyRequests("others kept changing the Records of this update; nothing was written: try again", 1)
 }
 
 // plan is one message on its way.
 type plan struct {
-	r       *UpdateREST
+	w       *Writer
 	key     *v1alpha1.UpdateKey
 	message *update.Message
-	from    string
+	as      user.Info
 	scope   update.Scope
 	in      zone
 	at      v1alpha1.AdoptingZone
@@ -141,7 +160,7 @@ func (p *plan) carryOut(ctx context.Context) (again bool, err error) {
 	}
 	prerequisites := makePrerequisites(p.message)
 	if failure != nil || len(changes) == 0 { // nothing is written; prerequisites come first (RFC 2136 §3)
-		err := p.r.zones.Judge(ctx, p.at, p.key.Namespace, prerequisites)
+		err := p.w.zones.Judge(ctx, p.at, p.key.Namespace, prerequisites)
 		if p.answer(update.NoError, ""); failure != nil {
 			p.answer(failure.RCode, "%s", failure.Reason)
 		}
@@ -155,8 +174,8 @@ func (p *plan) carryOut(ctx context.Context) (again bool, err error) {
 		}
 		set.Spec.Items = append(set.Spec.Items, item)
 	}
-	acting := changeset.ActFor(genericapirequest.WithUser(ctx, User(p.key, p.from)), p.key.Namespace)
-	answer, err := p.r.sets.Create(acting, set, nil, &metav1.CreateOptions{})
+	acting := changeset.ActFor(genericapirequest.WithUser(ctx, p.as), p.key.Namespace)
+	answer, err := p.w.sets.Create(acting, set, nil, &metav1.CreateOptions{})
 	if isOvertaken(err) {
 		return true, nil
 	}
@@ -181,7 +200,7 @@ func (p *plan) checkMessage() *update.Failure {
 	if p.scope, err = readScope(p.key); err != nil {
 		return &update.Failure{RCode: update.Refused, Reason: err.Error()}
 	}
-	at, apex, ok := p.r.zones.FindEnclosing(p.key.Spec.View, m.Zone)
+	at, apex, ok := p.w.zones.FindEnclosing(p.key.Spec.View, m.Zone)
 	if !ok || apex != m.Zone {
 		return &update.Failure{RCode: update.NotAuth, Reason: notAuth(m.Zone, p.key.Namespace)}
 	}
@@ -189,7 +208,7 @@ func (p *plan) checkMessage() *update.Failure {
 	for _, section := range [][]update.RR{m.Prerequisites, m.Updates} {
 		for i := range section {
 			rr := &section[i]
-			if _, apex, ok := p.r.zones.FindEnclosing(p.key.Spec.View, rr.Name); !ok || apex != m.Zone {
+			if _, apex, ok := p.w.zones.FindEnclosing(p.key.Spec.View, rr.Name); !ok || apex != m.Zone {
 				return &update.Failure{RCode: update.Refused, Name: rr.Name, Type: rr.Type,
 					Reason: fmt.Sprintf("%s is in another zone than %s; send it for that one", rr.Name, m.Zone)}
 			}
@@ -227,7 +246,7 @@ func (p *plan) beyond(rr *update.RR) *update.Failure {
 func (p *plan) foldUpdates(ctx context.Context) ([]update.Change, map[name.Name]share, *update.Failure, error) {
 	made := map[name.Name]share{}
 	changes, failure, err := p.message.Fold(func(fqdn name.Name) (update.Present, error) {
-		records, err := p.r.zones.RecordsOf(ctx, p.at, p.in.fqdn, p.key.Namespace, fqdn)
+		records, err := p.w.zones.RecordsOf(ctx, p.at, p.in.fqdn, p.key.Namespace, fqdn)
 		if err != nil {
 			return update.Present{}, err
 		}
@@ -295,6 +314,6 @@ const maxMessage = 1024
 
 // isUnknown reports whether the zone has no rule for the namespace: it is as none, then.
 func (p *plan) isUnknown(ctx context.Context) bool {
-	err := p.r.zones.Judge(ctx, p.at, p.key.Namespace, nil)
+	err := p.w.zones.Judge(ctx, p.at, p.key.Namespace, nil)
 	return apierrors.HasStatusCause(err, metav1.CauseType("ZoneNotFound"))
 }

@@ -151,7 +151,7 @@ func (p *planned) sendUpdate(t *testing.T, key *v1alpha1.UpdateKey, updates ...v
 	t.Helper()
 	request := &v1alpha1.UpdateRequest{Spec: v1alpha1.UpdateRequestSpec{Zone: "example.org.", From: "192.0.2.7", Updates: updates}}
 	tell := func(_ *v1alpha1.UpdateKey, rcode, _ string) { p.told = append(p.told, rcode) }
-	got, err := NewUpdateREST(oneKey{key}, p, p, tell).Create(t.Context(), "acme", request, nil, &metav1.CreateOptions{})
+	got, err := NewUpdateREST(oneKey{key}, NewWriter(p, p), tell).Create(t.Context(), "acme", request, nil, &metav1.CreateOptions{})
 	if err != nil {
 		return v1alpha1.UpdateRequestStatus{}, err
 	}

@@ -1,0 +1,210 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package acme
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/acme"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/registry/kind"
+	"kubi.zone/kubizone/pkg/update"
+)
+
+// Writer carries a message out for the namespace of a key, as a user (updatekey.Writer).
+type Writer interface {
+	CarryOut(ctx context.Context, key *v1alpha1.UpdateKey, as user.Info, m *update.Message) (v1alpha1.UpdateRequestStatus, error)
+	// FindZone returns the name of the zone of a view with the longest name at or above a name.
+	FindZone(view string, fqdn name.Name) (name.Name, bool)
+}
+
+// Config is what the storage is made of.
+type Config struct {
+	Writer Writer
+	// Authorizer answers whether a caller may solve challenges of a namespace.
+	Authorizer authorizer.UnconditionalAuthorizer
+	// ClusterIssuers are namespaces of solvers that may solve challenges of ClusterIssuers.
+	ClusterIssuers []string
+}
+
+// REST is the storage of the solver, whose objects clients can only create.
+type REST struct{ Config }
+
+var (
+	_ rest.Creater              = (*REST)(nil)
+	_ rest.Scoper               = (*REST)(nil)
+	_ rest.SingularNameProvider = (*REST)(nil)
+)
+
+// New makes an empty object.
+func (*REST) New() runtime.Object { return &acme.ChallengePayload{} }
+
+// Destroy has nothing to let go of.
+func (*REST) Destroy() {}
+
+// NamespaceScoped is false: cert-manager posts to no namespace.
+func (*REST) NamespaceScoped() bool { return false }
+
+// GetSingularName of the resource.
+func (*REST) GetSingularName() string { return acme.Resource }
+
+// Create does what the payload asks for. What zones or the form of the payload do not allow is in the response; an
+// error says that the caller may not ask, or has to ask again.
+func (r *REST) Create(ctx context.Context, obj runtime.Object, _ rest.ValidateObjectFunc, options *metav1.CreateOptions) (
+	runtime.Object, error) {
+	payload, ok := obj.(*acme.ChallengePayload)
+	if !ok || payload.Request == nil {
+		return nil, apierrors.NewBadRequest("request: Required value: what the solver is to do")
+	}
+	if len(options.DryRun) > 0 {
+		return nil, apierrors.NewBadRequest("a challenge has no dry run; one of a Record says whether a zone takes it")
+	}
+	if err := r.authorizeCaller(ctx, payload.Request.ResourceNamespace); err != nil {
+		return nil, err
+	}
+	refusal, err := r.solveChallenge(ctx, payload.Request)
+	if err != nil {
+		return nil, err
+	}
+	payload.Response = &acme.ChallengeResponse{UID: payload.Request.UID, Success: refusal == ""}
+	if refusal != "" {
+		payload.Response.Result = &metav1.Status{Status: metav1.StatusFailure, Message: refusal, Reason: metav1.StatusReasonForbidden,
+			Code: http.StatusForbidden}
+	}
+	return payload, nil
+}
+
+// verb is the right to solve challenges of a namespace: to create the resource is the right to ask for some namespace.
+const verb = "solve"
+
+func (r *REST) authorizeCaller(ctx context.Context, namespace string) error {
+	forbid := func(format string, args ...any) error {
+		resource := acme.SchemeGroupVersion.WithResource(acme.Resource).GroupResource()
+		return apierrors.NewForbidden(resource, namespace, fmt.Errorf(format, args...))
+	}
+	if wrong := validation.ValidateNamespaceName(namespace, false); len(wrong) > 0 {
+		return apierrors.NewBadRequest("request.resourceNamespace: must be the namespace whose rules decide: " + wrong[0])
+	}
+	if caller, ok := genericapirequest.UserFrom(ctx); ok && !slices.Contains(r.ClusterIssuers, namespace) {
+		if own, _, err := serviceaccount.SplitUsername(caller.GetName()); err == nil && own == namespace {
+			return forbid("the namespace is that of the solver, as it is for each ClusterIssuer, and a user of one would write challenges "+
+				"for all names that the namespace may have; use an Issuer in the namespace of the names, or start the API server with "+
+				"--acme-cluster-issuers=%s", namespace)
+		}
+	}
+	allowed, err := kind.IsAllowed(ctx, r.Authorizer, authorizer.AttributesRecord{Verb: verb, Namespace: namespace, Name: namespace,
+		APIGroup: acme.GroupName, APIVersion: acme.SchemeGroupVersion.Version, Resource: acme.Resource})
+	if err == nil && !allowed {
+		err = forbid("the right to %s %s.%s in namespace %s is needed; a RoleBinding to kubizone-acme-solver there gives it",
+			verb, acme.Resource, acme.GroupName, namespace)
+	}
+	return err
+}
+
+// response is the form of the value of a DNS-01 challenge: a SHA-256 digest in base64url without padding (RFC 8555
+// §8.4). Nothing else is written, whatever the names that a Challenge names.
+var response = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
+
+// ttl is that of a challenge, in seconds.
+const ttl = 60
+
+// solveChallenge returns why nothing is done; "" where all is.
+func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeRequest) (refusal string, err error) {
+	rr := update.RR{Type: rdata.TXT, Class: update.ClassIN, TTL: ttl, Data: `"` + request.Key + `"`}
+	switch request.Action {
+	case acme.ActionPresent:
+	case acme.ActionCleanUp:
+		rr.Class, rr.TTL = update.ClassNONE, 0
+	default:
+		return fmt.Sprintf("request.action: %q is neither %s nor %s", kind.Cut(string(request.Action), 32), acme.ActionPresent,
+			acme.ActionCleanUp), nil
+	}
+	if request.Type != "dns-01" {
+		return "request.type: must be dns-01, the one challenge that DNS answers", nil
+	}
+	if !response.MatchString(request.Key) {
+		return "request.key: must be the response to a DNS-01 challenge, 43 characters of base64url (RFC 8555 §8.4)", nil
+	}
+	if rr.Name, err = name.Parse(request.ResolvedFQDN); err != nil || rr.Name.IsZero() {
+		return fmt.Sprintf("request.resolvedFQDN: must be the absolute name of the TXT record: %v", err), nil
+	}
+	view, refusal := readView(request.Config)
+	if refusal != "" {
+		return refusal, nil
+	}
+	namespace := request.ResourceNamespace
+	// Whether there is no such zone, or one that has no rule for the namespace, is not to be told apart (S1.7).
+	none := fmt.Sprintf("no zone takes %s TXT of namespace %q: its owner adds a rule with the pattern _acme-challenge.* and the type "+
+		"TXT for the namespace (S4.14)", rr.Name, namespace)
+	zone, found := r.Writer.FindZone(view, rr.Name)
+	if !found {
+		return unlessCleanUp(request, none), nil
+	}
+	key := &v1alpha1.UpdateKey{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}, Spec: v1alpha1.UpdateKeySpec{View: view,
+		Records: []v1alpha1.UpdateKeyRecords{{Pattern: rr.Name.String(), Types: []string{rdata.TXT.String()}}}}}
+	m := &update.Message{Zone: zone, Updates: []update.RR{rr}}
+	status, err := r.Writer.CarryOut(genericapirequest.WithNamespace(ctx, namespace), key, User(ctx, namespace), m)
+	switch {
+	case err != nil:
+		return "", err
+	case status.RCode == update.NoError.String():
+		return "", nil
+	case status.RCode == update.NotAuth.String():
+		return unlessCleanUp(request, none), nil
+	}
+	return status.Message, nil
+}
+
+// unlessCleanUp is the refusal of a challenge to present. One to clean up is done where no zone has it: a Challenge
+// whose cleaning up fails can not be deleted.
+func unlessCleanUp(request *acme.ChallengeRequest, refusal string) string {
+	if request.Action == acme.ActionCleanUp {
+		return ""
+	}
+	return refusal
+}
+
+// readView reads the config of a solver in an Issuer.
+func readView(raw *runtime.RawExtension) (view, refusal string) {
+	var config struct {
+		View string `json:"view"`
+	}
+	if raw == nil || len(raw.Raw) == 0 {
+		return "", ""
+	}
+	decoder := json.NewDecoder(bytes.NewReader(raw.Raw))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&config); err != nil {
+		return "", fmt.Sprintf("request.config: may have view, the view of the zone, and nothing else: %v", err)
+	}
+	return config.View, ""
+}
+
+// User is the user by which challenges of a namespace are written. No request from outside has rights by this name.
+func User(ctx context.Context, namespace string) user.Info {
+	from := ""
+	if caller, ok := genericapirequest.UserFrom(ctx); ok {
+		from = caller.GetName()
+	}
+	return &user.DefaultInfo{Name: "kubi.zone:acme:" + namespace, Groups: []string{"kubi.zone:acme"},
+		Extra: map[string][]string{"kubi.zone/acme-solver": {from}}}
+}

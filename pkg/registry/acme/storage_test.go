@@ -1,0 +1,149 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package acme
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/acme"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/update"
+	"kubi.zone/kubizone/test/must"
+)
+
+const digest = "AbCdEfGhIjKlMnOpQrStUvWxYz0123456789-_AbCdE"
+
+// scripted is a writer that knows the zone example.org, and answers as it is told.
+type scripted struct {
+	t      *testing.T
+	status v1alpha1.UpdateRequestStatus
+	err    error
+	said   string
+}
+
+func (s *scripted) FindZone(view string, fqdn name.Name) (name.Name, bool) {
+	apex := must.Get(name.Parse("example.org."))(s.t)
+	return apex, view == "" && apex.Encloses(fqdn)
+}
+
+func (s *scripted) CarryOut(_ context.Context, key *v1alpha1.UpdateKey, as user.Info, m *update.Message) (
+	v1alpha1.UpdateRequestStatus, error) {
+	rr := m.Updates[0]
+	s.said = strings.Join([]string{as.GetName(), key.Namespace, key.Spec.Records[0].Pattern, string(rr.Class), rr.Name.String(),
+		rr.Type.String(), rr.Data}, " ")
+	return s.status, s.err
+}
+
+// solverOf allows to solve for one namespace.
+type solverOf string
+
+func (of solverOf) Authorize(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+	if a.GetVerb() == "solve" && a.GetAPIGroup() == acme.GroupName && a.GetResource() == acme.Resource &&
+		a.GetNamespace() == string(of) && a.GetName() == string(of) {
+		return authorizer.DecisionAllow, "", nil
+	}
+	return authorizer.DecisionNoOpinion, "", nil
+}
+
+// S13.10, S13.11: what a payload may ask for, which caller may post it, and what the answer is (attack 100).
+func TestREST_solves_S13_10(t *testing.T) {
+	ask := func(change ...func(*acme.ChallengeRequest)) *acme.ChallengeRequest {
+		r := &acme.ChallengeRequest{UID: "1", Action: acme.ActionPresent, Type: "dns-01", DNSName: "www.example.org", Key: digest,
+			ResourceNamespace: "team-a", ResolvedFQDN: "_acme-challenge.www.example.org."}
+		for _, c := range change {
+			c(r)
+		}
+		return r
+	}
+	cleanUp := func(r *acme.ChallengeRequest) { r.Action = acme.ActionCleanUp }
+	config := func(json string) func(*acme.ChallengeRequest) {
+		return func(r *acme.ChallengeRequest) { r.Config = &runtime.RawExtension{Raw: []byte(json)} }
+	}
+	const written = "kubi.zone:acme:team-a team-a _acme-challenge.www.example.org. " +
+		"IN _acme-challenge.www.example.org. TXT \"" + digest + "\""
+	refused := v1alpha1.UpdateRequestStatus{RCode: "REFUSED", Message: "claimed by another namespace (S4.8)"}
+	none := v1alpha1.UpdateRequestStatus{RCode: "NOTAUTH"}
+	errAway := errors.New("etcd is away")
+	const noZone = "no zone takes _acme-challenge.www.example.org. TXT of namespace \"team-a\""
+	for what, test := range map[string]struct {
+		ask     *acme.ChallengeRequest
+		by      string
+		status  v1alpha1.UpdateRequestStatus
+		err     error
+		said    string // what was written
+		refusal string // in the response
+		fails   func(error) bool
+	}{
+		"present":             {ask: ask(), said: written},
+		"clean up":            {ask: ask(cleanUp), said: strings.Replace(written, " IN ", " NONE ", 1)},
+		"refused":             {ask: ask(), status: refused, said: written, refusal: refused.Message},
+		"no rule":             {ask: ask(), status: none, said: written, refusal: noZone},
+		"no rule, clean up":   {ask: ask(cleanUp), status: none, said: strings.Replace(written, " IN ", " NONE ", 1)},
+		"no zone in the view": {ask: ask(config(`{"view":"inside"}`)), refusal: noZone},
+		"no zone, clean up":   {ask: ask(config(`{"view":"inside"}`), cleanUp)},
+		"another config":      {ask: ask(config(`{"server":"192.0.2.1"}`)), refusal: "request.config"},
+		"etcd is away":        {ask: ask(), err: errAway, said: written, fails: func(err error) bool { return errors.Is(err, errAway) }},
+		"not a digest": {ask: ask(func(r *acme.ChallengeRequest) { r.Key = "v=spf1 include:mallory.example -all" }),
+			refusal: "request.key"},
+		"a long key":       {ask: ask(func(r *acme.ChallengeRequest) { r.Key = strings.Repeat("a", 1<<16) }), refusal: "request.key"},
+		"a quote":          {ask: ask(func(r *acme.ChallengeRequest) { r.Key = digest[:41] + `"x` }), refusal: "request.key"},
+		"a newline behind": {ask: ask(func(r *acme.ChallengeRequest) { r.Key = digest + "\n" }), refusal: "request.key"},
+		"no name":          {ask: ask(func(r *acme.ChallengeRequest) { r.ResolvedFQDN = "" }), refusal: "request.resolvedFQDN"},
+		"another type":     {ask: ask(func(r *acme.ChallengeRequest) { r.Type = "http-01" }), refusal: "request.type"},
+		"another action":   {ask: ask(func(r *acme.ChallengeRequest) { r.Action = "Steal" }), refusal: "request.action"},
+		"another namespace": {ask: ask(func(r *acme.ChallengeRequest) { r.ResourceNamespace = "team-b" }),
+			fails: func(err error) bool { return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "solve") }},
+		"a ClusterIssuer": {ask: ask(), by: "system:serviceaccount:team-a:cert-manager",
+			fails: func(err error) bool {
+				return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "use an Issuer")
+			}},
+		"no namespace": {ask: ask(func(r *acme.ChallengeRequest) { r.ResourceNamespace = "" }), fails: apierrors.IsBadRequest},
+		"a path":       {ask: ask(func(r *acme.ChallengeRequest) { r.ResourceNamespace = "team-a/records" }), fails: apierrors.IsBadRequest},
+		"nothing":      {fails: apierrors.IsBadRequest},
+	} {
+		w := &scripted{t: t, status: test.status, err: test.err}
+		if w.status.RCode == "" {
+			w.status.RCode = "NOERROR"
+		}
+		ctx := genericapirequest.WithUser(t.Context(), &user.DefaultInfo{Name: test.by})
+		r := &REST{Config{Writer: w, Authorizer: solverOf("team-a")}}
+		got, err := r.Create(ctx, &acme.ChallengePayload{Request: test.ask}, nil, &metav1.CreateOptions{})
+		if w.said != test.said {
+			t.Errorf("%s: writes %q, want %q", what, w.said, test.said)
+		}
+		if test.fails != nil {
+			if err == nil || !test.fails(err) {
+				t.Errorf("%s: %v", what, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+			continue
+		}
+		answer := got.(*acme.ChallengePayload).Response
+		if answer.UID != test.ask.UID || answer.Success != (test.refusal == "") ||
+			!answer.Success && !strings.Contains(answer.Result.Message, test.refusal) {
+			t.Errorf("%s: %+v, want the refusal %q", what, answer, test.refusal)
+		}
+	}
+	// A ClusterIssuer, where the platform wants it.
+	w := &scripted{t: t, status: v1alpha1.UpdateRequestStatus{RCode: "NOERROR"}}
+	ctx := genericapirequest.WithUser(t.Context(), &user.DefaultInfo{Name: "system:serviceaccount:team-a:cert-manager"})
+	r := &REST{Config{Writer: w, Authorizer: solverOf("team-a"), ClusterIssuers: []string{"team-a"}}}
+	if _, err := r.Create(ctx, &acme.ChallengePayload{Request: ask()}, nil, &metav1.CreateOptions{}); err != nil || w.said != written {
+		t.Errorf("a ClusterIssuer that is let in: %v", err)
+	}
+}

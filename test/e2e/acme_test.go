@@ -1,0 +1,83 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/pkg/apis/acme"
+	"kubi.zone/kubizone/test/must"
+)
+
+// postChallenge posts what cert-manager posts, without apiVersion and kind, and returns why it is refused.
+func (u *updated) postChallenge(action acme.ChallengeAction, namespace, fqdn, key string) string {
+	u.t.Helper()
+	body := must.Get(json.Marshal(map[string]any{"request": acme.ChallengeRequest{UID: "1", Action: action, Type: "dns-01",
+		DNSName: "ignored.example.org", Key: key, ResourceNamespace: namespace, ResolvedFQDN: fqdn, ResolvedZone: "example.org."}}))(u.t)
+	raw, err := u.client.KubizoneV1alpha1().RESTClient().Post().AbsPath("/apis/acme.kubi.zone/v1alpha1/kubizone").
+		SetHeader("Content-Type", "application/json").Body(body).DoRaw(u.t.Context())
+	if err != nil {
+		return err.Error()
+	}
+	var answer acme.ChallengePayload
+	must.Succeed(u.t, json.Unmarshal(raw, &answer))
+	if answer.Response.Success {
+		return ""
+	}
+	return answer.Response.Result.Message
+}
+
+// S13.10, S4.14: challenges are written for their namespace and removed again, value by value, and none at a name that
+// another one has (attack 100).
+func TestACME_solves_S13_10(t *testing.T) {
+	t.Parallel()
+	needPrograms(t)
+	u := runUpdated(t, t.TempDir(), "--acme")
+	first, second := strings.Repeat("a", 43), strings.Repeat("b", 43)
+	const shop, apps = "_acme-challenge.b.example.org.", "_acme-challenge.www.apps.example.org."
+	waitUntil(t, "a zone that takes challenges", func() bool {
+		return u.postChallenge(acme.ActionPresent, "team-a", shop, first) == ""
+	})
+	for _, step := range []struct {
+		action                   acme.ChallengeAction
+		namespace, at, key, want string
+		a, b                     string // what the namespaces have then
+	}{
+		{acme.ActionPresent, "team-a", shop, first, "", `_acme-challenge.b TXT 60 "` + first + `"`, ""},
+		{acme.ActionPresent, "team-a", shop, first, "", `_acme-challenge.b TXT 60 "` + first + `"`, ""},
+		{acme.ActionPresent, "team-a", shop, second, "", `_acme-challenge.b TXT 60 "` + first + `" "` + second + `"`, ""},
+		{acme.ActionPresent, "team-b", shop, second, "", `_acme-challenge.b TXT 60 "` + first + `" "` + second + `"`,
+			`_acme-challenge.b TXT 60 "` + second + `"`},
+		{acme.ActionCleanUp, "team-a", shop, second, "", `_acme-challenge.b TXT 60 "` + first + `"`,
+			`_acme-challenge.b TXT 60 "` + second + `"`},
+		{acme.ActionCleanUp, "team-a", shop, second, "", `_acme-challenge.b TXT 60 "` + first + `"`,
+			`_acme-challenge.b TXT 60 "` + second + `"`},
+		{acme.ActionCleanUp, "team-a", shop, first, "", "", `_acme-challenge.b TXT 60 "` + second + `"`},
+		{acme.ActionCleanUp, "team-b", shop, second, "", "", ""},
+		{acme.ActionPresent, "team-b", apps, first, "does not delegate TXT", "", ""},
+		{acme.ActionCleanUp, "team-b", apps, first, "", "", ""},
+		{acme.ActionPresent, "team-c", shop, first, "no zone takes", "", ""},
+		{acme.ActionPresent, "team-c", "_acme-challenge.example.net.", first, "no zone takes", "", ""},
+		{acme.ActionPresent, "team-a", "www.apps.example.org.", "v=spf1 -all", "request.key", "", ""},
+	} {
+		got := u.postChallenge(step.action, step.namespace, step.at, step.key)
+		if (got == "") != (step.want == "") || !strings.Contains(got, step.want) {
+			t.Errorf("%s for %s at %s: %q, want %q", step.action, step.namespace, step.at, got, step.want)
+		}
+		if a, b := u.readRecords("team-a"), u.readRecords("team-b"); a != step.a || b != step.b {
+			t.Errorf("%s for %s at %s: team-a has %s and team-b %s, want %s and %s", step.action, step.namespace, step.at, a, b,
+				step.a, step.b)
+		}
+	}
+	// What goes with its zone is cleaned up, too: a Challenge would stand for ever else.
+	must.Succeed(t, u.client.KubizoneV1alpha1().Zones("dns").Delete(t.Context(), "example-org", metav1.DeleteOptions{}))
+	waitUntil(t, "a zone that is gone", func() bool {
+		return u.postChallenge(acme.ActionPresent, "team-a", shop, first) != "" &&
+			u.postChallenge(acme.ActionCleanUp, "team-a", shop, first) == ""
+	})
+}
