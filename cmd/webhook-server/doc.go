@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command webhook-server is the reference server of the webhook protocol (docs/webhook.md). It writes into a DNS server
-// that takes dynamic updates, or into the zone files of one.
+// that takes dynamic updates, into the zone files of one, or by a provider of external-dns.
 //
 // It promises:
 //
@@ -13,7 +13,7 @@
 //	    request is answered.
 //
 // It knows of Kubizone the protocol and the words of DNS alone, as a program of another project would: the product
-// imports nothing of it but in tests. The protocol is in server, the two backends in masterfile and rfc2136.
+// imports nothing of it but in tests. The protocol is in server, the backends in externaldns, masterfile and rfc2136.
 //
 // Read main.go, options.go, then server/backend.go.
 package main

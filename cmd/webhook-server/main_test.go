@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -15,6 +16,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/delivery/webhook"
@@ -44,7 +47,8 @@ func TestOptions_eachFaultNamesItsFlag(t *testing.T) {
 		{[]string{"--hmac-secret-file", writeFile(t, "secret", ""), "--zone-file", "example.org=" + zone}, []string{"--hmac-secret-file",
 			"empty"}},
 		{[]string{"--hmac-secret-file", "/nonexistent", "--zone-file", "example.org=" + zone}, []string{"--hmac-secret-file"}},
-		{[]string{"--hmac-secret-file", secret, "--zone-file", "example.org=" + zone, "--rfc2136-server", "192.0.2.1"}, []string{"--rfc2136-server, --zone-file: give one of both"}},
+		{[]string{"--hmac-secret-file", secret, "--zone-file", "example.org=" + zone, "--rfc2136-server", "192.0.2.1"},
+			[]string{"--rfc2136-server, --zone-file, --external-dns-url: give one"}},
 		{[]string{"--hmac-secret-file", secret, "--rfc2136-server", "192.0.2.1"}, []string{"--tsig-key-file"}},
 		{[]string{"--hmac-secret-file", secret, "--rfc2136-server", "192.0.2.1", "--tsig-key-file", "/nonexistent"}, []string{"--tsig-key-file"}},
 		{[]string{"--hmac-secret-file", secret, "--zone-file", "example.org=" + zone, "--tsig-key-file", "x"}, []string{"--tsig-key-file: goes with --rfc2136-server"}},
@@ -53,6 +57,13 @@ func TestOptions_eachFaultNamesItsFlag(t *testing.T) {
 		{[]string{"--hmac-secret-file", secret, "--zone-file", "example.org=" + zone + ",example.org.=" + zone}, []string{"already"}},
 		{[]string{"--hmac-secret-file", secret, "--zone-file", "example.org=" + zone, "--hmac-algorithm", "MD5", "--base-path", "dns"}, []string{"--hmac-algorithm", "MD5", "base path"}},
 		{[]string{"--hmac-secret-file", secret, "--zone-file", "example.org=" + zone, "--logging-format", "xml"}, []string{"--logging-format", "xml", "text or json"}},
+		{[]string{"--hmac-secret-file", secret, "--external-dns-url", "127.0.0.1:8888"}, []string{"--external-dns-url", "http://"}},
+		{[]string{"--hmac-secret-file", secret, "--external-dns-url", "http://127.0.0.1:8888", "--rfc2136-server", "192.0.2.1"},
+			[]string{"--external-dns-url: give one"}},
+		{[]string{"--hmac-secret-file", secret, "--zone-file", "example.org=" + zone, "--external-dns-plain-text"},
+			[]string{"--external-dns-plain-text: goes with --external-dns-url"}},
+		{[]string{"--hmac-secret-file", secret, "--external-dns-url", "http://127.0.0.1:8888", "--external-dns-types", "A,CAA"},
+			[]string{"--external-dns-types", "external-dns has no form for CAA"}},
 		{[]string{"--zone-fiel", zone}, []string{"--zone-fiel", "webhook-server --help"}},
 		{[]string{"serve"}, []string{`"serve"`, "webhook-server --help"}},
 	} {
@@ -67,6 +78,45 @@ func TestOptions_eachFaultNamesItsFlag(t *testing.T) {
 			if !strings.Contains(err.Error(), part) {
 				t.Errorf("%v: %q does not say %q", c.arguments, err, part)
 			}
+		}
+	}
+}
+
+// The page shows arguments that the program takes, one list for each cloud.
+func TestPage_showsArgumentsOfTheProgram(t *testing.T) {
+	page := string(must.Get(os.ReadFile("../../docs/providers-external-dns.md"))(t))
+	containers := strings.Split(page, "image: webhook-server:")[1:]
+	if len(containers) != 4 {
+		t.Errorf("%d containers, want one for each of four clouds", len(containers))
+	}
+	for _, container := range containers {
+		_, list, _ := strings.Cut(container, "args: [")
+		list, _, _ = strings.Cut(list, "]")
+		var arguments []string
+		// A comma within quotes is one of the argument.
+		for at, part := range strings.Split(list, `"`) {
+			if at%2 == 1 {
+				arguments = append(arguments, part)
+				continue
+			}
+			for _, argument := range strings.Split(part, ",") {
+				if argument = strings.TrimSpace(argument); argument != "" {
+					arguments = append(arguments, argument)
+				}
+			}
+		}
+		for at, argument := range arguments {
+			if path, is := strings.CutPrefix(argument, "--hmac-secret-file="); is {
+				arguments[at] = "--hmac-secret-file=" + writeFile(t, filepath.Base(path), "s")
+			} else if _, is := strings.CutPrefix(argument, "--shared-notes-file="); is {
+				arguments[at] = "--shared-notes-file=" + filepath.Join(t.TempDir(), "notes")
+			}
+		}
+		flags, options := pflag.NewFlagSet("", pflag.ContinueOnError), newOptions()
+		options.addFlags(flags)
+		must.Succeed(t, flags.Parse(arguments))
+		if server, err := options.makeServer(slog.New(slog.DiscardHandler)); err != nil || !strings.HasPrefix(server.target, "http://127") {
+			t.Errorf("%q: %v", arguments, err)
 		}
 	}
 }

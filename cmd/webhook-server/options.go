@@ -15,11 +15,13 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"kubi.zone/kubizone/cmd/webhook-server/externaldns"
 	"kubi.zone/kubizone/cmd/webhook-server/masterfile"
 	"kubi.zone/kubizone/cmd/webhook-server/rfc2136"
 	"kubi.zone/kubizone/cmd/webhook-server/server"
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/primary"
 	"kubi.zone/kubizone/pkg/transfer"
 )
@@ -37,6 +39,9 @@ type options struct {
 	updateServer    string
 	tsigKeyFile     string
 	zoneFiles       []string
+	externalDNS     string
+	types           []string
+	plainText       bool
 	sharedNotes     string
 	check, reload   []string
 }
@@ -44,8 +49,12 @@ type options struct {
 // newOptions has the defaults. The check is as strict as named is when it loads a primary's zone, and asks no server
 // for the addresses of hosts outside.
 func newOptions() *options {
-	return &options{listen: ":7100", algorithm: string(protocol.SHA256), check: []string{"named-checkzone", "-i", "local", "-k", "fail"},
-		reload: []string{"rndc", "reload"}}
+	types := []string{}
+	for _, t := range externaldns.ListedTypes {
+		types = append(types, t.String())
+	}
+	return &options{listen: ":7100", algorithm: string(protocol.SHA256), types: types,
+		check: []string{"named-checkzone", "-i", "local", "-k", "fail"}, reload: []string{"rndc", "reload"}}
 }
 
 // addFlags binds the options to flags.
@@ -61,6 +70,12 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.updateServer, "rfc2136-server", o.updateServer, "HOST[:PORT] of the DNS server to write into by dynamic update")
 	flags.StringVar(&o.tsigKeyFile, "tsig-key-file", o.tsigKeyFile, "file of the TSIG key that signs updates, as tsig-keygen writes it")
 	flags.StringSliceVar(&o.zoneFiles, "zone-file", o.zoneFiles, "ZONE=FILE to write into, instead of --rfc2136-server; repeated for more")
+	flags.StringVar(&o.externalDNS, "external-dns-url", o.externalDNS, "URL of a webhook provider of external-dns to write by, "+
+		"such as http://127.0.0.1:8888 for external-dns --webhook-server")
+	flags.StringSliceVar(&o.types, "external-dns-types", o.types, "types that the provider writes and lists; NAPTR and PTR are the others "+
+		"that external-dns knows")
+	flags.BoolVar(&o.plainText, "external-dns-plain-text", o.plainText, "the provider has texts of TXT without the quotes of a zone file, "+
+		"as that of Azure")
 	flags.StringVar(&o.sharedNotes, "shared-notes-file", o.sharedNotes, "for zones that others write too: "+
 		"file in which the server notes what it wrote; what others wrote is kept, and 409 where a zone wants it otherwise. "+
 		"Without it what is posted replaces what is there")
@@ -90,6 +105,9 @@ func (o *options) makeServer(logger *slog.Logger) (*webhookServer, error) {
 	if o.tsigKeyFile != "" && o.updateServer == "" {
 		fault("--tsig-key-file", errors.New("goes with --rfc2136-server; give both or none"))
 	}
+	if o.plainText && o.externalDNS == "" {
+		fault("--external-dns-plain-text", errors.New("goes with --external-dns-url; give both or none"))
+	}
 	if o.sharedNotes != "" && len(wrong) == 0 {
 		if backend, err = server.NewShared(backend, o.sharedNotes); err != nil {
 			fault("--shared-notes-file", fmt.Errorf("%w; name a file in a directory that this user may write", err))
@@ -109,12 +127,21 @@ func (o *options) makeServer(logger *slog.Logger) (*webhookServer, error) {
 
 // openBackend makes what writes the records, and names it. Its errors name their flags.
 func (o *options) openBackend(logger *slog.Logger) (backend server.Backend, target string, err error) {
-	if (o.updateServer != "") == (len(o.zoneFiles) > 0) {
-		return nil, "", errors.New("--rfc2136-server, --zone-file: give one of both; it says where records go")
+	given := 0
+	for _, is := range []bool{o.updateServer != "", len(o.zoneFiles) > 0, o.externalDNS != ""} {
+		if is {
+			given++
+		}
 	}
-	if o.updateServer != "" {
+	switch {
+	case given != 1:
+		return nil, "", errors.New("--rfc2136-server, --zone-file, --external-dns-url: give one of them; it says where records go")
+	case o.updateServer != "":
 		backend, err = o.openUpdates(logger)
 		return backend, o.updateServer, err
+	case o.externalDNS != "":
+		backend, err = o.openExternalDNS(logger)
+		return backend, o.externalDNS, err
 	}
 	backend, err = o.openFiles()
 	return backend, "zone files", err
@@ -139,6 +166,22 @@ func (o *options) openUpdates(logger *slog.Logger) (server.Backend, error) {
 	backend, err := rfc2136.New(rfc2136.Config{Server: address, Key: key})
 	if err != nil {
 		return nil, fmt.Errorf("--rfc2136-server: %w", err)
+	}
+	return backend, nil
+}
+
+func (o *options) openExternalDNS(logger *slog.Logger) (server.Backend, error) {
+	config := externaldns.Config{URL: o.externalDNS, PlainText: o.plainText, Logger: logger}
+	for _, text := range o.types {
+		t, err := rdata.ParseType(text)
+		if err != nil {
+			return nil, fmt.Errorf("--external-dns-types: %w", err)
+		}
+		config.Types = append(config.Types, t)
+	}
+	backend, err := externaldns.New(config)
+	if err != nil {
+		return nil, fmt.Errorf("--external-dns-url, --external-dns-types: %w", err)
 	}
 	return backend, nil
 }

@@ -35,7 +35,8 @@ type Subject struct {
 	Offer func(t *testing.T, plan delivery.Plan)
 	// Refused is the leftmost label of a TXT RRset that the server refuses while it takes others; empty without one.
 	Refused string
-	// Unsupported are RRsets that the provider has no form for, counted in Skipped; nil: it takes all.
+	// Unsupported are RRsets that the provider has no form for, counted in Skipped, or that its server refuses for
+	// good; nil: it takes all.
 	Unsupported func(set delivery.RRset) bool
 	// Keeps: what others have in the place of the zone's RRsets stays and is a Conflict. Otherwise it is replaced.
 	Keeps bool
@@ -138,16 +139,25 @@ func examineValues(e *exam) {
 		e.makeRRset(zone, "a.b.c.d", rdata.AAAA, "2001:db8::a"),
 	)
 	report := e.deliverPlan(e.provider, makePlan(nil, want))
-	skipped := 0
+	skipped, unfit := 0, map[delivery.RRsetKey]bool{}
 	for _, set := range want.sets {
 		if e.Unsupported != nil && e.Unsupported(set) {
 			skipped++
+			unfit[set.Key()] = true
 		}
 	}
-	if report.Skipped != skipped {
-		e.Errorf("Skipped is %d, the provider has no form for %d", report.Skipped, skipped)
+	refused := 0
+	for _, failure := range report.Failed {
+		if failure.Err.Reason == delivery.ReasonValidationFailed && failure.Err.Permanent &&
+			unfit[delivery.RRsetKey{Name: failure.Name, Type: failure.Type}] {
+			refused++
+		}
+	}
+	if report.Skipped+refused != skipped {
+		e.Errorf("Skipped is %d, %d are refused; the provider has no form for %d", report.Skipped, refused, skipped)
 	}
 	e.expectContent(want)
+	want.sets = slices.DeleteFunc(want.sets, func(set delivery.RRset) bool { return unfit[set.Key()] })
 	if drift, err := e.provider.Verify(context.Background(), makePlan(nil, want)); err == nil && !drift.Empty() {
 		e.Errorf("what was just delivered drifts: %+v", drift)
 	}

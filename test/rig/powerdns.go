@@ -26,11 +26,14 @@ type PowerDNSConfig struct {
 	Secondaries []SecondaryZone
 	Catalogs    []SecondaryZone // whose members are transferred too (RFC 9432)
 	Zones       []PrimaryZone
+	APIKey      string // of its HTTP API; empty: there is none
 }
 
 // PowerDNS is a running pdns_server on a loopback port, with a database of its own.
 type PowerDNS struct {
 	peer
+	// API is the URL of its HTTP API, where it has one.
+	API string
 }
 
 // StartPowerDNS starts pdns_server and waits until it answers. A missing program is a *Missing. The caller calls Close,
@@ -47,7 +50,7 @@ func StartPowerDNS(ctx context.Context, c PowerDNSConfig) (*PowerDNS, error) {
 	if _, err := os.Stat(schemaPowerDNS); errors.Is(err, os.ErrNotExist) {
 		return nil, &Missing{Program: schemaPowerDNS, Install: installPowerDNS}
 	}
-	p := &PowerDNS{peer{name: "pdns_server"}}
+	p := &PowerDNS{peer: peer{name: "pdns_server"}}
 	p.checkUp = p.checkAnswer
 	return p, p.launch(ctx, c.Addr, func() ([]string, error) {
 		return []string{programs["pdns_server"], "--config-dir=" + p.dir}, p.writeConfig(ctx, programs, c)
@@ -77,6 +80,14 @@ retrieval-threads=1
 disable-syslog=yes
 loglevel=6
 `, p.dir, p.Addr.Addr(), p.Addr.Port())
+	if c.APIKey != "" {
+		at, err := FreePort()
+		if err != nil {
+			return err
+		}
+		conf += fmt.Sprintf("api=yes\napi-key=%s\nwebserver-address=%s\nwebserver-port=%d\n", c.APIKey, at.Addr(), at.Port())
+		p.API = "http://" + at.String()
+	}
 	if err := os.WriteFile(filepath.Join(p.dir, "pdns.conf"), []byte(conf), 0o600); err != nil {
 		return err
 	}

@@ -179,7 +179,7 @@ func (s *Shared) applySets(ctx context.Context, zone name.Name, sets []protocol.
 		s.mu.Lock()
 		ours := s.wrote[idOf(set)]
 		s.mu.Unlock()
-		if results[i] = permitWrite(&set, present.Data, present.TTL, ours); results[i] != nil {
+		if results[i] = permitWrite(&set, respell(present, ours, [][]string{set.Data}), present.TTL, ours); results[i] != nil {
 			continue
 		}
 		id, data, stands := idOf(set), sorted(set.Data), sorted(present.Data)
@@ -215,6 +215,30 @@ func (s *Shared) applySets(ctx context.Context, zone name.Name, sets []protocol.
 			results[i] = errors.Join(results[i], err) // It is done once more, and noted then.
 		}
 	}
+}
+
+// respell is the data of an RRset in the words of the first of versions that means the same: what is behind a Backend
+// may divide a text into strings in its own way.
+func respell(present protocol.RRset, versions ...[][]string) []string {
+	for _, data := range slices.Concat(versions...) {
+		if slices.Equal(Meaning(present.Type, data), Meaning(present.Type, present.Data)) {
+			return data
+		}
+	}
+	return present.Data
+}
+
+// Meaning is data sorted, with the strings of each text joined.
+func Meaning(t rdata.Type, data []string) []string {
+	if t == rdata.TXT {
+		data = slices.Clone(data)
+		for i, value := range data {
+			if text, err := protocol.JoinStrings(value); err == nil {
+				data[i] = protocol.QuoteText(text)
+			}
+		}
+	}
+	return sorted(data)
 }
 
 // permitWrite says whether a set may be written where present stands and ours may be of what we wrote. A set that is

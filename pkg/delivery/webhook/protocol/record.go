@@ -138,7 +138,7 @@ func Exact(set RRset) bool {
 		return true
 	}
 	for _, data := range set.Data {
-		if text, err := unquoteStrings(data); err != nil || quoteStrings(text) != data {
+		if text, err := JoinStrings(data); err != nil || QuoteText(text) != data {
 			return false
 		}
 	}
@@ -159,7 +159,7 @@ func encodeValue(t rdata.Type, data string) (string, *Metadata, error) {
 	numbers := 0
 	switch t {
 	case rdata.TXT:
-		text, err := unquoteStrings(data)
+		text, err := JoinStrings(data)
 		return text, nil, err
 	case rdata.NS, rdata.CNAME, rdata.PTR, rdata.DNAME:
 	case rdata.MX:
@@ -202,8 +202,8 @@ func alike(list []Metadata) bool {
 	return true
 }
 
-// unquoteStrings joins the quoted strings of a TXT value.
-func unquoteStrings(data string) (string, error) {
+// JoinStrings is the text of a TXT value, its quoted strings joined. Errors wrap ErrNoForm: it is not UTF-8.
+func JoinStrings(data string) (string, error) {
 	var text []byte
 	quoted := false
 	for i := 0; i < len(data); i++ {
@@ -233,8 +233,8 @@ func unquoteStrings(data string) (string, error) {
 	return string(text), nil
 }
 
-// quoteStrings is the inverse of unquote; strings are as long as they may be.
-func quoteStrings(text string) string {
+// QuoteText is the inverse of JoinStrings; strings are as long as they may be.
+func QuoteText(text string) string {
 	var data strings.Builder
 	for first := true; first || text != ""; first = false {
 		if !first {
@@ -345,7 +345,7 @@ func decodeValue(t rdata.Type, value string, metadata Metadata, zone name.Name) 
 	text := value
 	switch t {
 	case rdata.TXT:
-		data, err := rdata.FromRR(t, quoteStrings(value), zone)
+		data, err := rdata.FromRR(t, QuoteText(value), zone)
 		if err != nil {
 			return "", Refuse(CodeInvalidValue, "value: %v", err)
 		}

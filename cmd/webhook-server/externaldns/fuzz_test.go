@@ -1,0 +1,58 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package externaldns
+
+import (
+	"slices"
+	"testing"
+
+	"kubi.zone/kubizone/cmd/webhook-server/server"
+	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+)
+
+// FuzzParseListing: whatever a provider lists, what is taken for an RRset is data of its type, and comes out of what is
+// written for it with the same meaning.
+func FuzzParseListing(f *testing.F) {
+	for _, body := range []string{
+		`[{"dnsName":"www.example.org","targets":["192.0.2.1","192.0.2.2"],"recordType":"A","labels":{"owner":"x"}}]`,
+		`[{"dnsName":"WWW.example.org.","targets":["10 mx.example.org","0 ."],"recordType":"MX","recordTTL":-1}]`,
+		`[{"dnsName":"t.example.org","targets":["\"a\" \"b\"","a\"b","\"open","\\200"],"recordType":"TXT"},{"dnsName":"t.example.org"}]`,
+		`[{"dnsName":"*.a.example","targets":["x.elb.a.example"],"recordType":"A","providerSpecific":[{"name":"alias"}]}]`,
+		`[{"dnsName":"w.example.org","targets":["192.0.2.1"],"recordType":"A","setIdentifier":"eu"}]`,
+		`[{"dnsName":"é.example.org","targets":[".", "@", "a b", ""],"recordType":"CNAME","recordTTL":9223372036854775807}]`,
+		`[{"dnsName":"s.example.org","targets":["1 2 3 host.example.org."],"recordType":"SRV"},null]`,
+		`null`, `{}`, `[[]]`, `[{"dnsName":1}]`,
+	} {
+		f.Add([]byte(body), true)
+		f.Add([]byte(body), false)
+	}
+	f.Fuzz(func(t *testing.T, body []byte, plainText bool) {
+		list, err := parseListing(body, plainText)
+		if err != nil {
+			return
+		}
+		for key, s := range list {
+			if s.foreign != "" {
+				continue
+			}
+			for _, data := range s.data {
+				if _, err := rdata.FromRR(key.t, data, key.owner); err != nil {
+					t.Fatalf("%s %s %q: %v", key.owner, key.t, data, err)
+				}
+			}
+			if !slices.Contains(types, key.t) {
+				continue
+			}
+			written, err := endpointOf(protocol.RRset{Name: key.owner, Type: key.t, TTL: s.ttl, Data: s.data}, plainText)
+			if err != nil {
+				continue // It has no form that all providers read alike.
+			}
+			again, err := dataOf(written, key.t, plainText)
+			if err != nil || !slices.Equal(server.Meaning(key.t, again), server.Meaning(key.t, s.data)) {
+				t.Fatalf("%s %s %q is written as %q and read as %q, %v", key.owner, key.t, s.data, written.Targets, again, err)
+			}
+		}
+	})
+}
