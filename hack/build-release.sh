@@ -120,6 +120,22 @@ for programs in "$dist"/programs/*; do
   archive "$work/archive.tar" -C "$programs" kubizone bind-agent webhook-server -C "$work/kubizone" LICENSE licenses
   gzip --no-name <"$work/archive.tar" >"$dist/$name.tar.gz"
 done
+
+# krew installs the program as kubectl-kubizone: it is a plugin of kubectl by that name.
+{
+  printf 'apiVersion: krew.googlecontainertools.github.com/v1alpha2\nkind: Plugin\nmetadata: {name: kubizone}\nspec:\n'
+  printf '  version: %s\n  homepage: %s\n  shortDescription: Ask about DNS names, and write and check zones\n' "$version" "$source"
+  printf '  description: |\n    Asks Kubizone which names a namespace may use (may, names), which Records have a name or an address (who), and\n'
+  printf '    which step keeps a Record from name servers (why); imports, applies, verifies and judges zones.\n  platforms:\n'
+  for programs in "$dist"/programs/*; do
+    name=${programs##*/}
+    printf '  - selector: {matchLabels: {os: %s, arch: %s}}\n' "${name%-*}" "${name#*-}"
+    printf '    uri: %s/releases/download/%s/kubizone-%s-%s.tar.gz\n' "$source" "$version" "$version" "$name"
+    printf '    sha256: %s\n' "$(sha256sum "$dist/kubizone-$version-$name.tar.gz" | cut -d' ' -f1)"
+    printf '    bin: kubizone\n    files: [{from: kubizone, to: .}, {from: LICENSE, to: .}]\n'
+  done
+} >"$dist/krew.yaml"
+
 build_image kubizone "$dist" "$image"
 digest=$(sed 's/.*@//' "$dist/image.txt")
 

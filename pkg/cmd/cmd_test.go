@@ -238,3 +238,20 @@ func TestLog_isJSONWhereAsked(t *testing.T) {
 		t.Errorf("%d %q", code, stderr)
 	}
 }
+
+// As the plugin of kubectl it calls itself by what the user types, and completes what kubectl hands on; by every other
+// name it is what it was.
+func TestAdaptToName_isThePluginOfKubectl(t *testing.T) {
+	for started, want := range map[string]string{
+		"/bin/kubizone": "kubizone may", "kubectl-kubizone": "kubectl kubizone may", "C/kubectl-kubizone.exe": "kubectl kubizone may",
+		"/krew/kubectl_complete-kubizone": "__complete kubizone may",
+	} {
+		root := New()
+		arguments := adaptToName(root, started, []string{"may"})
+		command, _, err := root.Find([]string{"may"})
+		got := strings.Join(append(arguments[:len(arguments)-1:len(arguments)-1], command.CommandPath()), " ")
+		if err != nil || got != want {
+			t.Errorf("%s: %q, %v, want %q", started, got, err, want)
+		}
+	}
+}

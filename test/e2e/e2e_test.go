@@ -110,7 +110,8 @@ func TestStories(t *testing.T) {
 				return err
 			}
 			programs := map[string]string{
-				"kubizone": binaries.kubizone, "webhook-server": binaries.webhookServer, "publish": binaries.publish, "kubectl": binaries.kubectl, "kstatus": binaries.kstatus, "argohealth": binaries.argohealth,
+				"kubizone": binaries.kubizone, "kubectl-kubizone": binaries.kubizone, "webhook-server": binaries.webhookServer,
+				"publish": binaries.publish, "kubectl": binaries.kubectl, "kstatus": binaries.kstatus, "argohealth": binaries.argohealth,
 			}
 			if rig.Long() {
 				programs["helm"] = binaries.helm

@@ -25,6 +25,8 @@ import (
 	"strings"
 	"testing"
 
+	"sigs.k8s.io/yaml"
+
 	"kubi.zone/kubizone/pkg/version"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
@@ -103,6 +105,7 @@ func TestRelease(t *testing.T) {
 		t.Run("chart/"+one.program, func(t *testing.T) { judgeChart(t, dist, one) })
 	}
 	t.Run("manifests", func(t *testing.T) { judgeManifests(t, dist) })
+	t.Run("krew", func(t *testing.T) { judgeKrew(t, dist) })
 	if len(listImages(dist)) > 1 {
 		t.Run("gardener", func(t *testing.T) { judgeGardener(t, dist) })
 	}
@@ -243,6 +246,38 @@ func judgeManifests(t *testing.T, dist string) {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s is without %q", form, want)
 			}
+		}
+	}
+}
+
+// judgeKrew reads the manifest of the plugin as krew does: one platform for each archive, by its checksum.
+func judgeKrew(t *testing.T, dist string) {
+	var plugin struct {
+		Kind     string
+		Metadata struct{ Name string }
+		Spec     struct {
+			Version, ShortDescription string
+			Platforms                 []struct {
+				URI, SHA256, Bin string
+				Selector         struct{ MatchLabels map[string]string }
+				Files            []struct{ From, To string }
+			}
+		}
+	}
+	if err := yaml.Unmarshal(readFile(t, dist, "krew.yaml"), &plugin); err != nil {
+		t.Fatal(err)
+	}
+	archives := must.Get(filepath.Glob(filepath.Join(dist, "kubizone-v*.tar.gz")))(t)
+	if s := plugin.Spec; plugin.Kind != "Plugin" || plugin.Metadata.Name != "kubizone" || s.ShortDescription == "" ||
+		s.Version != "v"+strings.TrimSuffix(version.Number(), "-dev") || len(s.Platforms) != len(archives) || len(archives) == 0 {
+		t.Errorf("for %q: %+v", archives, plugin)
+	}
+	for _, p := range plugin.Spec.Platforms {
+		archive := path.Base(p.URI)
+		platform := "-" + p.Selector.MatchLabels["os"] + "-" + p.Selector.MatchLabels["arch"] + ".tar.gz"
+		if sum := fmt.Sprintf("%x", sha256.Sum256(readFile(t, dist, archive))); sum != p.SHA256 || !strings.HasSuffix(archive, platform) ||
+			p.Bin != "kubizone" || p.Files[0].From != p.Bin || p.Files[0].To != "." {
+			t.Errorf("%s has the sum %s: %+v", archive, sum, p)
 		}
 	}
 }

@@ -1,0 +1,215 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package names
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"kubi.zone/kubizone/api/client/clientset/versioned"
+	client "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/class"
+	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
+)
+
+// ErrNo is the error of a question that was answered, with no.
+var ErrNo = errors.New("the answer is no: see above")
+
+// timeoutSeconds bounds a completion, for which a shell waits.
+const timeoutSeconds = 2
+
+// question is a sub-command with the flags of a client.
+type question struct {
+	cluster *kubeconfig.Options
+	view    string
+}
+
+func newQuestion() *question { return &question{cluster: kubeconfig.NewOptions()} }
+
+// addFlags adds the flags of a command that asks.
+func (q *question) addFlags(command *cobra.Command, withView bool) *cobra.Command {
+	q.cluster.AddFlagsWithNamespace(command.Flags())
+	if withView {
+		command.Flags().StringVar(&q.view, "view", "", "view of the zone; absent: the default view")
+	}
+	return command
+}
+
+// connect makes the client. Warnings of the server are printed as a part of the answer.
+func (q *question) connect() (client.KubizoneV1alpha1Interface, string, error) {
+	config, namespace, err := q.cluster.Client()
+	if err != nil {
+		return nil, "", err
+	}
+	config.QPS, config.WarningHandlerWithContext = -1, rest.NoWarnings{}
+	api, err := versioned.NewForConfig(config)
+	if err != nil {
+		return nil, "", fmt.Errorf("kubeconfig: %w", err)
+	}
+	return api.KubizoneV1alpha1(), namespace, nil
+}
+
+// NewCommands makes the sub-commands.
+func NewCommands() []*cobra.Command {
+	return []*cobra.Command{newMay(), newNames(), newWho(), newWhy()}
+}
+
+func newMay() *cobra.Command {
+	q := newQuestion()
+	return q.addFlags(&cobra.Command{
+		Use:   "may create NAME TYPE",
+		Short: "ask whether your namespace may have a Record",
+		Long: `Ask the server whether the namespace of -n may have a Record of a name and a type: by which rule, or why not, which
+namespace claims the name, and the contact of the zone. Nothing is written. The exit code is 1 where the answer is no. Of a name that
+no rule gives the namespace nothing is told (kubizone explain S14.2).`,
+		Example: "  kubizone may create www.apps.example.org A -n team-a",
+		Args: func(_ *cobra.Command, arguments []string) error {
+			if len(arguments) != 3 || arguments[0] != "create" {
+				return errors.New("it needs create NAME TYPE")
+			}
+			return nil
+		},
+		ValidArgsFunction: q.completeName("create"),
+		RunE: func(command *cobra.Command, arguments []string) error {
+			api, namespace, err := q.connect()
+			if err != nil {
+				return err
+			}
+			return q.askMay(command.Context(), api, namespace, arguments[1], arguments[2], command.OutOrStdout())
+		},
+	}, true)
+}
+
+// askMay prints the answer to a NameReview.
+func (q *question) askMay(ctx context.Context, api client.KubizoneV1alpha1Interface, namespace, name, rrtype string, out io.Writer) error {
+	review := &v1alpha1.NameReview{Spec: v1alpha1.NameReviewSpec{Name: name, Type: rrtype, View: q.view}}
+	review, err := api.NameReviews(namespace).Create(ctx, review, metav1.CreateOptions{})
+	if err != nil {
+		return fmt.Errorf("namespace %s, name %s: %w", namespace, name, err)
+	}
+	s := &review.Status
+	var text strings.Builder
+	if s.Allowed {
+		fmt.Fprintf(&text, "yes: zone %s gives %s to namespace %s by the rule %q\n", s.Zone, name, namespace, s.Rule)
+	} else {
+		fmt.Fprintf(&text, "no: %s\n", s.Reason)
+	}
+	if s.Claimed != "" {
+		fmt.Fprintf(&text, "claimed: %s\n", s.Claimed)
+	}
+	if s.Contact != "" {
+		fmt.Fprintf(&text, "contact: %s\n", s.Contact)
+	}
+	for _, warning := range s.Warnings {
+		fmt.Fprintf(&text, "warning: %s\n", warning)
+	}
+	if _, err := io.WriteString(out, text.String()); err != nil {
+		return err
+	}
+	if !s.Allowed {
+		return ErrNo
+	}
+	return nil
+}
+
+func newNames() *cobra.Command {
+	q := newQuestion()
+	return q.addFlags(&cobra.Command{
+		Use:   "names",
+		Short: "list the names that your namespace may use, and the classes",
+		Long: `List what the rules of zones give the namespace of -n: patterns of names for Records and for child zones, each with the
+contact of the zone; then the DNSClasses that deliver zones of it, as far as you may list them.`,
+		Example: "  kubizone names -n team-a",
+		Args:    cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			api, namespace, err := q.connect()
+			if err != nil {
+				return err
+			}
+			return q.listNames(command.Context(), api, namespace, command.OutOrStdout())
+		},
+	}, true)
+}
+
+func (q *question) listNames(ctx context.Context, api client.KubizoneV1alpha1Interface, namespace string, out io.Writer) error {
+	review := &v1alpha1.NameReview{Spec: v1alpha1.NameReviewSpec{View: q.view}}
+	review, err := api.NameReviews(namespace).Create(ctx, review, metav1.CreateOptions{})
+	if err != nil {
+		return fmt.Errorf("namespace %s: %w", namespace, err)
+	}
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	if len(review.Status.Rules) == 0 {
+		fmt.Fprintf(table, "No rule of a zone gives namespace %s a name.\n", namespace)
+	} else {
+		fmt.Fprintln(table, "ZONE\tVIEW\tFOR\tPATTERN\tTYPES\tCONTACT")
+	}
+	for i := range review.Status.Rules {
+		r := &review.Status.Rules[i]
+		for _, record := range r.Records {
+			types := strings.Join(record.Types, ",")
+			if types == "" {
+				types = "usual (S4.5)"
+			}
+			fmt.Fprintf(table, "%s\t%s\trecords\t%s\t%s\t%s\n", r.Zone, r.View, record.Pattern, types, r.Contact)
+		}
+		for _, pattern := range r.Zones {
+			fmt.Fprintf(table, "%s\t%s\tzones\t%s\t\t%s\n", r.Zone, r.View, pattern, r.Contact)
+		}
+	}
+	if n := review.Status.Remaining; n > 0 {
+		fmt.Fprintf(table, "and %d more rules\n", n)
+	}
+	fmt.Fprintln(table)
+	if err := listClasses(ctx, api, namespace, table); err != nil {
+		return err
+	}
+	return table.Flush()
+}
+
+// listClasses lists the classes that deliver zones of a namespace, or that may, where that rests on its labels.
+func listClasses(ctx context.Context, api client.KubizoneV1alpha1Interface, namespace string, out io.Writer) error {
+	classes, err := api.DNSClasses().List(ctx, metav1.ListOptions{})
+	if apierrors.IsForbidden(err) {
+		_, err := fmt.Fprintln(out, "Which classes there are is not shown: a ClusterRoleBinding to kubizone-class-viewer shows them.")
+		return err
+	}
+	if err != nil {
+		return fmt.Errorf("DNSClasses: %w", err)
+	}
+	head := "CLASS\tDEFAULT\tPROVIDER\tVIEWS\n"
+	for i := range classes.Items {
+		c := &classes.Items[i]
+		note := ""
+		if of := c.Spec.Namespaces; !class.Admits(c, namespace, nil) {
+			if of == nil || of.Selector == nil {
+				continue
+			}
+			note = "\twhere the labels of the namespace are those of its selector"
+		}
+		views := slices.Clone(c.Spec.Views)
+		for j, view := range views {
+			if view == "" {
+				views[j] = `""`
+			}
+		}
+		fmt.Fprintf(out, "%s%s\t%v\t%s\t%s%s\n", head, c.Name, class.IsDefault(c), class.ProviderOf(&c.Spec),
+			strings.Join(views, ","), note)
+		head = ""
+	}
+	if head != "" {
+		fmt.Fprintf(out, "No class is for zones of namespace %s.\n", namespace)
+	}
+	return nil
+}

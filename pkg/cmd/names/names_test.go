@@ -1,0 +1,243 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package names
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
+
+	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+)
+
+// makeClient makes a client of a server that has these objects, selects Records as it does, and answers reviews.
+func makeClient(answer *v1alpha1.NameReviewStatus, objects ...runtime.Object) *fake.Clientset {
+	client := fake.NewClientset(objects...)
+	client.PrependReactor("create", "namereviews", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		review := action.(clienttesting.CreateAction).GetObject().(*v1alpha1.NameReview).DeepCopy()
+		review.Status = *answer
+		return true, review, nil
+	})
+	client.PrependReactor("list", "records", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		list, out := action.(clienttesting.ListAction), &v1alpha1.RecordList{}
+		for _, o := range objects {
+			r, ok := o.(*v1alpha1.Record)
+			if ok && (list.GetNamespace() == "" || list.GetNamespace() == r.Namespace) && list.GetListRestrictions().Fields.Matches(
+				fields.Set{v1alpha1.FieldRecordFQDN: r.Status.FQDN, v1alpha1.FieldRecordType: strings.ToUpper(r.Spec.Type)}) {
+				out.Items = append(out.Items, *r)
+			}
+		}
+		return true, out, nil
+	})
+	return client
+}
+
+// refuse has the client refuse a verb on a resource, in all namespaces or in one.
+func refuseReview(client *fake.Clientset, verb, resource, namespace string) {
+	client.PrependReactor(verb, resource, func(action clienttesting.Action) (bool, runtime.Object, error) {
+		if action.GetNamespace() != namespace {
+			return false, nil, nil
+		}
+		return true, nil, apierrors.NewForbidden(v1alpha1.Resource(resource), "", errors.New("no right"))
+	})
+}
+
+// S14.1: the answer to a question is printed whole, and no is an error of its own.
+func TestMay_printsTheAnswer_S14_1(t *testing.T) {
+	for _, test := range []struct {
+		answer v1alpha1.NameReviewStatus
+		want   string
+		err    error
+	}{
+		{v1alpha1.NameReviewStatus{Zone: "example.org.", Allowed: true, Rule: "*.apps", Claimed: v1alpha1.NameClaimMine,
+			Contact: "dns@example.org", Warnings: []string{"values meet (S4.18)"}},
+			"yes: zone example.org. gives www.apps.example.org to namespace team by the rule \"*.apps\"\nclaimed: Mine\n" +
+				"contact: dns@example.org\nwarning: values meet (S4.18)\n", nil},
+		{v1alpha1.NameReviewStatus{Reason: "no zone (S14.2)"}, "no: no zone (S14.2)\n", ErrNo},
+	} {
+		var out bytes.Buffer
+		api := makeClient(&test.answer).KubizoneV1alpha1()
+		err := newQuestion().askMay(t.Context(), api, "team", "www.apps.example.org", "A", &out)
+		if out.String() != test.want || !errors.Is(err, test.err) || (err == nil) != (test.err == nil) {
+			t.Errorf("%q, %v, want %q, %v", out.String(), err, test.want, test.err)
+		}
+	}
+}
+
+// S14.3: rules, then the classes for the namespace; one that may not list classes is told which right is missing.
+func TestNames_listsRulesAndClasses_S14_3(t *testing.T) {
+	patterns := []v1alpha1.RecordDelegation{{Pattern: "*.apps"}, {Pattern: "acme", Types: []string{"TXT", "A"}}}
+	answer := &v1alpha1.NameReviewStatus{Remaining: 3, Rules: []v1alpha1.NameReviewRule{
+		{Zone: "example.org.", Contact: "dns@example.org", Records: patterns, Zones: []string{"dev"}}}}
+	makeClass := func(name string, of *v1alpha1.NamespaceSelection) *v1alpha1.DNSClass {
+		return &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.DNSClassSpec{Namespaces: of}}
+	}
+	fallback := makeClass("fallback", nil)
+	fallback.Annotations = map[string]string{v1alpha1.AnnotationDefaultClass: "true"}
+	objects := []runtime.Object{fallback, makeClass("mine", &v1alpha1.NamespaceSelection{Names: []string{"team"}}),
+		makeClass("theirs", &v1alpha1.NamespaceSelection{Names: []string{"other"}}), makeClass("none", nil),
+		makeClass("labels", &v1alpha1.NamespaceSelection{Selector: metav1.SetAsLabelSelector(map[string]string{"a": "b"})})}
+	var out bytes.Buffer
+	if err := newQuestion().listNames(t.Context(), makeClient(answer, objects...).KubizoneV1alpha1(), "team", &out); err != nil {
+		t.Fatal(err)
+	}
+	rows := strings.Fields(strings.Join(strings.Split(out.String(), "\n")[:5], " | "))
+	want := "ZONE VIEW FOR PATTERN TYPES CONTACT | example.org. records *.apps usual (S4.5) dns@example.org | " +
+		"example.org. records acme TXT,A dns@example.org | example.org. zones dev dns@example.org | and 3 more rules"
+	if got := strings.Join(rows, " "); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	for _, class := range []string{"\nfallback  true ", "\nmine ", "\nlabels "} {
+		if !strings.Contains(out.String(), class) {
+			t.Errorf("%q is missing in:\n%s", class, out.String())
+		}
+	}
+	if strings.Contains(out.String(), "theirs") || strings.Contains(out.String(), "none") {
+		t.Errorf("a class for others is listed:\n%s", out.String())
+	}
+	client := makeClient(&v1alpha1.NameReviewStatus{})
+	out.Reset()
+	if err := newQuestion().listNames(t.Context(), client.KubizoneV1alpha1(), "team", &out); err != nil ||
+		!strings.Contains(out.String(), "No class is for zones of namespace team.") {
+		t.Errorf("%v:\n%s", err, out.String())
+	}
+	refuseReview(client, "list", "dnsclasses", "")
+	out.Reset()
+	if err := newQuestion().listNames(t.Context(), client.KubizoneV1alpha1(), "team", &out); err != nil ||
+		!strings.Contains(out.String(), "No rule of a zone gives namespace team a name.") ||
+		!strings.Contains(out.String(), "ClusterRoleBinding to kubizone-class-viewer") {
+		t.Errorf("%v:\n%s", err, out.String())
+	}
+}
+
+func makeRecord(namespace, fqdn, rrtype string, values ...string) *v1alpha1.Record {
+	return &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "r-" + strings.Trim(fqdn, "*.")},
+		Spec:   v1alpha1.RecordSpec{Type: rrtype, Values: values},
+		Status: v1alpha1.RecordStatus{FQDN: fqdn, ZoneRef: &v1alpha1.AdoptingZone{Namespace: "dns", Name: "zone", UID: "u"}}}
+}
+
+// Records are found by name, by the nearest name above, and by address; in one namespace where the caller may list no
+// other.
+func TestWho_findsRecords(t *testing.T) {
+	objects := []runtime.Object{makeRecord("a", "www.example.org.", "A", "192.0.2.1", "192.0.2.2"),
+		makeRecord("b", "*.apps.example.org.", "AAAA", "2001:db8::1"), makeRecord("c", "example.org.", "MX", "10 mail")}
+	for asked, want := range map[string]string{
+		"www.example.org":        "a r-www.example.org www.example.org. A 192.0.2.1, 192.0.2.2 dns/zone",
+		"WWW.Example.org.":       "a r-www.example.org www.example.org. A",
+		"x.y.apps.example.org":   "stand at *.apps.example.org. (S4.8): NAMESPACE RECORD NAME TYPE DATA ZONE b ",
+		"absent.example.org.":    "stand at example.org. (S4.8): NAMESPACE RECORD NAME TYPE DATA ZONE c ",
+		"192.0.2.2":              " a r-www.example.org",
+		"2001:0db8:0::0001":      " b r-apps.example.org",
+		"192.0.2.9":              "No Record of 192.0.2.9 in all namespaces.",
+		"www.example.net":        "No Record of www.example.net in all namespaces.",
+		"b www.example.org":      "No Record of www.example.org in namespace b",
+		"b x.y.apps.example.org": "stand at *.apps.example.org.",
+	} {
+		client, s := makeClient(nil, objects...), &search{namespace: "b", everywhere: true}
+		if in, rest, found := strings.Cut(asked, " "); found {
+			refuseReview(client, "list", "records", "")
+			asked, s.namespace = rest, in
+		}
+		s.api = client.KubizoneV1alpha1()
+		var out bytes.Buffer
+		err := s.findRecords(t.Context(), asked, &out)
+		got := strings.Join(strings.Fields(out.String()), " ")
+		if !strings.Contains(got, want) || errors.Is(err, ErrNo) != strings.HasPrefix(want, "No Record of") {
+			t.Errorf("%s: %s, %v, want %s", asked, got, err, want)
+		}
+	}
+	var out bytes.Buffer
+	s := &search{api: makeClient(nil).KubizoneV1alpha1()}
+	if err := s.findRecords(t.Context(), "a..b", &out); err == nil || errors.Is(err, ErrNo) {
+		t.Errorf("a name that is none: %v", err)
+	}
+}
+
+func makeConditions(pairs ...string) (all []metav1.Condition) {
+	for i := 0; i < len(pairs); i += 2 {
+		all = append(all, metav1.Condition{Type: pairs[i], Status: metav1.ConditionStatus(pairs[i+1]), Reason: "R", Message: "m"})
+	}
+	return all
+}
+
+// N3: the steps of a Record, the first that fails in front, else the first that waits. N1: what the caller may not read
+// is said.
+func TestWhy_putsTheFailureInFront(t *testing.T) {
+	record := makeRecord("a", "www.example.org.", "A", "192.0.2.1")
+	record.Status.Serial = 7
+	record.Status.Conditions = makeConditions("Adopted", "True", "Ready", "Unknown")
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "zone", UID: "u"},
+		Status: v1alpha1.ZoneStatus{Conditions: makeConditions("Delegated", "True", "Servable", "True", "Settled", "True")}}
+	delivery := &v1alpha1.Delivery{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "d"}, Spec: v1alpha1.DeliverySpec{
+		Zone: v1alpha1.DeliveredZone{Name: "zone", UID: "u"}, ClassRef: v1alpha1.DNSClassReference{Kind: "DNSClass", Name: "c"}}}
+	delivery.Status = v1alpha1.DeliveryStatus{Serial: 6, Servers: []v1alpha1.DeliveryServer{{Name: "one", Serial: 7, State: "Current"},
+		{Name: "two", Serial: 6, State: "Behind"}}}
+	failed := delivery.DeepCopy()
+	failed.Status.Servers[1].State, failed.Status.Servers[1].Message = v1alpha1.ServerFailed, "no answer"
+	current := delivery.DeepCopy()
+	current.Status = v1alpha1.DeliveryStatus{Serial: 8, Servers: []v1alpha1.DeliveryServer{{Name: "one", Serial: 7, State: "Current"}}}
+	former := delivery.DeepCopy()
+	former.Name, former.Spec.Zone.UID = "former", "other"
+	former.Status.Servers[0].State = v1alpha1.ServerFailed
+	held := zone.DeepCopy()
+	held.Status.Conditions = makeConditions("Delegated", "True", "Servable", "False", "Settled", "True")
+	alone := record.DeepCopy()
+	alone.Status.ZoneRef, alone.Status.Conditions = nil, makeConditions("Adopted", "False")
+	done := record.DeepCopy()
+	done.Status.Conditions = makeConditions("Adopted", "True", "Ready", "True")
+	blind := []runtime.Object{zone}
+	for _, test := range []struct {
+		what    string
+		record  *v1alpha1.Record
+		objects []runtime.Object
+		first   string
+		steps   int
+	}{
+		{"all is well", done, []runtime.Object{zone, current}, "ok     rule       R: m", 7},
+		{"no zone takes it", alone, nil, "FAILS  rule       R: m", 1},
+		{"the zone is not served", done, []runtime.Object{held, current}, "FAILS  Servable   R: m", 7},
+		{"a server is behind", record, []runtime.Object{zone, delivery, former}, "waits  class      c has confirmed serial 6", 8},
+		{"a server fails", record, []runtime.Object{zone, failed}, "FAILS  server     two of c: Failed, serial 6 no answer", 8},
+		{"nothing may be read", done, blind, "ok     rule       R: m", 4},
+	} {
+		client := makeClient(nil, test.objects...)
+		if test.what == "nothing may be read" {
+			refuseReview(client, "get", "zones", "dns")
+			refuseReview(client, "list", "deliveries", "dns")
+		}
+		tr := &trace{api: client.KubizoneV1alpha1(), record: test.record}
+		if err := tr.followRecord(t.Context()); err != nil {
+			t.Errorf("%s: %v", test.what, err)
+		}
+		var out bytes.Buffer
+		err := tr.printSteps(&out)
+		if !strings.HasPrefix(out.String(), test.first) || errors.Is(err, ErrNo) != strings.HasPrefix(test.first, "FAILS") ||
+			len(tr.steps) != test.steps {
+			t.Errorf("%s: %v, %d steps:\n%s", test.what, err, len(tr.steps), out.String())
+		}
+		if unread := strings.Count(out.String(), "not shown"); unread != map[bool]int{true: 2}[test.what == "nothing may be read"] {
+			t.Errorf("%s: %d steps not shown:\n%s", test.what, unread, out.String())
+		}
+	}
+}
+
+func TestCommands_haveExamples(t *testing.T) {
+	for _, command := range NewCommands() {
+		if command.Example == "" || command.Args == nil {
+			t.Errorf("%s has no example, or takes any arguments", command.Name())
+		}
+	}
+	if got := fmt.Sprint(newMay().Args(nil, []string{"make", "www.example.org", "A"})); !strings.Contains(got, "create NAME TYPE") {
+		t.Error(got)
+	}
+}

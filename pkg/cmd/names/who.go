@@ -1,0 +1,160 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package names
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/netip"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+
+	client "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/load"
+)
+
+func newWho() *cobra.Command {
+	q := newQuestion()
+	return q.addFlags(&cobra.Command{
+		Use:   "who NAME|ADDRESS",
+		Short: "find the Records of a name or an address",
+		Long: `Find the Records that stand at a name, or else the nearest above it: of a wildcard, or a name that claims it (S4.8).
+Of an address: the Records that have it. All namespaces are searched where you may list Records in all of them, else that
+of -n. The exit code is 1 where there is none.`,
+		Example:           "  kubizone who www.example.org\n  kubizone who 192.0.2.7",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: q.completeName(),
+		RunE: func(command *cobra.Command, arguments []string) error {
+			api, namespace, err := q.connect()
+			if err != nil {
+				return err
+			}
+			s := &search{api: api, namespace: namespace, everywhere: q.cluster.Namespace() == ""}
+			return s.findRecords(command.Context(), arguments[0], command.OutOrStdout())
+		},
+	}, false)
+}
+
+// search looks for Records in every namespace, or in one.
+type search struct {
+	api        client.KubizoneV1alpha1Interface
+	namespace  string
+	everywhere bool
+}
+
+// findRecords prints the Records of a name or an address.
+func (s *search) findRecords(ctx context.Context, text string, out io.Writer) error {
+	var found []v1alpha1.Record
+	var note string
+	var err error
+	if address, wrong := netip.ParseAddr(text); wrong == nil {
+		found, err = s.findAddress(ctx, address)
+	} else {
+		found, note, err = s.findName(ctx, text)
+	}
+	if err != nil {
+		return err
+	}
+	where := "in all namespaces"
+	if !s.everywhere {
+		where = fmt.Sprintf("in namespace %s, which is the one that was searched", s.namespace)
+	}
+	if len(found) == 0 {
+		if _, err := fmt.Fprintf(out, "No Record of %s %s.\n", text, where); err != nil {
+			return err
+		}
+		return ErrNo
+	}
+	if note != "" {
+		fmt.Fprintln(out, note)
+	}
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "NAMESPACE\tRECORD\tNAME\tTYPE\tDATA\tZONE")
+	for i := range found {
+		r := &found[i]
+		zone := "(none)"
+		if ref := r.Status.ZoneRef; ref != nil {
+			zone = ref.Namespace + "/" + ref.Name
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Namespace, r.Name, r.Status.FQDN, strings.ToUpper(r.Spec.Type),
+			strings.Join(dataOf(r), ", "), zone)
+	}
+	return table.Flush()
+}
+
+func dataOf(r *v1alpha1.Record) []string {
+	if r.Spec.RData != "" {
+		return []string{r.Spec.RData}
+	}
+	return r.Spec.Values
+}
+
+// findName finds what stands at a name, else at the nearest one above it.
+func (s *search) findName(ctx context.Context, text string) (found []v1alpha1.Record, note string, err error) {
+	if !name.IsAbsolute(text) {
+		text += "."
+	}
+	fqdn, err := name.Parse(text)
+	if err != nil {
+		return nil, "", fmt.Errorf("%q is neither an address nor a name: %w", text, err)
+	}
+	candidates := []string{fqdn.String()}
+	for at, more := fqdn.Parent(); more && at != name.Root; at, more = at.Parent() {
+		candidates = append(candidates, "*."+at.String(), at.String())
+	}
+	for i, candidate := range candidates {
+		found, err = s.listRecords(ctx, fields.Set{v1alpha1.FieldRecordFQDN: candidate}, nil)
+		switch {
+		case err != nil || len(found) > 0 && i == 0:
+			return found, "", err
+		case len(found) > 0:
+			return found, fmt.Sprintf("No Record stands at %s; the nearest above stand at %s (S4.8):", fqdn, candidate), nil
+		}
+	}
+	return nil, "", nil
+}
+
+func (s *search) findAddress(ctx context.Context, address netip.Addr) ([]v1alpha1.Record, error) {
+	rrtype := "A"
+	if address.Is6() {
+		rrtype = "AAAA"
+	}
+	return s.listRecords(ctx, fields.Set{v1alpha1.FieldRecordType: rrtype}, func(r *v1alpha1.Record) bool {
+		return slices.ContainsFunc(dataOf(r), func(text string) bool {
+			value, err := netip.ParseAddr(text)
+			return err == nil && value == address
+		})
+	})
+}
+
+// listRecords lists Records, in the one namespace where the caller may not list them in all.
+func (s *search) listRecords(ctx context.Context, of fields.Set, keep func(*v1alpha1.Record) bool) (found []v1alpha1.Record, err error) {
+	in := metav1.NamespaceAll
+	if !s.everywhere {
+		in = s.namespace
+	}
+	err = load.EachItem(ctx, s.api.Records(in).List, metav1.ListOptions{FieldSelector: of.String()}, func(r *v1alpha1.Record) error {
+		if keep == nil || keep(r) {
+			found = append(found, *r)
+		}
+		return nil
+	})
+	if apierrors.IsForbidden(err) && s.everywhere {
+		s.everywhere = false
+		return s.listRecords(ctx, of, keep)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("records: %w", err)
+	}
+	return found, nil
+}

@@ -1,0 +1,204 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package names
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+
+	client "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/class"
+	"kubi.zone/kubizone/pkg/dns/serial"
+)
+
+func newWhy() *cobra.Command {
+	q := newQuestion()
+	return q.addFlags(&cobra.Command{
+		Use:   "why RECORD",
+		Short: "follow a Record from the rule to each server",
+		Long: `Follow a Record from the rule that admits it, by its zone and the classes of that, to each name server: one line for each
+step. The first step that fails stands before all others, and the exit code is 1 then. RECORD is the name of the Record object,
+or NAMESPACE/NAME.`,
+		Example:           "  kubizone why -n team-a www",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: q.completeRecord,
+		RunE: func(command *cobra.Command, arguments []string) error {
+			api, namespace, err := q.connect()
+			if err != nil {
+				return err
+			}
+			at, err := q.cluster.Object(arguments[0], namespace)
+			if err != nil {
+				return err
+			}
+			record, err := api.Records(at.Namespace).Get(command.Context(), at.Name, metav1.GetOptions{})
+			if err != nil {
+				return fmt.Errorf("record %s: %w", at, err)
+			}
+			t := &trace{api: api, record: record}
+			if err := t.followRecord(command.Context()); err != nil {
+				return err
+			}
+			return t.printSteps(command.OutOrStdout())
+		},
+	}, false)
+}
+
+// verdict of a step, as it is printed.
+type verdict string
+
+const (
+	stepOK      verdict = "ok"
+	stepFails   verdict = "FAILS"
+	stepWaits   verdict = "waits"
+	stepUnknown verdict = "?"
+)
+
+// step is one on the way of a Record.
+type step struct {
+	verdict verdict
+	what    string
+	message string
+}
+
+func (s step) String() string { return fmt.Sprintf("%-5s  %-9s  %s", s.verdict, s.what, s.message) }
+
+// trace is the way of a Record.
+type trace struct {
+	api    client.KubizoneV1alpha1Interface
+	record *v1alpha1.Record
+	steps  []step
+}
+
+func (t *trace) note(v verdict, what, format string, args ...any) {
+	t.steps = append(t.steps, step{v, what, fmt.Sprintf(format, args...)})
+}
+
+// noteCondition notes a condition as a step; what is False fails, what is not there is unknown.
+func (t *trace) noteCondition(what string, conditions []metav1.Condition, kind string) bool {
+	c := meta.FindStatusCondition(conditions, kind)
+	switch {
+	case c == nil:
+		t.note(stepUnknown, what, "no condition %s yet", kind)
+		return false
+	case c.Status == metav1.ConditionTrue:
+		t.note(stepOK, what, "%s: %s", c.Reason, c.Message)
+	case c.Status == metav1.ConditionFalse:
+		t.note(stepFails, what, "%s: %s", c.Reason, c.Message)
+	default:
+		t.note(stepWaits, what, "%s: %s", c.Reason, c.Message)
+	}
+	return c.Status == metav1.ConditionTrue
+}
+
+// followRecord notes the steps, up to the first behind which there are none.
+func (t *trace) followRecord(ctx context.Context) error {
+	r := t.record
+	if !t.noteCondition("rule", r.Status.Conditions, v1alpha1.ConditionAdopted) || r.Status.ZoneRef == nil {
+		return nil
+	}
+	ref := r.Status.ZoneRef
+	zone, err := t.api.Zones(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsForbidden(err):
+		t.note(stepUnknown, "zone", "not shown: the right to get zones in namespace %s shows it", ref.Namespace)
+	case err != nil:
+		return fmt.Errorf("zone %s/%s: %w", ref.Namespace, ref.Name, err)
+	default:
+		for _, kind := range []string{v1alpha1.ConditionDelegated, v1alpha1.ConditionServable, v1alpha1.ConditionSettled} {
+			t.noteCondition(kind, zone.Status.Conditions, kind)
+		}
+	}
+	if err := t.followDeliveries(ctx, ref); err != nil {
+		return err
+	}
+	t.noteCondition("Ready", r.Status.Conditions, v1alpha1.ConditionReady)
+	if failed := r.Status.LastDeliveryError; failed != "" {
+		t.note(stepFails, "provider", "%s", failed)
+	}
+	return nil
+}
+
+// followDeliveries notes each class of a zone, and what each of its servers answered last.
+func (t *trace) followDeliveries(ctx context.Context, ref *v1alpha1.AdoptingZone) error {
+	list, err := t.api.Deliveries(ref.Namespace).List(ctx, metav1.ListOptions{
+		FieldSelector: fields.OneTermEqualSelector(v1alpha1.FieldDeliveryZoneName, ref.Name).String()})
+	if apierrors.IsForbidden(err) {
+		t.note(stepUnknown, "class", "not shown: the right to list deliveries in namespace %s shows it", ref.Namespace)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("deliveries of zone %s/%s: %w", ref.Namespace, ref.Name, err)
+	}
+	for i := range list.Items {
+		d := &list.Items[i]
+		if d.Spec.Zone.UID != ref.UID {
+			continue
+		}
+		what, s := "class", &d.Status
+		of := class.NameOf(d.Namespace, d.Spec.ClassRef)
+		switch {
+		case t.has(s.Serial):
+			t.note(stepOK, what, "%s has confirmed serial %d, which has the Record", of, s.Serial)
+		case s.Error != nil:
+			t.note(stepFails, what, "%s has confirmed serial %d, and the Record is in serial %d: %s", of, s.Serial, t.record.Status.Serial,
+				s.Error.Message)
+		default:
+			t.note(stepWaits, what, "%s has confirmed serial %d, and the Record is in serial %d", of, s.Serial, t.record.Status.Serial)
+		}
+		for j := range s.Servers {
+			row := &s.Servers[j]
+			verdict := stepWaits
+			switch {
+			case row.State == v1alpha1.ServerFailed:
+				verdict = stepFails
+			case t.has(row.Serial):
+				verdict = stepOK
+			}
+			t.note(verdict, "server", "%s of %s: %s, serial %d %s", row.Name, of, row.State, row.Serial, row.Message)
+		}
+	}
+	return nil
+}
+
+// has reports whether a serial of the zone has the Record.
+func (t *trace) has(confirmed int64) bool {
+	if confirmed == 0 {
+		return false
+	}
+	x, y := serial.Serial(confirmed), serial.Serial(t.record.Status.Serial)
+	return x == y || x.Ahead(y)
+}
+
+// printSteps prints the steps, first of all the first that fails, else the first that waits.
+func (t *trace) printSteps(out io.Writer) error {
+	failed := slices.IndexFunc(t.steps, func(s step) bool { return s.verdict == stepFails })
+	first := failed
+	if first < 0 {
+		first = slices.IndexFunc(t.steps, func(s step) bool { return s.verdict == stepWaits })
+	}
+	if first >= 0 {
+		if _, err := fmt.Fprintf(out, "%s\n\n", t.steps[first]); err != nil {
+			return err
+		}
+	}
+	for _, s := range t.steps {
+		if _, err := fmt.Fprintln(out, s); err != nil {
+			return err
+		}
+	}
+	if failed >= 0 {
+		return ErrNo
+	}
+	return nil
+}
