@@ -71,7 +71,20 @@ const updatePrefix = "dyn--"
 
 // OfUpdate returns the name of the Record that updates make for an RRset of a zone object.
 func OfUpdate(owner name.Rel, t rdata.Type, zone string) string {
-	text := updatePrefix + OfRecord(owner, t, zone)[0]
+	return ofOther(updatePrefix, owner, t, zone)
+}
+
+// externalPrefix is that of Records that endpoints of external-dns become.
+const externalPrefix = "ext--"
+
+// OfExternal returns the name of the Record of an RRset for an owner, in the words of external-dns. The name of the
+// RRset is relative to the root: the zone is not known.
+func OfExternal(fqdn name.Rel, t rdata.Type, owner string) string {
+	return ofOther(externalPrefix, fqdn, t, owner)
+}
+
+func ofOther(prefix string, owner name.Rel, t rdata.Type, zone string) string {
+	text := prefix + OfRecord(owner, t, zone)[0]
 	if len(text) > maxObjectName {
 		return cutToFit(text, "--"+digest(owner.String()+"|"+t.String()+"|"+zone))
 	}

@@ -32,8 +32,18 @@ func NewOptions() *Options {
 // AddFlags binds the options to flags, except -n. There are none for basic authentication, which no kube-apiserver
 // supports any more.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.rules.ExplicitPath, clientcmd.RecommendedConfigPathFlag, o.rules.ExplicitPath, "kubeconfig file to use")
+	o.addFlags(flags, clientcmd.RecommendedConfigOverrideFlags(""))
+}
+
+// AddFlagsWithoutCluster leaves --cluster out, for a sub-command that has another meaning of it: --context is enough.
+func (o *Options) AddFlagsWithoutCluster(flags *pflag.FlagSet) {
 	names := clientcmd.RecommendedConfigOverrideFlags("")
+	names.ContextOverrideFlags.ClusterName = clientcmd.FlagInfo{}
+	o.addFlags(flags, names)
+}
+
+func (o *Options) addFlags(flags *pflag.FlagSet, names clientcmd.ConfigOverrideFlags) {
+	flags.StringVar(&o.rules.ExplicitPath, clientcmd.RecommendedConfigPathFlag, o.rules.ExplicitPath, "kubeconfig file to use")
 	names.AuthOverrideFlags.Username, names.AuthOverrideFlags.Password = clientcmd.FlagInfo{}, clientcmd.FlagInfo{}
 	names.ContextOverrideFlags.Namespace = clientcmd.FlagInfo{}
 	clientcmd.BindOverrideFlags(&o.overrides, flags, names)

@@ -193,7 +193,9 @@ func (p *Process) newHandler() http.Handler {
 		return p.Unready()
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	for _, path := range []string{"/livez", "/healthz"} { // the second is what the chart of external-dns asks its webhook for
+		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	}
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		if why := unready(); why != "" {
 			http.Error(w, why, http.StatusServiceUnavailable)

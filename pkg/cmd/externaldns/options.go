@@ -1,0 +1,217 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package externaldns
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/events"
+
+	"kubi.zone/kubizone/api/client/clientset/versioned"
+	"kubi.zone/kubizone/pkg/cmd/dnsserving"
+	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
+	"kubi.zone/kubizone/pkg/cmd/process"
+	"kubi.zone/kubizone/pkg/externaldns"
+	"kubi.zone/kubizone/pkg/version"
+)
+
+// Options are the flags as they were written.
+type Options struct {
+	Client       *kubeconfig.Options
+	Local        string
+	Listen       string
+	HealthListen string
+	Mapping      externaldns.Mapping
+}
+
+// NewOptions are the defaults.
+func NewOptions() *Options {
+	return &Options{Client: kubeconfig.NewOptions(), Listen: "127.0.0.1:8888", HealthListen: ":8080",
+		Mapping: externaldns.Mapping{Owner: "default"}}
+}
+
+// AddFlags binds the options to flags.
+func (o *Options) AddFlags(flags *pflag.FlagSet) {
+	o.Client.AddFlagsWithoutCluster(flags)
+	flags.StringVar(&o.Listen, "listen", o.Listen, "loopback address and port for external-dns, its --webhook-provider-url; "+
+		"port 0 takes a free one")
+	flags.StringVar(&o.HealthListen, "health-listen", o.HealthListen, "address and port of /healthz, /readyz and /metrics, over HTTP; "+
+		"port 0 takes a free one")
+	flags.StringVar(&o.Mapping.Owner, "owner", o.Mapping.Owner, "value of the label kubi.zone/external-dns of its Records: two "+
+		"external-dns in one cluster need two")
+	flags.StringVar(&o.Mapping.Default, "default-namespace", "", "namespace of endpoints that come from no object of a namespace, such "+
+		"as those of nodes; absent: they are left out")
+	flags.StringVar(&o.Mapping.Cluster, "cluster", "", "name of this cluster at the central Kubizone of --kubeconfig: a namespace there "+
+		"is used if its label kubi.zone/cluster says so")
+	flags.StringVar(&o.Mapping.Template, "namespace-template", "", "namespace at the central Kubizone, with {namespace} and perhaps "+
+		"{cluster}; with --cluster it is {cluster}-{namespace} if absent")
+	flags.StringVar(&o.Local, "local-kubeconfig", "", "kubeconfig of the cluster that external-dns reads, which gets the Events; absent: "+
+		"with --cluster that of the pod, else that of the Records")
+}
+
+// Config is what the options mean.
+type Config struct {
+	externaldns.Mapping
+	Listen, HealthListen netip.AddrPort
+	// Records is the way to the Records, Local to the objects that they come from.
+	Records, Local *rest.Config
+	Out            io.Writer
+}
+
+// Complete reads the options, and reports all that is wrong with them.
+func (o *Options) Complete(out io.Writer) (*Config, error) {
+	c := &Config{Mapping: o.Mapping, Out: out}
+	var err error
+	c.Listen, err = dnsserving.ListenAddress("--listen", o.Listen, 8888)
+	wrong := []error{err}
+	if err == nil && !c.Listen.Addr().IsLoopback() {
+		wrong = append(wrong, fmt.Errorf("--listen %s: the protocol has no authentication, so it is served on loopback alone; "+
+			"run it in the pod of external-dns", o.Listen))
+	}
+	c.HealthListen, err = dnsserving.ListenAddress("--health-listen", o.HealthListen, 8080)
+	wrong = append(wrong, err)
+	if !externaldns.IsName(c.Owner) {
+		wrong = append(wrong, fmt.Errorf("--owner %q: it is one DNS label, in small letters", c.Owner))
+	}
+	switch {
+	case c.Cluster == "" && c.Template != "":
+		wrong = append(wrong, errors.New("--namespace-template: it needs --cluster, the name of this cluster at the central Kubizone"))
+	case c.Cluster != "" && !externaldns.IsName(c.Cluster):
+		wrong = append(wrong, fmt.Errorf("--cluster %q: it is one DNS label, in small letters", c.Cluster))
+	case c.Cluster != "" && c.Template == "":
+		c.Template = "{cluster}-{namespace}"
+	case c.Template != "" && !strings.Contains(c.Template, "{namespace}"):
+		wrong = append(wrong, fmt.Errorf("--namespace-template %q: without {namespace} all tenants would share one; write it, as in "+
+			"{cluster}-{namespace}", c.Template))
+	}
+	c.Records, _, err = o.Client.Client()
+	wrong = append(wrong, err)
+	switch {
+	case o.Local != "":
+		if c.Local, err = clientcmd.BuildConfigFromFlags("", o.Local); err != nil {
+			wrong = append(wrong, fmt.Errorf("--local-kubeconfig: %w; name a readable kubeconfig", err))
+		}
+	case c.Cluster == "":
+		c.Local = c.Records
+	default:
+		if c.Local, err = rest.InClusterConfig(); err != nil {
+			wrong = append(wrong, fmt.Errorf("--local-kubeconfig: %w; name the cluster that external-dns reads", err))
+		}
+	}
+	return c, errors.Join(wrong...)
+}
+
+// NewCommand is the sub-command.
+func NewCommand() *cobra.Command {
+	options := NewOptions()
+	command := &cobra.Command{
+		Use:   "external-dns",
+		Short: "webhook provider of external-dns: its endpoints become Records",
+		Long: `Serve the webhook protocol of external-dns v0.22 on loopback, beside it in its pod. Each endpoint becomes a Record in the
+namespace of the Service, Ingress, Route or DNSEndpoint that it comes from, if a RoleBinding there lets this ServiceAccount
+write Records. What is refused is an Event of that object. docs/external-dns.md has the manifests.`,
+		Example: `  kubizone external-dns --owner default
+  kubizone external-dns --kubeconfig /etc/central/kubeconfig --cluster paris --namespace-template '{cluster}-{namespace}'`,
+		Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			config, err := options.Complete(command.OutOrStdout())
+			if err != nil {
+				return err
+			}
+			return config.Run(command.Context())
+		},
+	}
+	options.AddFlags(command.Flags())
+	return command
+}
+
+// requestTimeout bounds one request to an API server.
+const requestTimeout = 10 * time.Second
+
+// Run serves until ctx ends, and returns nil then. An error ended it before.
+func (c *Config) Run(ctx context.Context) error {
+	shell, err := process.Open(c.HealthListen, c.Out)
+	if err != nil {
+		return err
+	}
+	defer shell.Close()
+	listener, err := process.BindPort("--listen", c.Listen.String())
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	reach := func(config *rest.Config) *rest.Config {
+		config = rest.CopyConfig(config)
+		// The server limits requests by priority and fairness. A tenant whose budget is used up must not hold a worker.
+		config.UserAgent, config.QPS, config.Timeout = version.UserAgent(externaldns.FieldManager), -1, requestTimeout
+		config.WarningHandlerWithContext = rest.NoWarnings{}
+		config.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json" // lists are long
+		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return unwaiting{next} })
+		return config
+	}
+	records, err := versioned.NewForConfig(reach(c.Records))
+	if err != nil {
+		return err
+	}
+	central, err := kubernetes.NewForConfig(reach(c.Records))
+	if err != nil {
+		return err
+	}
+	local, err := kubernetes.NewForConfig(reach(c.Local))
+	if err != nil {
+		return err
+	}
+	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: local.EventsV1()})
+	defer broadcaster.Shutdown()
+	shell.Client = records.KubizoneV1alpha1().RESTClient()
+	return shell.Run(ctx, func(running, outlasting context.Context) error {
+		if err := broadcaster.StartRecordingToSinkWithContext(outlasting); err != nil {
+			return err
+		}
+		p := newProvider(c.Mapping, records.KubizoneV1alpha1(), central, local,
+			broadcaster.NewRecorder(scheme.Scheme, externaldns.FieldManager))
+		var parts sync.WaitGroup
+		defer parts.Wait()
+		telling, end := context.WithCancel(outlasting)
+		defer end()
+		parts.Go(func() { p.runTelling(telling) })
+		serving := &http.Server{Handler: newHandler(running, p), ReadTimeout: answerTime, WriteTimeout: 2 * answerTime}
+		stop := context.AfterFunc(running, func() { _ = serving.Close() })
+		defer stop()
+		shell.Say("ready: serving external-dns on http://%s as owner %s", listener.Addr(), c.Owner)
+		if err := serving.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	})
+}
+
+// unwaiting takes away the header that client-go waits by: the next cycle of external-dns tries again.
+type unwaiting struct{ http.RoundTripper }
+
+// RoundTrip is the one of the transport.
+func (u unwaiting) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := u.RoundTripper.RoundTrip(r)
+	if err == nil {
+		response.Header.Del("Retry-After")
+	}
+	return response, err
+}
+
+// WrappedRoundTripper is what client-go closes idle connections of.
+func (u unwaiting) WrappedRoundTripper() http.RoundTripper { return u.RoundTripper }

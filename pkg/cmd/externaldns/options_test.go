@@ -1,0 +1,45 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package externaldns
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"kubi.zone/kubizone/test/must"
+)
+
+// Each wrong flag is named, with what to write; E5: it listens on loopback alone.
+func TestComplete_refusesWrongFlags(t *testing.T) {
+	config := filepath.Join(t.TempDir(), "kubeconfig")
+	must.Succeed(t, os.WriteFile(config, []byte(`{"clusters":[{"name":"x","cluster":{"server":"https://127.0.0.1:1"}}],
+		"contexts":[{"name":"x","context":{"cluster":"x"}}],"current-context":"x"}`), 0o600))
+	for arguments, want := range map[string]string{
+		"":                 "",
+		"--listen [::1]:0": "",
+		"--cluster paris --local-kubeconfig " + config: "",
+		"--listen 0.0.0.0:8888":                        "loopback",
+		"--listen :8888":                               "loopback",
+		"--owner a.b":                                  "--owner",
+		"--owner A":                                    "--owner",
+		"--namespace-template x-{namespace}":           "--cluster",
+		"--cluster p_ --local-kubeconfig " + config:    "--cluster",
+		"--cluster paris --namespace-template x --local-kubeconfig " + config: "{namespace}",
+		"--cluster paris": "--local-kubeconfig",
+		"--cluster paris --local-kubeconfig " + filepath.Join(config, "not-there"): "--local-kubeconfig",
+	} {
+		options, flags := NewOptions(), pflag.NewFlagSet("", pflag.ContinueOnError)
+		options.AddFlags(flags)
+		must.Succeed(t, flags.Parse(strings.Fields("--kubeconfig "+config+" "+arguments)))
+		_, err := options.Complete(io.Discard)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", arguments, err)
+		}
+	}
+}

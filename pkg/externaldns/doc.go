@@ -1,0 +1,20 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package externaldns is the webhook protocol of external-dns (version 1), and what its endpoints are as Records.
+//
+// It promises:
+//
+//	X1. What an endpoint says is in the Record whole, or the endpoint is refused with the field, the rule and the next
+//	    step: a routing policy or a property of another provider is never dropped without a word.
+//	X2. An RRset has one Record, in the namespace of the object that its endpoint comes from. Of several objects that
+//	    want one RRset, the one whose Record stands keeps it; without one, the first that the server lets in. What is
+//	    chosen does not depend on the order of a list.
+//	X3. An endpoint that Choose answers with equals what ReadEndpoint says of its Record, so that external-dns plans
+//	    no change where there is none.
+//	X4. What a server refuses, or has not decided, removes nothing that stands.
+//
+// It does not know a server: whether a Record would be let in is a verdict that the caller brings.
+//
+// Read protocol.go first, then record.go and choose.go.
+package externaldns

@@ -1,0 +1,166 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package externaldns
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/must"
+)
+
+var ours = Mapping{Owner: "default"}
+
+// X1, X3: each type that external-dns knows, as a Record and back.
+func TestMakeRecord_andBack(t *testing.T) {
+	for _, c := range []struct {
+		kind, target, value, back string
+	}{
+		{"A", "192.0.2.1", "192.0.2.1", "192.0.2.1"},
+		{"AAAA", "2001:DB8:0::1", "2001:db8::1", "2001:db8::1"},
+		{"CNAME", "lb.example.net", "lb.example.net.", "lb.example.net"},
+		{"CNAME", "lb.example.net.", "lb.example.net.", "lb.example.net"},
+		{"NS", "ns1.example.net", "ns1.example.net.", "ns1.example.net"},
+		{"PTR", "www.example.org", "www.example.org.", "www.example.org"},
+		{"DNAME", "example.net", "example.net.", "example.net"},
+		{"MX", "10 mail.example.net", "10 mail.example.net.", "10 mail.example.net"},
+		{"SRV", "0 0 5060 sip.example.net.", "0 0 5060 sip.example.net.", "0 0 5060 sip.example.net."},
+		{"TXT", "v=spf1 -all", "v=spf1 -all", "v=spf1 -all"},
+		{"TXT", `"two" "strings."`, `"two" "strings."`, `"two" "strings."`},
+		{"NAPTR", `100 10 "u" "sip+E2U" "!^.*$!sip:a@example.net!" .`, `100 10 "u" "sip+E2U" "!^.*$!sip:a@example.net!" .`,
+			`100 10 "u" "sip+E2U" "!^.*$!sip:a@example.net!" .`},
+	} {
+		e := &Endpoint{DNSName: "WWW.example.org", RecordType: c.kind, Targets: []string{c.target}, RecordTTL: 60,
+			Labels: map[string]string{labelResource: "ingress/team-a/web"}}
+		r := must.Get(ours.MakeRecord(e))(t)
+		if r.Spec.DomainName != "www.example.org." || r.Spec.Type != c.kind || *r.Spec.TTL != 60 || r.Spec.Values[0] != c.value {
+			t.Errorf("%s: %+v", c.kind, r.Spec)
+		}
+		if r.Name != "ext--www.example.org-"+strings.ToLower(c.kind)+".default" {
+			t.Errorf("%s: name %s", c.kind, r.Name)
+		}
+		back := ReadEndpoint(r)
+		if back.DNSName != "www.example.org" || back.RecordTTL != 60 || back.Targets[0] != c.back ||
+			back.Labels[labelResource] != "ingress/team-a/web" {
+			t.Errorf("%s: back %+v", c.kind, back)
+		}
+	}
+}
+
+// X1: what has no form is refused, with the field and the next step.
+func TestMakeRecord_refuses(t *testing.T) {
+	for want, e := range map[string]*Endpoint{
+		"dnsName":       {DNSName: "a..b", RecordType: "A", Targets: []string{"192.0.2.1"}},
+		"recordType":    {DNSName: "a.org", RecordType: "FOO", Targets: []string{"x"}},
+		"setIdentifier": {DNSName: "a.org", RecordType: "A", Targets: []string{"192.0.2.1"}, SetIdentifier: "eu"},
+		"targets":       {DNSName: "a.org", RecordType: "A"},
+		"recordTTL":     {DNSName: "a.org", RecordType: "A", Targets: []string{"192.0.2.1"}, RecordTTL: 1 << 31},
+		`"aws/weight"`: {DNSName: "a.org", RecordType: "A", Targets: []string{"192.0.2.1"},
+			ProviderSpecific: []Property{{"aws/weight", "5"}}},
+		`"alias"`: {DNSName: "a.org", RecordType: "CNAME", Targets: []string{"b.org"},
+			ProviderSpecific: []Property{{"alias", "true"}}},
+		"registry": {DNSName: "a-www.a.org", RecordType: "TXT", Targets: []string{`"heritage=external-dns,external-dns/owner=x"`}},
+	} {
+		if _, err := ours.MakeRecord(e); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+	fine := &Endpoint{DNSName: "a.org", RecordType: "A", Targets: []string{"192.0.2.1"},
+		ProviderSpecific: []Property{{"alias", "false"}, {"record-type", "ptr"}}}
+	must.Get(ours.MakeRecord(fine))(t)
+}
+
+// standingRecord makes a Record as the server has it.
+func standingRecord(t *testing.T, namespace, resource, fqdn, kind string, values ...string) *v1alpha1.Record {
+	t.Helper()
+	r := must.Get(ours.MakeRecord(&Endpoint{DNSName: fqdn, RecordType: kind, Targets: values,
+		Labels: map[string]string{labelResource: resource}}))(t)
+	r.Namespace = namespace
+	r.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: FieldManager}}
+	return r
+}
+
+// A Record is ours by its label and by its field manager: one that a tenant makes by hand is not, whatever it says
+// (attack: a forged Record).
+func TestReadStanding_isOursAlone(t *testing.T) {
+	mine := standingRecord(t, "team-a", "ingress/team-a/web", "www.example.org", "A", "192.0.2.1")
+	older := standingRecord(t, "team-b", "ingress/team-b/web", "www.example.org", "A", "192.0.2.2")
+	mine.CreationTimestamp = metav1.NewTime(time.Unix(200, 0))
+	older.CreationTimestamp = metav1.NewTime(time.Unix(100, 0))
+	forged := standingRecord(t, "team-x", "ingress/team-a/web", "forged.example.org", "A", "192.0.2.6")
+	forged.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl-create"}}
+	other := standingRecord(t, "team-a", "ingress/team-a/web", "other.example.org", "A", "192.0.2.1")
+	other.Labels[v1alpha1.LabelExternalDNS] = "second"
+	cluster := standingRecord(t, "team-a", "ingress/team-a/web", "cluster.example.org", "A", "192.0.2.1")
+	cluster.Labels[v1alpha1.LabelCluster] = "paris"
+	status := standingRecord(t, "team-a", "ingress/team-a/web", "status.example.org", "A", "192.0.2.1")
+	status.ManagedFields[0].Subresource = "status"
+	going := standingRecord(t, "team-a", "ingress/team-a/web", "going.example.org", "A", "192.0.2.1")
+	going.DeletionTimestamp = new(metav1.Now())
+	relative := standingRecord(t, "team-a", "ingress/team-a/web", "relative.example.org", "A", "192.0.2.1")
+	relative.Spec.DomainName = "relative"
+	standing := ours.ReadStanding([]v1alpha1.Record{*mine, *older, *forged, *other, *cluster, *status, *going, *relative})
+	if len(standing) != 1 {
+		t.Fatalf("%v", standing)
+	}
+	if same := standing[Key{"www.example.org.", "A"}]; len(same) != 2 || same[0].Namespace != "team-b" {
+		t.Errorf("the older one is not first: %v", same)
+	}
+	if all := standing.Endpoints(); len(all) != 1 || all[0].Targets[0] != "192.0.2.2" {
+		t.Errorf("an RRset is one endpoint: %+v", all)
+	}
+}
+
+// The texts of external-dns' registry are given back, and what says so without being one is not.
+func TestEndpoints_giveTextsBack(t *testing.T) {
+	r := standingRecord(t, "team-a", "ingress/team-a/web", "www.example.org", "A", "192.0.2.1")
+	text := `"heritage=external-dns,external-dns/owner=x,external-dns/resource=ingress/team-a/web"`
+	r.Annotations[v1alpha1.AnnotationExternalDNSTexts] = `{"a-www.example.org":"` + strings.ReplaceAll(text, `"`, `\"`) + `"}`
+	evil := standingRecord(t, "team-x", "crd/team-x/evil", "a-shop.example.org", "TXT", "v=1")
+	evil.Spec.Values = []string{text}
+	all := ours.ReadStanding([]v1alpha1.Record{*r, *evil}).Endpoints()
+	var said []string
+	for _, e := range all {
+		said = append(said, e.DNSName+" "+e.RecordType)
+	}
+	if want := []string{"a-www.example.org TXT", "www.example.org A"}; !slices.Equal(said, want) {
+		t.Fatalf("%q", said)
+	}
+	if all[0].Targets[0] != text {
+		t.Errorf("%q", all[0].Targets)
+	}
+}
+
+func TestOwnedName_isOfTextsAlone(t *testing.T) {
+	labels := map[string]string{labelOwned: "WWW.example.org"}
+	for want, e := range map[string]*Endpoint{
+		"www.example.org.": {DNSName: "a-www.example.org", RecordType: "TXT", Targets: []string{"x"}, Labels: labels},
+		"":                 {DNSName: "a-www.example.org", RecordType: "A", Targets: []string{"x"}, Labels: labels},
+	} {
+		if owned := e.OwnedName(); owned != want {
+			t.Errorf("%q", owned)
+		}
+	}
+}
+
+func TestNamespaceOf(t *testing.T) {
+	m := Mapping{Cluster: "paris", Template: "{cluster}-{namespace}"}
+	if at, err := m.NamespaceOf("team-a"); err != nil || at != "paris-team-a" {
+		t.Errorf("%q, %v", at, err)
+	}
+	if _, err := m.NamespaceOf(strings.Repeat("x", 58)); err == nil || !strings.Contains(err.Error(), "--namespace-template") {
+		t.Errorf("%v", err)
+	}
+	if at := must.Get(m.NamespaceOf(strings.Repeat("x", 57)))(t); len(at) != 63 {
+		t.Errorf("%q", at)
+	}
+	if at, err := ours.NamespaceOf("team-a"); err != nil || at != "team-a" {
+		t.Errorf("%q, %v", at, err)
+	}
+}

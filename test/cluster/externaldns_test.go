@@ -1,0 +1,416 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+
+	"kubi.zone/kubizone/api/client/clientset/versioned"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/externaldns"
+	"kubi.zone/kubizone/test/must"
+	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/rig/kuberig"
+)
+
+// dnsEndpoints is the kind of external-dns' source crd, as far as the source looks at it.
+const dnsEndpoints = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: dnsendpoints.externaldns.k8s.io
+  annotations: {api-approved.kubernetes.io: "https://github.com/kubernetes-sigs/external-dns/pull/2007"}
+spec:
+  group: externaldns.k8s.io
+  names: {kind: DNSEndpoint, listKind: DNSEndpointList, plural: dnsendpoints, singular: dnsendpoint}
+  scope: Namespaced
+  versions:
+  - name: v1alpha1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+`
+
+var dnsEndpointResource = schema.GroupVersionResource{Group: "externaldns.k8s.io", Version: "v1alpha1", Resource: "dnsendpoints"}
+
+// sources are what external-dns itself reads.
+var sources = []rbacv1.PolicyRule{
+	{APIGroups: []string{""}, Resources: []string{"services", "pods", "nodes", "namespaces"}, Verbs: []string{"get", "list", "watch"}},
+	{APIGroups: []string{"discovery.k8s.io"}, Resources: []string{"endpointslices"}, Verbs: []string{"get", "list", "watch"}},
+	{APIGroups: []string{"networking.k8s.io"}, Resources: []string{"ingresses"}, Verbs: []string{"get", "list", "watch"}},
+	{APIGroups: []string{"externaldns.k8s.io"}, Resources: []string{"dnsendpoints"}, Verbs: []string{"get", "list", "watch"}},
+	{APIGroups: []string{"externaldns.k8s.io"}, Resources: []string{"dnsendpoints/status"}, Verbs: []string{"update"}},
+}
+
+// pair is external-dns with the webhook provider beside it.
+type pair struct {
+	t          *testing.T
+	cluster    *cluster
+	core       kubernetes.Interface
+	objects    dynamic.Interface
+	records    versioned.Interface
+	kubeconfig string
+	// url is where the webhook provider answers, and log its log.
+	url string
+	log func() string
+	// run ends the name of each namespace and label of a run: tests share a cluster.
+	run string
+}
+
+// kubectlAs runs kubectl with a kubeconfig.
+func kubectlAs(t *testing.T, c *cluster, kubeconfig, stdin string, args ...string) string {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), c.kubectl, append([]string{"--kubeconfig", kubeconfig}, args...)...)
+	command.Stdin = strings.NewReader(stdin)
+	out, err := command.CombinedOutput()
+	if err != nil {
+		t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// readRoles are the ClusterRoles of the chart's switch externalDNS.
+func readRoles(t *testing.T) string {
+	t.Helper()
+	text := string(must.Get(os.ReadFile("../../charts/kubizone/templates/external-dns/rbac.yaml"))(t))
+	_, text, _ = strings.Cut(text, "{{- if .Values.externalDNS.enabled }}")
+	text, _, ok := strings.Cut(text, "{{- range")
+	if !ok || strings.Contains(text, "{{") {
+		t.Fatalf("the roles of the chart are not read right:\n%s", text)
+	}
+	return text
+}
+
+// startProvider gives the account of external-dns what the chart and its own chart give it, in the cluster that it
+// reads, and starts the webhook provider with these arguments.
+func startProvider(t *testing.T, c *cluster, local *kuberig.Kube, run string, arguments ...string) *pair {
+	t.Helper()
+	ctx := t.Context()
+	core, objects := makeClients(t, local.Admin())
+	p := &pair{t: t, cluster: c, core: core, objects: objects, run: run, records: must.Get(versioned.NewForConfig(c.kube.Admin()))(t)}
+	p.kubeconfig = must.Get(local.ServiceAccount(ctx, "external-dns-"+run, "external-dns"))(t)
+	user := "system:serviceaccount:external-dns-" + run + ":external-dns"
+	must.Succeed(t, local.Grant(ctx, "", user, sources...))
+	kubectlAs(t, c, local.AdminKubeconfig(), readRoles(t), "apply", "-f", "-")
+	for _, role := range []string{"kubizone-external-dns", "kubizone-external-dns-namespaces"} {
+		kubectlAs(t, c, local.AdminKubeconfig(), "", "create", "clusterrolebinding", role+"-"+run, "--clusterrole="+role, "--user="+user)
+	}
+	kubectlAs(t, c, local.AdminKubeconfig(), dnsEndpoints, "apply", "-f", "-")
+	kubectlAs(t, c, local.AdminKubeconfig(), "", "wait", "--for=condition=Established", "crd/dnsendpoints.externaldns.k8s.io")
+
+	serving := regexp.MustCompile(`(?m)^ready: serving external-dns on (\S+)`)
+	if !slices.Contains(arguments, "--kubeconfig") {
+		arguments = append(arguments, "--kubeconfig", p.kubeconfig)
+	}
+	provider := must.Get(rig.StartProcess(nil, t.TempDir(), c.kubizone, append([]string{"external-dns", "-v=1", "--listen", "127.0.0.1:0",
+		"--health-listen", "127.0.0.1:0", "--owner", run}, arguments...)...))(t)
+	t.Cleanup(provider.End)
+	p.waitUntil("the webhook provider serves", func() bool { return serving.MatchString(provider.Log()) })
+	p.url, p.log = serving.FindStringSubmatch(provider.Log())[1], provider.Log
+	return p
+}
+
+// startPair starts the real external-dns before the provider, too.
+func startPair(t *testing.T, c *cluster, local *kuberig.Kube, run string, arguments ...string) *pair {
+	t.Helper()
+	program := rig.Need(rig.Tool("external-dns"))(t)
+	p := startProvider(t, c, local, run, arguments...)
+	external := must.Get(rig.StartProcess(nil, t.TempDir(), program, "--provider=webhook", "--webhook-provider-url",
+		p.url, "--source=service", "--source=ingress", "--source=crd", "--registry=noop",
+		"--policy=sync", "--interval=2s", "--kubeconfig", p.kubeconfig, "--metrics-address", must.Get(rig.FreePort())(t).String(),
+		"--label-filter=run="+run, "--log-level=debug"))(t)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("external-dns:\n%s\nwebhook provider:\n%s", external.Log(), p.log())
+		}
+		external.End()
+	})
+	t.Cleanup(func() {
+		select {
+		case <-external.Ended():
+			t.Errorf("external-dns has ended: %v", external.Err())
+		default:
+		}
+	})
+	return p
+}
+
+func (p *pair) waitUntil(what string, is func() bool) {
+	p.t.Helper()
+	for end := time.Now().Add(waitTimeout); !is(); time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(end) {
+			p.t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+// makeNamespace makes one of this run.
+func (p *pair) makeNamespace(name string) string {
+	p.t.Helper()
+	_, err := p.core.CoreV1().Namespaces().Create(p.t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name + "-" + p.run}},
+		metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		p.t.Fatal(err)
+	}
+	return name + "-" + p.run
+}
+
+func (p *pair) makeMeta(namespace, name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{"run": p.run}}
+}
+
+func (p *pair) makeService(namespace, name, host, address string) {
+	p.t.Helper()
+	meta := p.makeMeta(namespace, name)
+	meta.Annotations = map[string]string{"external-dns.kubernetes.io/hostname": host, "external-dns.alpha.kubernetes.io/hostname": host}
+	services := p.core.CoreV1().Services(namespace)
+	made := must.Get(services.Create(p.t.Context(), &corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{
+		Type: corev1.ServiceTypeLoadBalancer, Ports: []corev1.ServicePort{{Port: 443}}}}, metav1.CreateOptions{}))(p.t)
+	made.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: address}}
+	must.Get(services.UpdateStatus(p.t.Context(), made, metav1.UpdateOptions{}))(p.t)
+}
+
+func (p *pair) makeIngress(namespace, name, host, address string) {
+	p.t.Helper()
+	ingresses := p.core.NetworkingV1().Ingresses(namespace)
+	backend := networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{Name: "x",
+		Port: networkingv1.ServiceBackendPort{Number: 80}}}
+	made := must.Get(ingresses.Create(p.t.Context(), &networkingv1.Ingress{ObjectMeta: p.makeMeta(namespace, name),
+		Spec: networkingv1.IngressSpec{DefaultBackend: &backend, Rules: []networkingv1.IngressRule{{Host: host}}}},
+		metav1.CreateOptions{}))(p.t)
+	made.Status.LoadBalancer.Ingress = []networkingv1.IngressLoadBalancerIngress{{IP: address}}
+	must.Get(ingresses.UpdateStatus(p.t.Context(), made, metav1.UpdateOptions{}))(p.t)
+}
+
+func (p *pair) makeEndpoint(namespace, name, host, target string, labels map[string]any) {
+	p.t.Helper()
+	meta := map[string]any{"namespace": namespace, "name": name, "labels": map[string]any{"run": p.run}}
+	must.Get(p.objects.Resource(dnsEndpointResource).Namespace(namespace).Create(p.t.Context(), &unstructured.Unstructured{
+		Object: map[string]any{"apiVersion": "externaldns.k8s.io/v1alpha1", "kind": "DNSEndpoint", "metadata": meta,
+			"spec": map[string]any{"endpoints": []any{map[string]any{"dnsName": host, "recordType": "A", "targets": []any{target},
+				"labels": labels}}}}}, metav1.CreateOptions{}))(p.t)
+}
+
+// readRecords returns what a namespace has at the central server, one Record a line.
+func (p *pair) readRecords(namespace string) string {
+	p.t.Helper()
+	var lines []string
+	for _, r := range must.Get(p.records.KubizoneV1alpha1().Records(namespace).List(p.t.Context(), metav1.ListOptions{}))(p.t).Items {
+		lines = append(lines, strings.TrimSuffix(r.Spec.DomainName, ".")+" "+strings.Join(r.Spec.Values, ","))
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "; ")
+}
+
+// waitForRecords waits until a namespace has these Records.
+func (p *pair) waitForRecords(namespace, want string) {
+	p.t.Helper()
+	var has string
+	for end := time.Now().Add(waitTimeout); ; time.Sleep(100 * time.Millisecond) {
+		if has = p.readRecords(namespace); has == want {
+			return
+		}
+		if time.Now().After(end) {
+			p.t.Fatalf("%s never has %q but %q", namespace, want, has)
+		}
+	}
+}
+
+// waitForEvent waits for an Event of an object, as kubectl describe finds it, with a text.
+func (p *pair) waitForEvent(namespace, kind, name, text string) {
+	p.t.Helper()
+	p.waitUntil(fmt.Sprintf("Event of %s %s/%s with %q", kind, namespace, name, text), func() bool {
+		all := must.Get(p.core.CoreV1().Events(namespace).List(p.t.Context(), metav1.ListOptions{}))(p.t)
+		return slices.ContainsFunc(all.Items, func(e corev1.Event) bool {
+			return e.InvolvedObject.Kind == kind && e.InvolvedObject.Name == name && e.InvolvedObject.UID != "" && e.Type == "Warning" &&
+				strings.Contains(e.Message, text)
+		})
+	})
+}
+
+// makeZone makes a zone of a run, with one subtree for each namespace.
+func (p *pair) makeZone(namespace, fqdn string, tenants map[string]string) {
+	p.t.Helper()
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: strings.TrimSuffix(fqdn, ".")},
+		Spec: v1alpha1.ZoneSpec{DomainName: fqdn, NameServers: []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}}}}
+	for tenant, label := range tenants {
+		zone.Spec.Delegations = append(zone.Spec.Delegations, v1alpha1.DelegationRule{Namespace: tenant,
+			Records: []v1alpha1.RecordDelegation{{Pattern: label}, {Pattern: "*." + label}}})
+	}
+	must.Get(p.records.KubizoneV1alpha1().Zones(namespace).Create(p.t.Context(), zone, metav1.CreateOptions{}))(p.t)
+	p.t.Cleanup(func() { deleteZone(p.t, p.records, namespace, zone.Name) })
+}
+
+// deleteZone deletes a Zone with what others have in it, at the end of a test.
+func deleteZone(t *testing.T, records versioned.Interface, namespace, name string) {
+	t.Helper()
+	zones := records.KubizoneV1alpha1().Zones(namespace)
+	is, err := zones.Get(context.Background(), name, metav1.GetOptions{})
+	if err == nil {
+		is.Annotations = map[string]string{v1alpha1.AnnotationDelete: string(is.UID)}
+		_, err = zones.Update(context.Background(), is, metav1.UpdateOptions{})
+	}
+	if err == nil {
+		err = zones.Delete(context.Background(), name, metav1.DeleteOptions{})
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// requireRealParts skips where external-dns is not built: with the clients of all clouds that takes long.
+func requireRealParts(t *testing.T) *cluster {
+	t.Helper()
+	if !rig.Long() {
+		t.Skip("the real external-dns is part of the long form: KUBIZONE_TEST_LONG=1")
+	}
+	rig.Need(rig.Tool("external-dns"))(t)
+	return requireCluster(t)
+}
+
+// The real external-dns before the webhook provider, for tenants in one cluster: each object's name is a Record in its
+// namespace, or the object is told why not, and no tenant reaches into what another has (attacks: a name of another
+// tenant, a forged label, an address of one's own in another's RRset, no RoleBinding).
+func TestExternalDNS_servesTenants(t *testing.T) {
+	c := requireRealParts(t)
+	p := startPair(t, c, c.kube, "tenants")
+	dns, a, b, unbound := p.makeNamespace("dns"), p.makeNamespace("team-a"), p.makeNamespace("team-b"), p.makeNamespace("unbound")
+	bind := func(namespace string) {
+		kubectlAs(t, c, c.kube.AdminKubeconfig(), "", "create", "rolebinding", "-n", namespace, "kubizone-external-dns",
+			"--clusterrole=kubizone-external-dns-writer", "--user=system:serviceaccount:external-dns-tenants:external-dns")
+	}
+	bind(a)
+	bind(b)
+	p.makeZone(dns, "tenants.example.", map[string]string{a: "a", b: "b", unbound: "u"})
+
+	p.makeService(a, "web", "web.a.tenants.example", "192.0.2.1")
+	p.makeIngress(a, "shop", "shop.a.tenants.example", "192.0.2.2")
+	p.makeEndpoint(b, "api", "api.b.tenants.example", "192.0.2.3", nil)
+	p.makeIngress(unbound, "www", "www.u.tenants.example", "192.0.2.4")
+	// A label that says another namespace, a name of another tenant, and a name that another tenant has, with an
+	// address of one's own, which external-dns joins to that of the tenant.
+	p.makeEndpoint(b, "forged", "forged.b.tenants.example", "203.0.113.6", map[string]any{"resource": "ingress/" + a + "/shop"})
+	p.makeIngress(b, "stolen", "stolen.a.tenants.example", "203.0.113.6")
+	p.makeIngress(b, "joined", "shop.a.tenants.example", "203.0.113.6")
+
+	p.waitForRecords(a, "shop.a.tenants.example 192.0.2.2; web.a.tenants.example 192.0.2.1")
+	p.waitForRecords(b, "api.b.tenants.example 192.0.2.3; forged.b.tenants.example 203.0.113.6")
+	p.waitForEvent(b, "Ingress", "stolen", "S4.")
+	p.waitForEvent(unbound, "Ingress", "www", "kubectl create rolebinding -n "+unbound)
+	p.waitForRecords(unbound, "")
+	bind(unbound)
+	p.waitForRecords(unbound, "www.u.tenants.example 192.0.2.4")
+	p.waitForRecords(a, "shop.a.tenants.example 192.0.2.2; web.a.tenants.example 192.0.2.1")
+
+	must.Succeed(t, p.core.NetworkingV1().Ingresses(a).Delete(t.Context(), "shop", metav1.DeleteOptions{}))
+	p.waitForRecords(a, "web.a.tenants.example 192.0.2.1")
+}
+
+// Two clusters, one DNS: external-dns reads its own kube-apiserver, and the Records are at another one, in namespaces
+// that are labelled for the cluster. Objects of the cluster are told what is missing there, and one command removes
+// what the cluster has written.
+func TestExternalDNS_servesAnotherCluster(t *testing.T) {
+	c := requireRealParts(t)
+	ctx := t.Context()
+	local := must.Get(kuberig.StartKube(ctx, filepath.Join(t.TempDir(), "local"), kuberig.KubeConfig{}))(t)
+	t.Cleanup(func() { _ = local.Close() })
+	central := must.Get(c.kube.ServiceAccount(ctx, "clusters", "paris"))(t)
+	const user = "system:serviceaccount:clusters:paris"
+	kubectlAs(t, c, c.kube.AdminKubeconfig(), readRoles(t), "apply", "-f", "-")
+	admin := func(args ...string) { kubectlAs(t, c, c.kube.AdminKubeconfig(), "", args...) }
+	admin("create", "clusterrolebinding", "paris", "--clusterrole=kubizone-external-dns-namespaces", "--user="+user)
+	for _, namespace := range []string{"paris-team-a-far", "paris-unlabelled-far"} {
+		admin("create", "namespace", namespace)
+		admin("create", "rolebinding", "-n", namespace, "kubizone-external-dns", "--clusterrole=kubizone-external-dns-writer",
+			"--user="+user)
+	}
+	admin("label", "namespace", "paris-team-a-far", v1alpha1.LabelCluster+"=paris")
+	localConfig := must.Get(local.ServiceAccount(ctx, "external-dns-far", "external-dns"))(t)
+	p := startPair(t, c, local, "far", "--kubeconfig", central, "--local-kubeconfig", localConfig, "--cluster", "paris")
+	a, unlabelled := p.makeNamespace("team-a"), p.makeNamespace("unlabelled")
+	admin("create", "namespace", "dns-far")
+	p.makeZone("dns-far", "far.example.", map[string]string{"paris-" + a: "a", "paris-" + unlabelled: "u"})
+
+	p.makeIngress(a, "web", "web.a.far.example", "192.0.2.1")
+	p.makeIngress(unlabelled, "web", "web.u.far.example", "192.0.2.2")
+	p.waitForRecords("paris-"+a, "web.a.far.example 192.0.2.1")
+	p.waitForEvent(unlabelled, "Ingress", "web", "kubectl label namespace paris-"+unlabelled+" kubi.zone/cluster=paris")
+	p.waitForRecords("paris-"+unlabelled, "")
+
+	own := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: "paris-" + a, Name: "own"},
+		Spec: v1alpha1.RecordSpec{DomainName: "own.a.far.example.", Type: "A", RData: "192.0.2.9"}}
+	must.Get(p.records.KubizoneV1alpha1().Records(own.Namespace).Create(ctx, own, metav1.CreateOptions{}))(t)
+	must.Succeed(t, p.core.NetworkingV1().Ingresses(a).Delete(ctx, "web", metav1.DeleteOptions{}))
+	p.waitForRecords("paris-"+a, "own.a.far.example ")
+	admin("delete", "records", "-A", "-l", v1alpha1.LabelCluster+"=paris")
+	p.waitForRecords("paris-"+a, "own.a.far.example ")
+}
+
+// E1, E2: the provider with the rights of the chart and no others: a namespace without RoleBinding has no Records, and
+// its object is told the command; where there is one, the server's sentence is told.
+func TestExternalDNS_needsARoleBinding(t *testing.T) {
+	c := requireCluster(t)
+	p := startProvider(t, c, c.kube, "alone")
+	dns, bound, unbound := p.makeNamespace("dns"), p.makeNamespace("bound"), p.makeNamespace("unbound")
+	p.makeZone(dns, "alone.example.", map[string]string{bound: "b", unbound: "u"})
+	kubectlAs(t, c, c.kube.AdminKubeconfig(), "", "create", "rolebinding", "-n", bound, "kubizone-external-dns",
+		"--clusterrole=kubizone-external-dns-writer", "--user=system:serviceaccount:external-dns-alone:external-dns")
+	var wanted []string
+	for _, one := range [][2]string{{bound, "www.b"}, {bound, "www.u"}, {unbound, "www.u"}} {
+		name := strings.ReplaceAll(one[1], ".", "-")
+		p.makeIngress(one[0], name, one[1]+".alone.example", "192.0.2.1")
+		wanted = append(wanted, fmt.Sprintf(`{"dnsName":"%s.alone.example","recordType":"A","targets":["192.0.2.1"],`+
+			`"labels":{"resource":"ingress/%s/%s"}}`, one[1], one[0], name))
+	}
+	send := func(method, path, body string) string {
+		request := must.Get(http.NewRequestWithContext(t.Context(), method, p.url+path, strings.NewReader(body)))(t)
+		request.Header.Set("Content-Type", externaldns.MediaType)
+		request.Header.Set("Accept", externaldns.MediaType)
+		response := must.Get(http.DefaultClient.Do(request))(t)
+		defer response.Body.Close()
+		answer := string(must.Get(io.ReadAll(response.Body))(t))
+		if response.StatusCode >= 300 {
+			t.Fatalf("%s %s: %d %s\n%s", method, path, response.StatusCode, answer, p.log())
+		}
+		return answer
+	}
+	if answer := send("GET", "/records", ""); strings.TrimSpace(answer) != "[]" {
+		t.Errorf("%s", answer)
+	}
+	answer := send("POST", "/adjustendpoints", "["+strings.Join(wanted, ",")+"]")
+	if strings.Count(answer, "dnsName") != 1 || !strings.Contains(answer, `"www.b.alone.example"`) {
+		t.Errorf("%s\n%s", answer, p.log())
+	}
+	send("POST", "/records", `{"create":`+answer+`}`)
+	p.waitForRecords(bound, "www.b.alone.example 192.0.2.1")
+	p.waitForRecords(unbound, "")
+	p.waitForEvent(bound, "Ingress", "www-u", "does not delegate A at www.u.alone.example.")
+	p.waitForEvent(unbound, "Ingress", "www-u", "kubectl create rolebinding -n "+unbound)
+	if answer := send("GET", "/records", ""); strings.Count(answer, "dnsName") != 1 {
+		t.Errorf("%s", answer)
+	}
+	send("POST", "/records", `{"delete":`+answer+`}`)
+	p.waitForRecords(bound, "")
+}

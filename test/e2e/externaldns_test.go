@@ -1,0 +1,372 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/externaldns"
+	"kubi.zone/kubizone/test/must"
+	"kubi.zone/kubizone/test/rig"
+)
+
+// bridge is `kubizone external-dns` before a running server, and external-dns' side of the protocol.
+type bridge struct {
+	*running
+	url string
+}
+
+var servingExternalDNS = regexp.MustCompile(`(?m)^ready: serving external-dns on (\S+)`)
+
+// runBridge starts it with the zones example.org and 2.0.192.in-addr.arpa, into which the teams may write.
+func runBridge(t *testing.T, args ...string) *bridge {
+	t.Helper()
+	b := &bridge{running: runUp(t, t.TempDir())}
+	rules := func(patterns ...string) (rules []v1alpha1.DelegationRule) {
+		for _, team := range []string{"team-a", "team-b"} {
+			rule := v1alpha1.DelegationRule{Namespace: team}
+			for _, pattern := range patterns {
+				rule.Records = append(rule.Records, v1alpha1.RecordDelegation{Pattern: strings.ReplaceAll(pattern, "TEAM", team[5:])})
+			}
+			rules = append(rules, rule)
+		}
+		return rules
+	}
+	for name, rules := range map[string][]v1alpha1.DelegationRule{
+		"example.org.": append(rules("TEAM", "*.TEAM"), v1alpha1.DelegationRule{Namespaces: []string{"team-a", "team-b"},
+			Records: []v1alpha1.RecordDelegation{{Pattern: "*.shared", Shared: true}, {Pattern: "shared", Shared: true}}}),
+		"2.0.192.in-addr.arpa.": rules("*"),
+	} {
+		zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "dns",
+			Name: strings.ReplaceAll(strings.TrimSuffix(name, "."), ".", "-")}, Spec: v1alpha1.ZoneSpec{DomainName: name,
+			NameServers: []v1alpha1.NameServer{{Name: "ns1.example.org.", Addresses: nil}}, Delegations: rules}}
+		if name == "example.org." {
+			zone.Spec.NameServers[0] = v1alpha1.NameServer{Name: "ns1", Addresses: []string{"192.0.2.53"}}
+		}
+		must.Get(b.client.KubizoneV1alpha1().Zones("dns").Create(t.Context(), zone, metav1.CreateOptions{}))(t)
+	}
+	args = append([]string{"external-dns", "-v=1", "--kubeconfig", filepath.Join(b.dir, "kubeconfig"), "--listen", "127.0.0.1:0",
+		"--health-listen", "127.0.0.1:0"}, args...)
+	p := must.Get(startProcess(t.TempDir(), os.Environ(), binaries.kubizone, args...))(t)
+	t.Cleanup(func() {
+		p.Kill()
+		if t.Failed() {
+			t.Log(p.Log())
+		}
+	})
+	must.Succeed(t, p.waitLine(servingExternalDNS))
+	b.url = servingExternalDNS.FindStringSubmatch(p.Log())[1]
+	return b
+}
+
+// sendRequest sends one request of external-dns and returns the code and the body.
+func (b *bridge) sendRequest(method, path, mediaType string, body any) (int, []byte) {
+	b.t.Helper()
+	text, raw := body.([]byte)
+	if !raw && body != nil {
+		text = must.Get(json.Marshal(body))(b.t)
+	}
+	request := must.Get(http.NewRequestWithContext(b.t.Context(), method, b.url+path, bytes.NewReader(text)))(b.t)
+	request.Header.Set("Accept", mediaType)
+	request.Header.Set("Content-Type", mediaType)
+	response := must.Get(http.DefaultClient.Do(request))(b.t)
+	defer response.Body.Close()
+	return response.StatusCode, must.Get(io.ReadAll(response.Body))(b.t)
+}
+
+func (b *bridge) readEndpoints(method, path string, body any) []*externaldns.Endpoint {
+	b.t.Helper()
+	code, answer := b.sendRequest(method, path, externaldns.MediaType, body)
+	if code != http.StatusOK {
+		b.t.Fatalf("%s %s: %d %s", method, path, code, answer)
+	}
+	return readAll(b.t, answer)
+}
+
+func readAll(t *testing.T, answer []byte) []*externaldns.Endpoint {
+	t.Helper()
+	return must.Get(externaldns.ReadEndpoints(bytes.NewReader(answer)))(t)
+}
+
+// planChanges is what external-dns' own planner makes of both lists with the policy sync and no registry.
+func planChanges(current, desired []*externaldns.Endpoint) (c externaldns.Changes) {
+	byKey := func(all []*externaldns.Endpoint) map[externaldns.Key]*externaldns.Endpoint {
+		found := map[externaldns.Key]*externaldns.Endpoint{}
+		for _, e := range all {
+			if key, err := e.Key(); err == nil {
+				found[key] = e
+			}
+		}
+		return found
+	}
+	old, wanted := byKey(current), byKey(desired)
+	for key, e := range old {
+		if wanted[key] == nil {
+			c.Delete = append(c.Delete, e)
+		}
+	}
+	for key, e := range wanted {
+		switch is := old[key]; {
+		case is == nil:
+			c.Create = append(c.Create, e)
+		case e.RecordTTL > 0 && e.RecordTTL != is.RecordTTL || !slices.Equal(slices.Sorted(slices.Values(e.Targets)),
+			slices.Sorted(slices.Values(is.Targets))):
+			c.UpdateOld, c.UpdateNew = append(c.UpdateOld, is), append(c.UpdateNew, e)
+		}
+	}
+	return c
+}
+
+// runCycle is one of external-dns with these endpoints, and returns the code of its changes, 0 where it has none.
+func (b *bridge) runCycle(endpoints ...*externaldns.Endpoint) int {
+	b.t.Helper()
+	changes := planChanges(b.readEndpoints("GET", "/records", nil), b.readEndpoints("POST", "/adjustendpoints", endpoints))
+	if len(changes.Create)+len(changes.UpdateNew)+len(changes.Delete) == 0 {
+		return 0
+	}
+	code, _ := b.sendRequest("POST", "/records", externaldns.MediaType, changes)
+	return code
+}
+
+// endpointOf is what a source makes: RESOURCE NAME TYPE TARGET,TARGET.
+func endpointOf(text string) *externaldns.Endpoint {
+	words := strings.Fields(text)
+	e := &externaldns.Endpoint{DNSName: words[1] + ".example.org", RecordType: words[2], Targets: strings.Split(words[3], ",")}
+	if words[0] != "-" {
+		e.Labels = map[string]string{"resource": words[0]}
+	} else {
+		e.DNSName = words[1]
+	}
+	return e
+}
+
+// versionsOf are the resourceVersions of all Records, which a write changes.
+func (b *bridge) versionsOf() map[string]string {
+	b.t.Helper()
+	versions := map[string]string{}
+	for _, r := range must.Get(b.client.KubizoneV1alpha1().Records("").List(b.t.Context(), metav1.ListOptions{}))(b.t).Items {
+		versions[r.Namespace+"/"+r.Name] = fmt.Sprint(r.ResourceVersion, r.Generation, r.Spec)
+	}
+	return versions
+}
+
+func (b *bridge) readContents() string {
+	b.t.Helper()
+	var lines []string
+	for _, r := range must.Get(b.client.KubizoneV1alpha1().Records("").List(b.t.Context(), metav1.ListOptions{}))(b.t).Items {
+		lines = append(lines, fmt.Sprint(r.Namespace, " ", strings.TrimSuffix(r.Spec.DomainName, ".example.org."), " ", r.Spec.Type, " ",
+			strings.Join(append(r.Spec.Values, r.Spec.RData), "")))
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "; ")
+}
+
+// Cycles of external-dns before a real server: what is refused is left out and blocks nothing, what is right stands
+// after one cycle, and a name is never without an RRset while its type changes.
+func TestExternalDNS_byCycles(t *testing.T) {
+	t.Parallel()
+	b := runBridge(t)
+	www, api := "ingress/team-a/web www.a A 192.0.2.1", "service/team-b/api api.b CNAME lb.example.net"
+	stolen := "crd/team-b/evil www.a A 203.0.113.6"
+	strange := "crd/team-a/x www.a.example.com A 192.0.2.1"
+	for i, step := range []struct {
+		wanted []string
+		code   int
+		then   string
+	}{
+		{[]string{www, api, stolen, strange}, 204, "team-a www.a A 192.0.2.1; team-b api.b CNAME lb.example.net."},
+		{[]string{stolen, api, www}, 0, "team-a www.a A 192.0.2.1; team-b api.b CNAME lb.example.net."},
+		{[]string{"ingress/team-a/web www.a A 192.0.2.1,192.0.2.2", api}, 204,
+			"team-a www.a A 192.0.2.1192.0.2.2; team-b api.b CNAME lb.example.net."},
+		{[]string{"ingress/team-a/web www.a A nonsense", api}, 0, // what is refused removes nothing
+			"team-a www.a A 192.0.2.1192.0.2.2; team-b api.b CNAME lb.example.net."},
+		{[]string{"service/team-b/api api.b A 192.0.2.9", "service/team-b/api api.b AAAA 2001:db8::9"}, 204,
+			"team-b api.b A 192.0.2.9; team-b api.b AAAA 2001:db8::9"},
+		{[]string{"service/team-b/api api.b A 192.0.2.9", "- 9.2.0.192.in-addr.arpa PTR api.b.example.org"}, 204,
+			"team-b 9.2.0.192.in-addr.arpa. PTR api.b.example.org.; team-b api.b A 192.0.2.9"},
+		{nil, 204, ""},
+		{nil, 0, ""},
+	} {
+		var endpoints []*externaldns.Endpoint
+		for _, text := range step.wanted {
+			endpoints = append(endpoints, endpointOf(text))
+		}
+		if code := b.runCycle(endpoints...); code != step.code {
+			t.Fatalf("step %d: %d, want %d", i, code, step.code)
+		}
+		if then := b.readContents(); then != step.then {
+			t.Fatalf("step %d: %s", i, then)
+		}
+	}
+}
+
+// E1: a Record with the owner's label that a tenant made by hand is not ours: it is neither told of nor removed, and an
+// object of our name is not taken over (attack: a forged Record).
+func TestExternalDNS_takesOverNothing(t *testing.T) {
+	t.Parallel()
+	b := runBridge(t)
+	forge := func(name, fqdn string) {
+		must.Get(b.client.KubizoneV1alpha1().Records("team-b").Create(t.Context(), &v1alpha1.Record{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1alpha1.LabelExternalDNS: "default"},
+				Annotations: map[string]string{v1alpha1.AnnotationExternalDNSResource: "ingress/team-a/web"}},
+			Spec: v1alpha1.RecordSpec{DomainName: fqdn, Type: "A", Values: []string{"203.0.113.6"}}},
+			metav1.CreateOptions{FieldManager: "kubectl-create"}))(t)
+	}
+	forge("forged", "forged.b.example.org.")
+	forge("ext--taken.b.example.org-a.default", "other.b.example.org.")
+	before := b.versionsOf()
+	if all := b.readEndpoints("GET", "/records", nil); len(all) != 0 {
+		t.Errorf("%+v", all)
+	}
+	if code := b.runCycle(endpointOf("ingress/team-b/web taken.b A 192.0.2.1")); code != 0 {
+		t.Errorf("it answered %d", code)
+	}
+	// External-dns would have to be told of a Record to delete it; one that asks all the same deletes nothing.
+	code, _ := b.sendRequest("POST", "/records", externaldns.MediaType, externaldns.Changes{
+		Delete: []*externaldns.Endpoint{endpointOf("ingress/team-b/web forged.b A 203.0.113.6")}})
+	if code != http.StatusNoContent || !maps.Equal(before, b.versionsOf()) {
+		t.Errorf("%d, %v", code, b.versionsOf())
+	}
+}
+
+// E1: what is changed or deleted is in the namespace where it stands, whatever the label of an endpoint says (attack: a
+// forged label).
+func TestExternalDNS_followsNoLabel(t *testing.T) {
+	t.Parallel()
+	b := runBridge(t)
+	if code := b.runCycle(endpointOf("ingress/team-a/web x.shared A 192.0.2.1")); code != 204 {
+		t.Fatal(code)
+	}
+	before := b.readContents()
+	forged := endpointOf("ingress/team-b/web x.shared A 203.0.113.6")
+	code, _ := b.sendRequest("POST", "/records", externaldns.MediaType, externaldns.Changes{
+		UpdateOld: []*externaldns.Endpoint{endpointOf("ingress/team-a/web x.shared A 192.0.2.1")},
+		UpdateNew: []*externaldns.Endpoint{forged}})
+	if code != http.StatusInternalServerError || b.readContents() != before {
+		t.Errorf("%d: %s", code, b.readContents())
+	}
+	code, _ = b.sendRequest("POST", "/records", externaldns.MediaType, externaldns.Changes{Delete: []*externaldns.Endpoint{forged}})
+	if code != http.StatusNoContent || b.readContents() != "" {
+		t.Errorf("%d: %s", code, b.readContents())
+	}
+}
+
+// E4, X2: two namespaces want one name, with the same address or with others. External-dns drops one of equal endpoints
+// and joins others, at random: after the first cycle nothing is written.
+func TestExternalDNS_doesNotFlap(t *testing.T) {
+	t.Parallel()
+	b := runBridge(t)
+	a, other := "ingress/team-a/web", "ingress/team-b/web"
+	cycles := 30
+	if rig.Long() {
+		cycles = 100
+	}
+	var before map[string]string
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range cycles {
+		first, second := a, other
+		if random.IntN(2) == 0 && i > 0 {
+			first, second = other, a
+		}
+		code := b.runCycle(
+			endpointOf(first+" equal.shared A 192.0.2.1"),
+			endpointOf(first+" other.shared A 192.0.2.1"), endpointOf(second+" other.shared A 192.0.2.1"),
+			endpointOf(a+" apart.shared A 192.0.2.1"), endpointOf(other+" apart.shared A 192.0.2.2"))
+		if i == 0 {
+			if code != 204 {
+				t.Fatal(code)
+			}
+			before = b.versionsOf()
+			continue
+		}
+		if code != 0 {
+			t.Fatalf("cycle %d writes: %d", i, code)
+		}
+	}
+	if after := b.versionsOf(); len(before) != 3 || !maps.Equal(before, after) {
+		t.Errorf("%v\n%v", before, after)
+	}
+}
+
+// What external-dns' TXT registry writes is given back, and is in no zone.
+func TestExternalDNS_keepsTheTextsOfTheRegistry(t *testing.T) {
+	t.Parallel()
+	b := runBridge(t)
+	www := endpointOf("ingress/team-a/web www.a A 192.0.2.1")
+	text := &externaldns.Endpoint{DNSName: "a-www.a.example.org", RecordType: "TXT", Targets: []string{`"heritage=external-dns,x"`},
+		Labels: map[string]string{"ownedRecord": "www.a.example.org"}}
+	code, answer := b.sendRequest("POST", "/records", externaldns.MediaType,
+		externaldns.Changes{Create: []*externaldns.Endpoint{www, text}})
+	if code != http.StatusNoContent {
+		t.Fatalf("%d %s", code, answer)
+	}
+	all := b.readEndpoints("GET", "/records", nil)
+	if len(all) != 2 || all[0].RecordType != "TXT" || all[0].DNSName != text.DNSName || all[0].Targets[0] != text.Targets[0] {
+		t.Errorf("%+v", all)
+	}
+	if has := b.readContents(); has != "team-a www.a A 192.0.2.1" {
+		t.Error(has)
+	}
+	code, _ = b.sendRequest("POST", "/records", externaldns.MediaType, externaldns.Changes{Delete: []*externaldns.Endpoint{www, text}})
+	if code != http.StatusNoContent || b.readContents() != "" {
+		t.Errorf("%d %s", code, b.readContents())
+	}
+}
+
+// E3: external-dns ends at any status but 5xx, so nothing that it may send is answered by another.
+func TestExternalDNS_answersAsTheProtocolSays(t *testing.T) {
+	t.Parallel()
+	b := runBridge(t)
+	for _, c := range []struct {
+		method, path, mediaType string
+		body                    any
+		code                    int
+	}{
+		{"GET", "/", externaldns.MediaType, nil, 200},
+		{"GET", "/records", externaldns.MediaType, nil, 200},
+		{"POST", "/adjustendpoints", externaldns.MediaType, []byte("null"), 200},
+		{"POST", "/records", externaldns.MediaType, []byte("{}"), 204},
+		{"POST", "/records", externaldns.MediaType, []byte("{"), 500},
+		{"POST", "/adjustendpoints", externaldns.MediaType, []byte(`{"a":1}`), 500},
+		{"POST", "/adjustendpoints", externaldns.MediaType, bytes.Repeat([]byte(" "), externaldns.MaxBody+1), 500},
+		{"POST", "/records", externaldns.MediaType, externaldns.Changes{
+			Create: []*externaldns.Endpoint{endpointOf("ingress/team-b/web www.a A 192.0.2.1")}}, 500},
+		{"GET", "/", "application/external.dns.webhook+json;version=2", nil, 406},
+		{"POST", "/records", "application/json", []byte("{}"), 415},
+	} {
+		if code, answer := b.sendRequest(c.method, c.path, c.mediaType, c.body); code != c.code {
+			t.Errorf("%s %s %s: %d %s, want %d", c.method, c.path, c.mediaType, code, answer, c.code)
+		}
+	}
+	b.process.Kill() // the API server: external-dns waits
+	began := time.Now()
+	for _, request := range [][2]string{{"GET", "/records"}, {"POST", "/adjustendpoints"}, {"POST", "/records"}} {
+		body := any([]byte("{}"))
+		if request[1] == "/adjustendpoints" {
+			body = []byte("[]")
+		}
+		if code, answer := b.sendRequest(request[0], request[1], externaldns.MediaType, body); code < 500 || code > 510 {
+			t.Errorf("%v without a server: %d %s", request, code, answer)
+		}
+		if took := time.Since(began); took > time.Minute {
+			t.Errorf("%v took %s", request, took)
+		}
+	}
+}
