@@ -2,10 +2,11 @@
 # Copyright The Kubizone Authors.
 # SPDX-License-Identifier: Apache-2.0
 #
-# Prints the directory of programs that act as GitOps tools do, building them first where they are not in the cache. That needs the Go module proxy.
+# Prints the directory of programs that act as tools around a cluster do, building them first where they are not in the cache. That needs the Go module proxy.
 #   hack/build-gitops.sh [MODULE] [--cached]
-# MODULE is a module of hack/tools: gitops (the default; kstatus and argohealth, some seconds), flux (fluxapply) or argo (argosync), two minutes each. With
-# --cached it builds nothing and fails when they are missing.
+# MODULE is a module of hack/tools: gitops (the default; kstatus and argohealth, some seconds), flux (fluxapply), argo (argosync) or external-dns-webhook
+# (webhookprovider), two to five minutes each, or lego (lego5, half a minute), which gets certificates. With --cached it builds nothing and fails when they
+# are missing.
 set -euo pipefail
 module=gitops
 [[ ${1:-} == --cached || -z ${1:-} ]] || { module=$1; shift; }

@@ -49,6 +49,8 @@ type Delegated struct {
 	Zones *zoneview.Set
 	// Fleet are the platform's rules for BIND 9 servers.
 	Fleet validation.FleetRules
+	// ACME says whether challenges are solved.
+	ACME ACME
 	// Budgets bound what the objects of a namespace take.
 	Budgets budget.Limits
 }
@@ -108,7 +110,7 @@ func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 	}
 	informer := config.SharedInformerFactory.Core().V1().Namespaces()
 	s.namespaces = namespaces{informer.Lister(), informer.Informer().HasSynced}
-	return s, s.assembleServer(registry, config, etcd, storageOptions{zones: cfg.Zones, fleet: cfg.Fleet})
+	return s, s.assembleServer(registry, config, etcd, storageOptions{zones: cfg.Zones, fleet: cfg.Fleet, acme: cfg.ACME})
 }
 
 // applyServing says where the server listens, and bounds its requests. Authentication comes later.

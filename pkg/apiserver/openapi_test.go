@@ -261,7 +261,9 @@ func TestOpenAPI_listsTheWordsOfAField(t *testing.T) {
 		"ClassHealth.status": "[Healthy Unhealthy Unknown]", "DeliveryServer.state": "[Ahead Behind Current Failed]", "DNSClassReference.kind": "[Bind9Cluster DNSClass]",
 		"HMACAuth.algorithm": "[SHA256 SHA512]", "RFC2136Provider.foreignRecords": "[Keep Replace]", "RecordSpec.class": "[IN]", "Secondary.catalog": "[Follow Ignore]",
 		"WebhookProvider.apexNS": "[Deliver Skip]", "UpdateKeySpec.transfer": "[None Own Zone]",
-		"DNSSECPolicy.algorithm": "[ECDSAP256SHA256 ECDSAP384SHA384 ED25519 RSASHA256]", "ZoneDNSSECStatus.phase": "[Expiring Moving Returning Signed Signing Withdrawing]", "ZoneSpec.deletionPolicy": "[Delete Retain]",
+		"NameReviewStatus.claimed": "[Another Mine Unclaimed]",
+		"DNSSECPolicy.algorithm":   "[ECDSAP256SHA256 ECDSAP384SHA384 ED25519 RSASHA256]",
+		"ZoneDNSSECStatus.phase":   "[Expiring Moving Returning Signed Signing Withdrawing]", "ZoneSpec.deletionPolicy": "[Delete Retain]",
 	}
 	if !maps.Equal(have, want) {
 		t.Errorf("have %v, want %v", have, want)

@@ -31,6 +31,7 @@ import (
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/acme"
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
@@ -39,12 +40,14 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger"
 	ledgeretcd "kubi.zone/kubizone/pkg/ledger/etcd"
+	acmesolver "kubi.zone/kubizone/pkg/registry/acme"
 	fleet "kubi.zone/kubizone/pkg/registry/bind9"
 	"kubi.zone/kubizone/pkg/registry/changeset"
 	"kubi.zone/kubizone/pkg/registry/delegation"
 	"kubi.zone/kubizone/pkg/registry/delivery"
 	"kubi.zone/kubizone/pkg/registry/dnsclass"
 	"kubi.zone/kubizone/pkg/registry/fromcache"
+	"kubi.zone/kubizone/pkg/registry/namereview"
 	"kubi.zone/kubizone/pkg/registry/record"
 	"kubi.zone/kubizone/pkg/registry/updatekey"
 	"kubi.zone/kubizone/pkg/registry/zone"
@@ -130,6 +133,15 @@ type storageOptions struct {
 	zones                *zoneview.Set
 	inlineSecrets, plain bool
 	fleet                validation.FleetRules
+	acme                 ACME
+}
+
+// ACME says whether challenges of ACME that cert-manager posts are solved.
+type ACME struct {
+	// Serve has the group acme.kubi.zone served.
+	Serve bool
+	// ClusterIssuers are namespaces of solvers that may solve challenges of ClusterIssuers.
+	ClusterIssuers []string
 }
 
 // assembleServer puts storage and views behind a door that config describes.
@@ -248,6 +260,8 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 	}); err != nil {
 		return err
 	}
+	paths["namereviews"] = namereview.NewREST(namereview.Config{Authorizer: s.authorizer, Admit: judge.admitQuestion,
+		Review: s.ledger.ReviewName, Zones: paths["zones"].(rest.Lister), Delegations: paths["delegations"].(rest.Lister)})
 	changes := changeset.Config{Handler: items, NewSet: func(n int) changeset.Set { return s.ledger.NewSet(n) }}
 	if s.core != nil {
 		changes.GiveBack = quotaReturn{s.core, s.client.Client, keys}.returnQuota
@@ -259,7 +273,8 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 		return err
 	}
 	updated := &updatedZones{of.zones, s.ledger, records, keys}
-	paths["updatekeys/update"] = updatekey.NewUpdateREST(updateKeys, sets, updated, func(key *v1alpha1.UpdateKey, rcode, message string) {
+	writer := updatekey.NewWriter(sets, updated)
+	paths["updatekeys/update"] = updatekey.NewUpdateREST(updateKeys, writer, func(key *v1alpha1.UpdateKey, rcode, message string) {
 		s.announcer.announceRefused(key, rcode, message)
 	})
 	paths["updatekeys/share"] = updatekey.NewShareREST(updateKeys, records, updated)
@@ -272,8 +287,15 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 	}
 	serverGroup := genericapiserver.NewDefaultAPIGroupInfo(bind9.GroupName, registry.Scheme, registry.ParameterCodec, registry.Codecs)
 	serverGroup.VersionedResourcesStorageMap[bind9.SchemeGroupVersion.Version] = servers
-	if err := s.generic.InstallAPIGroups(&group, &serverGroup); err != nil {
-		return fmt.Errorf("API groups %s and %s: %w", v1alpha1.GroupName, bind9.GroupName, err)
+	groups := []*genericapiserver.APIGroupInfo{&group, &serverGroup}
+	if of.acme.Serve {
+		solver := genericapiserver.NewDefaultAPIGroupInfo(acme.GroupName, registry.Scheme, registry.ParameterCodec, registry.Codecs)
+		solver.VersionedResourcesStorageMap[acme.SchemeGroupVersion.Version] = map[string]rest.Storage{acme.Resource: &acmesolver.REST{
+			Config: acmesolver.Config{Writer: writer, Authorizer: s.authorizer, ClusterIssuers: of.acme.ClusterIssuers}}}
+		groups = append(groups, &solver)
+	}
+	if err := s.generic.InstallAPIGroups(groups...); err != nil {
+		return fmt.Errorf("API groups: %w", err)
 	}
 	return nil
 }

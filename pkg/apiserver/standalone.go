@@ -45,6 +45,8 @@ type Config struct {
 	AllowInlineSecrets bool
 	// Fleet are the platform's rules for BIND 9 servers.
 	Fleet validation.FleetRules
+	// ACME says whether challenges are solved.
+	ACME ACME
 	// Budgets bound what the objects of a namespace take; nil: nothing does.
 	Budgets *budget.Limits
 
@@ -75,7 +77,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	if err := s.assembleServer(registry, config, etcd, storageOptions{zones: cfg.Zones, inlineSecrets: cfg.AllowInlineSecrets,
-		fleet: cfg.Fleet, plain: cfg.plain}); err != nil {
+		fleet: cfg.Fleet, acme: cfg.ACME, plain: cfg.plain}); err != nil {
 		s.Close()
 		return nil, err
 	}

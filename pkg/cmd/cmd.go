@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -37,9 +38,12 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/doctor"
 	"kubi.zone/kubizone/pkg/cmd/explain"
 	"kubi.zone/kubizone/pkg/cmd/exporter"
+	externaldnscmd "kubi.zone/kubizone/pkg/cmd/externaldns"
 	fleetcmd "kubi.zone/kubizone/pkg/cmd/fleet"
 	"kubi.zone/kubizone/pkg/cmd/fsck"
 	"kubi.zone/kubizone/pkg/cmd/importer"
+	"kubi.zone/kubizone/pkg/cmd/lint"
+	"kubi.zone/kubizone/pkg/cmd/names"
 	"kubi.zone/kubizone/pkg/cmd/peercert"
 	primarycmd "kubi.zone/kubizone/pkg/cmd/primary"
 	"kubi.zone/kubizone/pkg/cmd/replacemember"
@@ -83,6 +87,7 @@ changes a record, and secondaries are told within a second.`,
 		applier.NewCommand(),
 		changes.NewCommand(),
 		updatekey.NewCommand(),
+		externaldnscmd.NewCommand(),
 		verifycmd.NewCommand(),
 		fsck.NewCommand(),
 		backup.NewCommand(),
@@ -93,11 +98,30 @@ changes a record, and secondaries are told within a second.`,
 		fleetcmd.NewCommand(),
 		doctor.NewCommand(),
 		explain.NewCommand(),
+		lint.NewCommand(),
 		bindagent.NewCommand(),
 		versionCommand(),
 	}...)
+	root.AddCommand(names.NewCommands()...)
 	explainUsageErrors(root)
 	return root
+}
+
+// The names under which kubectl runs the program: as its plugin, and to complete the words behind it.
+const (
+	pluginName     = "kubectl-kubizone"
+	completionName = "kubectl_complete-kubizone"
+)
+
+// adaptToName has the root command act as the name that the program was started by.
+func adaptToName(root *cobra.Command, started string, arguments []string) []string {
+	switch strings.TrimSuffix(filepath.Base(started), ".exe") {
+	case pluginName:
+		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl kubizone"}
+	case completionName:
+		return append([]string{cobra.ShellCompRequestCmd}, arguments...)
+	}
+	return arguments
 }
 
 // explainUsageErrors adds the next step to errors of the command line (C2), which cobra's own words lack.
@@ -160,7 +184,8 @@ const (
 )
 
 // negativeAnswers are the errors of commands that ran to their end.
-var negativeAnswers = []error{verifycmd.ErrDifferent, importer.ErrRefused, applier.ErrRefused, fsck.ErrDamaged, doctor.ErrFailed}
+var negativeAnswers = []error{verifycmd.ErrDifferent, importer.ErrRefused, applier.ErrRefused, fsck.ErrDamaged, doctor.ErrFailed,
+	lint.ErrRefused, names.ErrNo}
 
 // Main runs the command line and returns the exit code.
 func Main(arguments []string, out, stderr io.Writer) int {
@@ -168,7 +193,7 @@ func Main(arguments []string, out, stderr io.Writer) int {
 	defer stop()
 	context.AfterFunc(ctx, stop) // the second signal has its default effect (C3)
 	root := New()
-	root.SetArgs(arguments)
+	root.SetArgs(adaptToName(root, os.Args[0], arguments))
 	root.SetOut(out)
 	root.SetErr(stderr)
 	command, err := root.ExecuteContextC(ctx)

@@ -162,7 +162,7 @@ func (c *cluster) restartReplica(ctx context.Context, replica int) error {
 	config := kuberig.ServerConfig{
 		Program: c.kubizone, Kube: c.kube, Kubeconfig: c.kubeconfig, Etcd: c.etcd.Endpoint, Serving: c.serving,
 		// The balancer knows of a server that stops after one probe, a tenth of a second.
-		Args: []string{"--shutdown-delay-duration", "1s"},
+		Args: []string{"--shutdown-delay-duration", "1s", "--acme"},
 	}
 	if before := c.replicas[replica]; before != nil {
 		config.Addr = before.Addr

@@ -109,6 +109,10 @@ func TestRBAC_isWhatTheGoldenFileSays(t *testing.T) {
 			components["primary"], "fleet.enabled=true,fleet.namespaces={dns-system}",
 			"gardener.enabled=true,gardener.namespaces={gardener}",
 		))))
+	fmt.Fprintf(&got, "\n# the webhook provider of external-dns\n%s",
+		listGrants(t, decodeObjects(t, renderTemplate(t, "externalDNS.enabled=true"))))
+	fmt.Fprintf(&got, "\n# the solver of challenges, with the caBundle of its registration\n%s",
+		listGrants(t, decodeObjects(t, renderTemplate(t, "acme.enabled=true"))))
 	const golden = "testdata/rbac.golden"
 	if *update {
 		must.Succeed(t, os.WriteFile(golden, []byte(got.String()), 0o644))
@@ -191,8 +195,9 @@ func TestTenantRoles_holdNoEstablishAndNoStatus(t *testing.T) {
 					slices.Sort(into[role])
 				}
 			}
-			if object.GetName() == "kubizone-apiserver" || object.GetName() == "kubizone-establisher" || object.GetName() == "kubizone-bind9-external" {
-				continue
+			switch object.GetName() {
+			case "kubizone-apiserver", "kubizone-establisher", "kubizone-bind9-external", "kubizone-class-viewer":
+				continue // bound by an administrator alone
 			}
 			for _, rule := range convertTo[rbacv1.ClusterRole](t, object).Rules {
 				for _, resource := range rule.Resources {
@@ -218,18 +223,29 @@ func TestTenantRoles_holdNoEstablishAndNoStatus(t *testing.T) {
 
 // M3: a flag that is no flag any more would stop the pods of an upgrade.
 func TestArgs_areFlagsOfTheBinary(t *testing.T) {
+	const values = "acme.enabled=true,acme.clusterIssuers=true,acme.solver.namespace=certs"
+	solver := findPodTemplate(t, decodeObjects(t, renderTemplate(t, values)))
+	checkArgs(t, "acme", solver.Spec.Containers)
+	if args := solver.Spec.Containers[0].Args; !slices.Contains(args, "--acme") || !slices.Contains(args, "--acme-cluster-issuers=certs") {
+		t.Errorf("acme: the server is started with %q", args)
+	}
 	for _, form := range forms {
 		for _, components := range []string{"", "components: [DEPLOY/cert-manager]\n"} {
 			pod := findPodTemplate(t, renderKustomization(t, writeKustomization(t, form, components))).Spec
-			for _, container := range slices.Concat(pod.InitContainers, pod.Containers) {
-				command, rest, err := cmd.New().Find(container.Args)
-				if err != nil {
-					t.Fatalf("%s: %v", form, err)
-				}
-				if err := command.ParseFlags(rest); err != nil || command.Flags().NArg() > 0 || !command.Runnable() {
-					t.Errorf("%s: container %s: %v, arguments %q", form, container.Name, err, command.Flags().Args())
-				}
-			}
+			checkArgs(t, form, slices.Concat(pod.InitContainers, pod.Containers))
+		}
+	}
+}
+
+func checkArgs(t *testing.T, form string, containers []corev1.Container) {
+	t.Helper()
+	for _, container := range containers {
+		command, rest, err := cmd.New().Find(container.Args)
+		if err != nil {
+			t.Fatalf("%s: %v", form, err)
+		}
+		if err := command.ParseFlags(rest); err != nil || command.Flags().NArg() > 0 || !command.Runnable() {
+			t.Errorf("%s: container %s: %v, arguments %q", form, container.Name, err, command.Flags().Args())
 		}
 	}
 }

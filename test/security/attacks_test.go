@@ -139,6 +139,10 @@ var attacks = []attack{
 	{97, "T", "the primary's sockets by updates that hang, or keys by the thousand", "SERVFAIL above its share; questions and others " +
 		"are served", nil, nil},
 	{98, "T", "every Record by the name of an UpdateKey's user", "nothing: the name gives no right", nil, nil},
+	{99, "X", "an update that a secondary passes on, forged, unsigned or beyond its key", "refused: its signature counts, " +
+		"not the secondary's", nil, nil},
+	{100, "T", "challenges for another's names, by a Challenge made by hand, another text than a digest, or a ClusterIssuer",
+		"the rules of zones for its namespace decide; else the right to solve is missing", nil, nil},
 }
 
 // TestAttacks is the table: for each number what is tried, what is expected, and where it is shown.

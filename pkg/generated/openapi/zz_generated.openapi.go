@@ -21,6 +21,7 @@ import (
 	ptr "k8s.io/utils/ptr"
 	v1alpha1 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	kubizonev1alpha1 "kubi.zone/kubizone/api/kubizone/v1alpha1"
+	acme "kubi.zone/kubizone/pkg/apis/acme"
 )
 
 func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenAPIDefinition {
@@ -195,6 +196,10 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		kubizonev1alpha1.DeliveryStatus{}.OpenAPIModelName():                schema_kubizone_api_kubizone_v1alpha1_DeliveryStatus(ref),
 		kubizonev1alpha1.Entry{}.OpenAPIModelName():                         schema_kubizone_api_kubizone_v1alpha1_Entry(ref),
 		kubizonev1alpha1.HMACAuth{}.OpenAPIModelName():                      schema_kubizone_api_kubizone_v1alpha1_HMACAuth(ref),
+		kubizonev1alpha1.NameReview{}.OpenAPIModelName():                    schema_kubizone_api_kubizone_v1alpha1_NameReview(ref),
+		kubizonev1alpha1.NameReviewRule{}.OpenAPIModelName():                schema_kubizone_api_kubizone_v1alpha1_NameReviewRule(ref),
+		kubizonev1alpha1.NameReviewSpec{}.OpenAPIModelName():                schema_kubizone_api_kubizone_v1alpha1_NameReviewSpec(ref),
+		kubizonev1alpha1.NameReviewStatus{}.OpenAPIModelName():              schema_kubizone_api_kubizone_v1alpha1_NameReviewStatus(ref),
 		kubizonev1alpha1.NameServer{}.OpenAPIModelName():                    schema_kubizone_api_kubizone_v1alpha1_NameServer(ref),
 		kubizonev1alpha1.NamespaceSelection{}.OpenAPIModelName():            schema_kubizone_api_kubizone_v1alpha1_NamespaceSelection(ref),
 		kubizonev1alpha1.RFC2136Provider{}.OpenAPIModelName():               schema_kubizone_api_kubizone_v1alpha1_RFC2136Provider(ref),
@@ -245,6 +250,9 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		kubizonev1alpha1.ZoneStep{}.OpenAPIModelName():                      schema_kubizone_api_kubizone_v1alpha1_ZoneStep(ref),
 		kubizonev1alpha1.ZoneStock{}.OpenAPIModelName():                     schema_kubizone_api_kubizone_v1alpha1_ZoneStock(ref),
 		kubizonev1alpha1.ZoneViewMeta{}.OpenAPIModelName():                  schema_kubizone_api_kubizone_v1alpha1_ZoneViewMeta(ref),
+		acme.ChallengePayload{}.OpenAPIModelName():                          schema_kubizone_pkg_apis_acme_ChallengePayload(ref),
+		acme.ChallengeRequest{}.OpenAPIModelName():                          schema_kubizone_pkg_apis_acme_ChallengeRequest(ref),
+		acme.ChallengeResponse{}.OpenAPIModelName():                         schema_kubizone_pkg_apis_acme_ChallengeResponse(ref),
 	}
 }
 
@@ -6142,6 +6150,39 @@ func schema_kubizone_api_bind9_v1alpha1_Config(ref common.ReferenceCallback) com
 							Ref:         ref(v1alpha1.RateLimit{}.OpenAPIModelName()),
 						},
 					},
+					"updateForwarding": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "updateForwarding is the address list of clients whose dynamic updates the servers pass on to the primary of the zone, which checks their signature. Absent: none.",
+							MaxItems:    ptr.To[int64](256),
+							AllOf: []spec.Schema{
+								{
+									SchemaProps: spec.SchemaProps{
+										Items: &spec.SchemaOrArray{
+											Schema: &spec.Schema{
+												SchemaProps: spec.SchemaProps{
+													MinLength: ptr.To[int64](1),
+												},
+											},
+										},
+									},
+								},
+							},
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
 				},
 			},
 		},
@@ -9035,6 +9076,272 @@ func schema_kubizone_api_kubizone_v1alpha1_HMACAuth(ref common.ReferenceCallback
 		},
 		Dependencies: []string{
 			kubizonev1alpha1.SecretKeyReference{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_kubizone_v1alpha1_NameReview(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "NameReview answers whether its namespace may have a Record of a name and a type, as a dry run of the creation would: by which rule, or why not. It is created and answered, and not stored. The user that creates it needs the right to create Records in the namespace.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metadata needs no name: nothing of it is stored.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "spec is the question.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(kubizonev1alpha1.NameReviewSpec{}.OpenAPIModelName()),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is the answer.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(kubizonev1alpha1.NameReviewStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			metav1.ObjectMeta{}.OpenAPIModelName(), kubizonev1alpha1.NameReviewSpec{}.OpenAPIModelName(), kubizonev1alpha1.NameReviewStatus{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_kubizone_v1alpha1_NameReviewRule(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "NameReviewRule is what one rule of a zone gives a namespace. It has records or zones.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"zone": {
+						SchemaProps: spec.SchemaProps{
+							Description: "zone is the name of the zone.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"view": {
+						SchemaProps: spec.SchemaProps{
+							Description: "view of the zone; absent: the default view.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"records": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "records are patterns of names with types, as in the rule.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(kubizonev1alpha1.RecordDelegation{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"zones": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "zones are patterns of names of child zones.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"contact": {
+						SchemaProps: spec.SchemaProps{
+							Description: "contact of the zone.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"zone"},
+			},
+		},
+		Dependencies: []string{
+			kubizonev1alpha1.RecordDelegation{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_kubizone_v1alpha1_NameReviewSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "NameReviewSpec is the question.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name is absolute, with or without the dot at its end. Absent: the answer lists the rules for the namespace.",
+							MaxLength:   ptr.To[int64](1024),
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type of the Record: a mnemonic in any case, or TYPE123 (RFC 3597). A name needs it.",
+							MaxLength:   ptr.To[int64](32),
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"view": {
+						SchemaProps: spec.SchemaProps{
+							Description: "view of the zone. Empty: the default view, and without a name every view.",
+							MaxLength:   ptr.To[int64](63),
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_kubizone_api_kubizone_v1alpha1_NameReviewStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "NameReviewStatus is the answer. Of a name that no rule gives to the namespace it is the one of a name without a zone.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"zone": {
+						SchemaProps: spec.SchemaProps{
+							Description: "zone is the name of the zone that would take the Record. Absent: none does.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"allowed": {
+						SchemaProps: spec.SchemaProps{
+							Description: "allowed says whether the zone would take the Record, as far as that does not depend on its data.",
+							Default:     false,
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"rule": {
+						SchemaProps: spec.SchemaProps{
+							Description: "rule is the pattern of the rule by which it would.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"reason": {
+						SchemaProps: spec.SchemaProps{
+							Description: "reason says why it would not, with the number of the rule and the next step.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"claimed": {
+						SchemaProps: spec.SchemaProps{
+							Description: "claimed says which namespace claims the name, or one above or below that comes with it: Mine, Another or Unclaimed. Absent: no rule gives the namespace the name that the Record would claim.\n\nPossible enum values:\n - `\"Another\"` is another one, which is not named.\n - `\"Mine\"` is the namespace of the NameReview.\n - `\"Unclaimed\"` is no namespace.",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Another", "Mine", "Unclaimed"},
+						},
+					},
+					"contact": {
+						SchemaProps: spec.SchemaProps{
+							Description: "contact of the zone, as spec.contact of the Zone has it.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"warnings": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "warnings are those that the creation would have, as far as they do not depend on its data.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"rules": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "rules are those that give the namespace names, in the answer to a question without a name: at most 500.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(kubizonev1alpha1.NameReviewRule{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"remaining": {
+						SchemaProps: spec.SchemaProps{
+							Description: "remaining is how many rules there are beside them.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+				},
+				Required: []string{"allowed"},
+			},
+		},
+		Dependencies: []string{
+			kubizonev1alpha1.NameReviewRule{}.OpenAPIModelName()},
 	}
 }
 
@@ -12050,5 +12357,176 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneViewMeta(ref common.ReferenceCall
 				},
 			},
 		},
+	}
+}
+
+func schema_kubizone_pkg_apis_acme_ChallengePayload(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ChallengePayload asks a solver to present the response to a DNS-01 challenge, or to remove it.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"request": {
+						SchemaProps: spec.SchemaProps{
+							Description: "request is what the solver is to do.",
+							Ref:         ref(acme.ChallengeRequest{}.OpenAPIModelName()),
+						},
+					},
+					"response": {
+						SchemaProps: spec.SchemaProps{
+							Description: "response is what came of it.",
+							Ref:         ref(acme.ChallengeResponse{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			acme.ChallengeRequest{}.OpenAPIModelName(), acme.ChallengeResponse{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_pkg_apis_acme_ChallengeRequest(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ChallengeRequest is what a solver is to do.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"uid": {
+						SchemaProps: spec.SchemaProps{
+							Description: "uid tells requests apart; the response has the same.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"action": {
+						SchemaProps: spec.SchemaProps{
+							Description: "action is Present or CleanUp.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type is that of the challenge: dns-01.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"dnsName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "dnsName is the name that the certificate is for.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"key": {
+						SchemaProps: spec.SchemaProps{
+							Description: "key is the value of the TXT record: the SHA-256 digest of the key authorization in base64url (RFC 8555 §8.4).",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"resourceNamespace": {
+						SchemaProps: spec.SchemaProps{
+							Description: "resourceNamespace is the namespace of the Issuer; that of cert-manager for each ClusterIssuer.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"resolvedFQDN": {
+						SchemaProps: spec.SchemaProps{
+							Description: "resolvedFQDN is the name of the TXT record, behind all CNAMEs.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"resolvedZone": {
+						SchemaProps: spec.SchemaProps{
+							Description: "resolvedZone is the zone of resolvedFQDN by DNS. It is ignored.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"allowAmbientCredentials": {
+						SchemaProps: spec.SchemaProps{
+							Description: "allowAmbientCredentials is ignored: no credentials are used.",
+							Default:     false,
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"config": {
+						SchemaProps: spec.SchemaProps{
+							Description: "config is that of the solver in the Issuer: view, the view of the zone.",
+							Ref:         ref(runtime.RawExtension{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"uid", "action", "type", "dnsName", "key", "resourceNamespace", "allowAmbientCredentials"},
+			},
+		},
+		Dependencies: []string{
+			runtime.RawExtension{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_pkg_apis_acme_ChallengeResponse(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ChallengeResponse is what came of a request.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"uid": {
+						SchemaProps: spec.SchemaProps{
+							Description: "uid is that of the request.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"success": {
+						SchemaProps: spec.SchemaProps{
+							Description: "success is true where all is done.",
+							Default:     false,
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status says why it is not.",
+							Ref:         ref(metav1.Status{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"uid", "success"},
+			},
+		},
+		Dependencies: []string{
+			metav1.Status{}.OpenAPIModelName()},
 	}
 }
