@@ -315,8 +315,8 @@ func (s *state) applyZone(c *change) error {
 	return nil
 }
 
-// isBelowNoPeriod reports whether the nearest zone above one gives no period: where it was made above a zone that it does
-// not delegate, that one ends at once (S3.5, S3.6).
+// isBelowNoPeriod reports whether the nearest zone above one gives no period: where it was made above a zone that it
+// does not delegate, that one ends at once (S3.5, S3.6).
 func (s *state) isBelowNoPeriod(z *v1alpha1.Zone) bool {
 	at, err := name.Parse(z.Status.FQDN)
 	if err != nil {
