@@ -373,6 +373,69 @@ func TestUpdateKey_otherAlgorithmIsSaid(t *testing.T) {
 	}
 }
 
+// A message that was recorded is carried out once more by another primary, while its signature holds, and by none later
+// (docs/updates.md says so): what is kept of answers is one primary's (attack 95).
+func TestUpdate_anotherPrimaryKnowsNoMessageOfThisOne(t *testing.T) {
+	u := &recordedUpdates{answer: func(context.Context, *UpdateKey) uint16 { return mdns.RcodeSuccess }}
+	key := makeUpdater(t, "team", TransferNone)
+	one, other := startUpdated(t, u, key), startUpdated(t, u, key)
+	fresh, _ := signQuery(t, makeUpdate("www.apps.example.org."), key.Key, time.Now())
+	late, _ := signQuery(t, makeUpdate("www.apps.example.org."), key.Key, time.Now().Add(-fudge-10*time.Second))
+	for _, step := range []struct {
+		to           *Primary
+		wire         []byte
+		rcode, calls int
+	}{
+		{one, fresh, mdns.RcodeSuccess, 1}, {one, fresh, mdns.RcodeSuccess, 1}, {other, fresh, mdns.RcodeSuccess, 2},
+		{other, fresh, mdns.RcodeSuccess, 2}, {other, late, mdns.RcodeNotAuth, 2},
+	} {
+		conn := must.Get(net.Dial("udp", step.to.Addr().String()))(t)
+		conn.SetDeadline(time.Now().Add(time.Minute))
+		must.Get(conn.Write(step.wire))(t)
+		buf := make([]byte, 512)
+		n := must.Get(conn.Read(buf))(t)
+		conn.Close()
+		if rcode := unpackMessage(t, buf[:n]).Rcode; rcode != step.rcode || u.countCalls() != step.calls {
+			t.Errorf("RCODE %d, want %d; carried out %d times, want %d", rcode, step.rcode, u.countCalls(), step.calls)
+		}
+	}
+}
+
+// A tenant opens ten thousand connections, signs on each with its key, and sends half of a message then: updates of
+// another tenant are carried out all the time (attack 97).
+func TestUpdate_slowConnectionsTakeNoPlacesOfOthers(t *testing.T) {
+	u := &recordedUpdates{answer: func(context.Context, *UpdateKey) uint16 { return mdns.RcodeSuccess }}
+	slow, other := makeUpdater(t, "slow", TransferNone), makeUpdater(t, "other", TransferNone)
+	p := startUpdated(t, u, slow, other)
+	question, _ := signQuery(t, makeQuery("www.apps.example.org.", mdns.TypeA), slow.Key, time.Now())
+	var open []net.Conn
+	t.Cleanup(func() {
+		for _, conn := range open {
+			conn.Close()
+		}
+	})
+	for i := range 10000 {
+		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 1, byte(1+i%200))}, Timeout: time.Minute}
+		conn := must.Get(d.Dial("tcp", p.Addr().String()))(t)
+		open = append(open, conn)
+		conn.SetDeadline(time.Now().Add(time.Minute))
+		// What the primary has closed already takes no more.
+		if _, err := conn.Write(append([]byte{0, byte(len(question))}, question...)); err == nil {
+			_, _ = conn.Write([]byte{1, 0, 0})
+		}
+		if i%1000 == 999 {
+			for _, over := range []string{"tcp", "udp"} {
+				if m := exchangeSigned(t, p, over, makeUpdate(fmt.Sprintf("h%d-%s.apps.example.org.", i, over)), other); m.Rcode != mdns.RcodeSuccess {
+					t.Errorf("after %d connections of a tenant, over %s: %v", i+1, over, m)
+				}
+			}
+		}
+	}
+	if u.countCalls() != 20 {
+		t.Errorf("%d updates carried out, want 20", u.countCalls())
+	}
+}
+
 // What is kept of answers is bounded, and forgotten when no signature of that time holds any more.
 func TestUpdatePool_keepsAnswersForATime(t *testing.T) {
 	now := time.Unix(1e9, 0)
