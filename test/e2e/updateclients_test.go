@@ -526,3 +526,54 @@ func TestUpdateClients_byAnsible_S13_8(t *testing.T) {
 		}
 	}
 }
+
+// S13.8: external-dns with its rfc2136 provider writes what its source has, removes what that has no more, and leaves
+// what no update made, although it lists by AXFR and its policy is sync. Its fake source has other names at each start.
+func TestUpdateClients_byExternalDNS_S13_8(t *testing.T) {
+	t.Parallel()
+	if !rig.Long() {
+		t.Skip("the long form alone has external-dns")
+	}
+	program := rig.Need(rig.Tool("external-dns"))(t)
+	u := runUpdated(t, t.TempDir())
+	key := u.makeKey("team-a", "external", v1alpha1.UpdateTransferOwn, "*.apps.example.org.")
+	static := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "static"},
+		Spec: v1alpha1.RecordSpec{DomainName: "fix.apps.example.org.", Type: "A", RData: "192.0.2.99"}}
+	must.Get(u.client.KubizoneV1alpha1().Records("team-a").Create(t.Context(), static, metav1.CreateOptions{}))(t)
+	args := strings.Fields(readFormat(t, "external-dns", netip.MustParseAddrPort(u.dns), "example.org", key, true))
+	args = append(args, "--source=fake", "--fqdn-template=apps.example.org", "--policy=sync", "--once")
+	readHosts := func() (hosts, texts []string) {
+		list := must.Get(u.client.KubizoneV1alpha1().Records("team-a").List(t.Context(), metav1.ListOptions{}))(t)
+		for _, r := range list.Items {
+			switch {
+			case r.Labels[v1alpha1.LabelDynamic] != "true":
+			case r.Spec.Type == "TXT":
+				texts = append(texts, r.Status.FQDN)
+			default:
+				hosts = append(hosts, r.Status.FQDN)
+			}
+		}
+		return hosts, texts
+	}
+	for _, registry := range [][]string{{"--registry=noop"}, {"--registry=txt", "--txt-owner-id=here"}} {
+		var before []string
+		for range 2 {
+			if said, err := u.runClient(nil, program, append(args, registry...)...); err != nil {
+				t.Fatalf("%v\n%s", err, said)
+			}
+			hosts, texts := readHosts()
+			if len(hosts) != 10 || (len(texts) > 0) != (len(registry) > 1) {
+				t.Errorf("%v: %d hosts and %d texts, want 10 and the registry's: %v", registry, len(hosts), len(texts), hosts)
+			}
+			if slices.ContainsFunc(before, func(host string) bool { return slices.Contains(hosts, host) }) {
+				t.Errorf("%v: of %v it has left some of %v", registry, hosts, before)
+			}
+			before = hosts
+		}
+		must.Succeed(t, u.client.KubizoneV1alpha1().Records("team-a").DeleteCollection(t.Context(), metav1.DeleteOptions{},
+			metav1.ListOptions{LabelSelector: v1alpha1.LabelDynamic + "=true"}))
+	}
+	if left := u.readRecords("team-a"); left != "fix.apps A 192.0.2.99" {
+		t.Errorf("team-a has %s, want what no update made", left)
+	}
+}

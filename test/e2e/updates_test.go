@@ -14,9 +14,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	mdns "github.com/miekg/dns"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -397,4 +399,106 @@ func TestUpdateKey_transfersItsShare_S13_8(t *testing.T) {
 	if got := ask(key, "www.apps.example.org.", "A"); got != "NOERROR 2" {
 		t.Errorf("its own name: %s", got)
 	}
+}
+
+// S13.4, S13.9: 64 clients raise 8 counters, each by a message that requires the value it has read. What is answered
+// NOERROR is in the zone once: a counter is at the number of them. Where a client has no answer it sends the same octets
+// again. In the long form for ten minutes.
+func TestUpdate_isCarriedOutOnce_S13_4(t *testing.T) {
+	t.Parallel()
+	needPrograms(t)
+	u := runUpdated(t, t.TempDir())
+	const clients, counters = 64, 8
+	var keys []rig.TSIGKey
+	for i := range 2 {
+		keys = append(keys, u.makeKey("team-a", fmt.Sprint("one-", i), "", "*.apps.example.org."))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	if rig.Long() {
+		ctx, cancel = context.WithTimeout(t.Context(), 10*time.Minute)
+	}
+	defer cancel()
+	var raised, unanswered [counters]atomic.Int64
+	var all sync.WaitGroup
+	for i := range clients {
+		all.Go(func() {
+			c := updateClient{t: t, key: keys[i%len(keys)], server: u.dns}
+			at, owner := i%counters, fmt.Sprintf("c%d.apps.example.org.", i%counters)
+			for ctx.Err() == nil {
+				switch c.raiseCounter(owner) {
+				case mdns.RcodeSuccess:
+					raised[at].Add(1)
+				case mdns.RcodeNXRrset, mdns.RcodeYXRrset: // another client was first
+				default: // SERVFAIL, or no answer: it may be carried out or not
+					unanswered[at].Add(1)
+				}
+			}
+		})
+	}
+	all.Wait()
+	c := updateClient{t: t, key: keys[0], server: u.dns}
+	total := int64(0)
+	for i := range counters {
+		is, _ := c.readCounter(fmt.Sprintf("c%d.apps.example.org.", i))
+		least := raised[i].Load()
+		total += least
+		if is < least || is > least+unanswered[i].Load() {
+			t.Errorf("counter %d is %d: %d messages were answered NOERROR, %d not", i, is, least, unanswered[i].Load())
+		}
+	}
+	t.Logf("%d messages carried out", total)
+	if total < counters {
+		t.Errorf("%d messages carried out", total)
+	}
+}
+
+// updateClient signs messages for example.org with one key.
+type updateClient struct {
+	t      *testing.T
+	key    rig.TSIGKey
+	server string
+}
+
+// exchangeMessage sends the same octets up to three times, and returns nil without an answer.
+func (c updateClient) exchangeMessage(m *mdns.Msg) *mdns.Msg {
+	client := &mdns.Client{Timeout: 10 * time.Second, TsigSecret: map[string]string{c.key.Name: c.key.Secret}}
+	m.SetTsig(c.key.Name, mdns.HmacSHA256, 300, time.Now().Unix())
+	for range 3 {
+		if answer, _, err := client.ExchangeContext(c.t.Context(), m.Copy(), c.server); err == nil {
+			return answer
+		}
+	}
+	return nil
+}
+
+// readCounter returns what a counter is at, and false where there is none.
+func (c updateClient) readCounter(owner string) (value int64, is bool) {
+	m := new(mdns.Msg)
+	m.SetQuestion(owner, mdns.TypeTXT)
+	if answer := c.exchangeMessage(m); answer != nil && len(answer.Answer) == 1 {
+		_, err := fmt.Sscan(answer.Answer[0].(*mdns.TXT).Txt[0], &value)
+		return value, err == nil
+	}
+	return 0, false
+}
+
+// raiseCounter sends the message that raises a counter by one, and returns its RCODE; -1 without an answer.
+func (c updateClient) raiseCounter(owner string) int {
+	text := func(n int64) []mdns.RR {
+		return []mdns.RR{must.Get(mdns.NewRR(fmt.Sprintf(`%s 60 TXT "%d"`, owner, n)))(c.t)}
+	}
+	value, is := c.readCounter(owner)
+	m := new(mdns.Msg)
+	m.SetUpdate("example.org.")
+	if is {
+		m.Used(text(value))
+		m.RemoveRRset(text(value))
+	} else {
+		m.RRsetNotUsed(text(0))
+	}
+	m.Insert(text(value + 1))
+	if answer := c.exchangeMessage(m); answer != nil {
+		return answer.Rcode
+	}
+	return -1
 }
