@@ -14,7 +14,7 @@
 //	G4. A zone whose keys are lost is not signed with others.
 //	G5. Servers get the unsigned zone again only when the DS has left all caches.
 //	G6. An agent or a server that does not answer delays zones of its namespace, and none of other ones (places.go).
-//	G6. A zone is removed at a signer for the Zone that is signed by it, or where none is, and for no other Zone of
+//	G7. A zone is removed at a signer for the Zone that is signed by it, or where none is, and for no other Zone of
 //	    its name.
 //
 // decide.go says what is to be done next, from facts alone; zone.go asks for the facts and does it. The package knows

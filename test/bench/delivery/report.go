@@ -20,6 +20,8 @@ var targets = []figures.Target{
 		Name: "write/" + byMessage + " ÷ " + byApply + "/cpu", Most: true, Bound: 1.3},
 	{What: "a lease, of two RRsets with a prerequisite ÷ an apply of one Record, CPU",
 		Name: "write/" + byLease + " ÷ " + byApply + "/cpu", Most: true, Bound: 2},
+	{What: "a tenant's writes beside 200 messages a second of another one ÷ alone, p99",
+		Name: "write/" + quietBeside + " ÷ " + quietAlone + "/p99", Most: true, Bound: 2},
 	{What: "leases a second, 64 clients with one key", Name: "write/" + byLease + "/rate", Bound: 300},
 }
 
@@ -56,14 +58,14 @@ func (r report) formatCell(name string) string {
 
 func (r report) printWrites(out io.Writer) {
 	var rows [][]string
-	for _, name := range []string{byApply, byMessage, byLease} {
+	for _, name := range []string{byApply, byMessage, byLease, quietAlone, quietBeside} {
 		row := []string{name}
 		for _, of := range []string{"rate", "p50", "p99", "cpu"} {
 			row = append(row, r.formatCell("write/"+name+"/"+of))
 		}
 		rows = append(rows, row)
 	}
-	figures.Table(out, []string{"64 callers", "a second", "p50, ms", "p99, ms", "CPU, µs"}, rows)
+	figures.Table(out, []string{"by 64 callers, quiet by one", "a second", "p50, ms", "p99, ms", "CPU, µs"}, rows)
 }
 
 func (r report) printChanges(out io.Writer) {

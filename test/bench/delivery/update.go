@@ -8,8 +8,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"sync"
+	"time"
 
 	mdns "github.com/miekg/dns"
+	"golang.org/x/time/rate"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -22,6 +25,18 @@ const (
 	byApply   = "apply"          // a server-side apply of one Record
 	byMessage = "message"        // a DNS UPDATE of one RRset
 	byLease   = "message, lease" // one of a DHCP server: the name not in use, an address and a DHCID
+)
+
+// The writes of measureFlood.
+const (
+	quietAlone  = "quiet, alone"
+	quietBeside = "quiet, beside a flood"
+)
+
+const (
+	quietNamespace = "quiet"
+	quietRate      = 50
+	floodRate      = 200
 )
 
 // makeUpdated makes a zone into which ownKey writes.
@@ -67,6 +82,12 @@ func (s *stage) measureUpdates(ctx context.Context, into *figures.Results) error
 	if err := u.makeUpdated(ctx, object); err != nil {
 		return err
 	}
+	quiet := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: quietNamespace}, Spec: v1alpha1.ZoneSpec{
+		DomainName: quietNamespace + ".example.", NameServers: []v1alpha1.NameServer{{Name: "ns.example.net."}},
+		Delegations: []v1alpha1.DelegationRule{{Namespace: quietNamespace, Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}}}}
+	if _, err := u.api.Zones(quietNamespace).Create(ctx, quiet, metav1.CreateOptions{}); err != nil {
+		return err
+	}
 	made := 0
 	write := map[string]func(ctx context.Context, host string) error{
 		byApply: func(ctx context.Context, host string) error {
@@ -109,7 +130,59 @@ func (s *stage) measureUpdates(ctx context.Context, into *figures.Results) error
 		for _, name := range []string{byMessage, byLease} {
 			into.Add("write/"+name+" ÷ "+byApply+"/cpu", "×", spent[name]/spent[byApply])
 		}
+		if err := u.measureFlood(ctx, s.plan.Writes/10, round, write[byMessage], into); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// measureFlood compares the writes of one tenant alone with those beside another one, whose key sends floodRate messages
+// a second, as the noise of test/security does.
+func (u *server) measureFlood(ctx context.Context, writes, round int, send func(ctx context.Context, host string) error,
+	into *figures.Results) error {
+	p99 := map[string]float64{}
+	arms := []string{quietAlone, quietBeside}
+	for i := range arms {
+		name := arms[(i+round)%len(arms)]
+		var flood sync.WaitGroup
+		flooding, stop := context.WithCancel(ctx)
+		if name == quietBeside {
+			pace := rate.NewLimiter(floodRate, 1)
+			for i := range callers {
+				flood.Go(func() {
+					for n := 0; pace.Wait(flooding) == nil; n++ {
+						_ = send(flooding, fmt.Sprintf("f%d-%d-%d", round, i, n)) // SERVFAIL above its share is meant
+					}
+				})
+			}
+		}
+		pace := rate.NewLimiter(quietRate, 1)
+		took := make([]time.Duration, writes)
+		var err error
+		for i := range took {
+			if err = pace.Wait(ctx); err != nil {
+				break
+			}
+			record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("q%d-%d-%d", round, len(name), i)},
+				Spec: v1alpha1.RecordSpec{Type: "A", RData: "192.0.2.1"}}
+			record.Spec.DomainName = record.Name + "." + quietNamespace + ".example."
+			began := time.Now()
+			if _, err = u.api.Records(quietNamespace).Create(ctx, record, metav1.CreateOptions{}); err != nil {
+				break
+			}
+			took[i] = time.Since(began)
+		}
+		stop()
+		flood.Wait()
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		p99[name] = figures.Quantile(took, 0.99)
+		into.Add("write/"+name+"/p50", "ms", figures.Quantile(took, 0.5))
+		into.Add("write/"+name+"/p99", "ms", p99[name])
+	}
+	into.Add("write/"+quietBeside+" ÷ "+quietAlone+"/p99", "×", p99[quietBeside]/p99[quietAlone])
 	return nil
 }
 
