@@ -27,14 +27,36 @@ const (
 
 // memberWatch is what is known of the members of catalogs.
 type memberWatch struct {
-	// zones is what named said of its number of zones before the members were asked for, which was at looked.
-	zones  string
+	// state is what named said of its zones before the members were asked for, which was at looked.
+	state  zonesState
 	looked time.Time
 	// lost had no zone then. A member that has just come into a catalog may have none for a moment.
 	lost map[name.Name]bool
 	// next is when the catalogs may be transferred again, rest the time that this was put off for.
 	next time.Time
 	rest time.Duration
+}
+
+// zonesState is named's number of zones and the serials of its catalogs, as it says them. A zone that is lost changes the
+// number, unless one has come meanwhile, by a catalog that has another serial then. "": named does not say.
+type zonesState string
+
+func (a *Agent) readZonesState(ctx context.Context) (zonesState, error) {
+	status, err := a.runCommand(ctx, "status")
+	if err != nil {
+		return "", err
+	}
+	catalogs, err := a.readCatalogs()
+	if err != nil {
+		return "", err
+	}
+	state := readLine(status, "number of zones")
+	for _, catalog := range catalogs {
+		if of, err := a.readStatus(ctx, catalog); state != "" && err == nil {
+			state += " " + of.lines["serial"]
+		}
+	}
+	return zonesState(state), nil
 }
 
 // WatchMembers has named make zones of its catalogs again that it has lost, as by rndc delzone, until ctx ends. named
@@ -62,18 +84,16 @@ func (a *Agent) WatchMembers(ctx context.Context, ticks <-chan time.Time) {
 }
 
 // restoreMembers transfers the catalogs anew where a member has no zone, now and at the look before. Members are asked
-// for where the number of zones is another one: where a zone came by a catalog as another one was lost, named has
-// compared all of them.
+// for where the state of the zones is another one than at the look before.
 func (a *Agent) restoreMembers(ctx context.Context, watch *memberWatch) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
 	now := a.config.Now()
-	status, err := a.runCommand(ctx, "status")
+	state, err := a.readZonesState(ctx)
 	if err != nil {
 		return
 	}
-	count := readLine(status, "number of zones")
-	if count != "" && count == watch.zones && len(watch.lost) == 0 && now.Sub(watch.looked) < memberAge {
+	if state != "" && state == watch.state && len(watch.lost) == 0 && now.Sub(watch.looked) < memberAge {
 		return
 	}
 	members, missing, lacking := a.listMissing(ctx)
@@ -81,7 +101,7 @@ func (a *Agent) restoreMembers(ctx context.Context, watch *memberWatch) {
 		return // what was not asked is not known to be there
 	}
 	if lacking == nil { // a catalog that named does not have is one for /ready, and its members are asked for next time
-		watch.zones, watch.looked = count, now
+		watch.state, watch.looked = state, now
 	}
 	before := watch.lost
 	watch.lost = map[name.Name]bool{}
