@@ -152,7 +152,7 @@ func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeReques
 		return refusal, nil
 	}
 	namespace := request.ResourceNamespace
-	// Whether there is no such zone, or one that has no rule for the namespace, is not to be told apart (S1.7).
+	// Whether there is no such zone, or one that has no rule for the namespace, is not to be told apart (S1.8).
 	none := fmt.Sprintf("no zone takes %s TXT of namespace %q: its owner adds a rule with the pattern _acme-challenge.* and the type "+
 		"TXT for the namespace (S4.14)", rr.Name, namespace)
 	zone, found := r.Writer.FindZone(view, rr.Name)

@@ -193,4 +193,85 @@ func TestCreate_listsTheRulesOfTheNamespace_S14_3(t *testing.T) {
 	if err != nil || len(review.Status.Rules) != v1alpha1.MaxNameReviewRules || review.Status.Remaining != 3 {
 		t.Errorf("%d rules and %d more, %v", len(review.Status.Rules), review.Status.Remaining, err)
 	}
+	for i := range d.zones.Items { // fewer fit into the octets of an answer
+		d.zones.Items[i].Spec.Delegations[0].Records[0].Pattern = strings.Repeat("a", 2000)
+	}
+	review, err = d.askName(t, "team-a", "team-a", v1alpha1.NameReviewSpec{})
+	if n := len(review.Status.Rules); err != nil || n == 0 || review.Size() > maxRuleOctets+4096 ||
+		int(review.Status.Remaining)+n != v1alpha1.MaxNameReviewRules+3 {
+		t.Errorf("%d octets, %d rules and %d more, %v", review.Size(), n, review.Status.Remaining, err)
+	}
+}
+
+// blockedList is listed when it is let go on, and counts how often.
+type blockedList struct {
+	rest.Lister
+	begun, goOn chan struct{}
+}
+
+func (l blockedList) List(context.Context, *internalversion.ListOptions) (runtime.Object, error) {
+	l.begun <- struct{}{}
+	<-l.goOn
+	return &v1alpha1.ZoneList{}, nil
+}
+
+// Those that ask while rules are read share the next reading, and not the one that has begun, which may lack what they
+// have written.
+func TestReadRules_onceForAllThatAskMeanwhile(t *testing.T) {
+	zones := blockedList{begun: make(chan struct{}), goOn: make(chan struct{})}
+	r := &ruleReader{zones: zones, delegations: listed{list: &v1alpha1.DelegationList{}}}
+	tables := make(chan *ruleTable, 51)
+	ask := func() {
+		table, err := r.readRules(t.Context())
+		if err != nil {
+			t.Error(err)
+		}
+		tables <- table
+	}
+	go ask()
+	<-zones.begun
+	for range 50 {
+		go ask()
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := r.readRules(ended); err == nil { // and it is the first that asks for the next reading
+		t.Error("it waits for a client that has gone")
+	}
+	zones.goOn <- struct{}{}
+	first := <-tables
+	<-zones.begun
+	zones.goOn <- struct{}{}
+	for range 50 {
+		select {
+		case table := <-tables:
+			if table == first {
+				t.Error("a table that was begun before the question")
+			}
+		case <-zones.begun: // one that came late
+			zones.goOn <- struct{}{}
+			if table := <-tables; table == first {
+				t.Error("a table that was begun before the question")
+			}
+		}
+	}
+}
+
+// What one listing costs with a hundred thousand zones, of which each has ten rules.
+func BenchmarkReadRules(b *testing.B) {
+	var zones v1alpha1.ZoneList
+	for i := range 100_000 {
+		var rules []v1alpha1.DelegationRule
+		for j := range 10 {
+			rules = append(rules, makeRule(fmt.Sprintf("team-%d", (i+j)%1000), "*.apps"))
+		}
+		zones.Items = append(zones.Items, makeZone("dns", fmt.Sprintf("z%d.", i), "", rules...))
+	}
+	r := &ruleReader{zones: listed{list: &zones}, delegations: listed{list: &v1alpha1.DelegationList{}}}
+	for b.Loop() {
+		table, err := r.buildTable(b.Context())
+		if err != nil || len(table.listFor("team-7", "").Rules) != v1alpha1.MaxNameReviewRules {
+			b.Fatal(err)
+		}
+	}
 }

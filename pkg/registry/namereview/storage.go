@@ -4,15 +4,12 @@
 package namereview
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
@@ -21,7 +18,6 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
-	"kubi.zone/kubizone/pkg/law/rules"
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
@@ -37,7 +33,10 @@ type Config struct {
 }
 
 // REST is the storage of namereviews.
-type REST struct{ config Config }
+type REST struct {
+	config Config
+	rules  *ruleReader
+}
 
 var (
 	_ rest.Creater              = (*REST)(nil)
@@ -47,7 +46,9 @@ var (
 )
 
 // NewREST makes the storage of NameReviews.
-func NewREST(config Config) *REST { return &REST{config} }
+func NewREST(config Config) *REST {
+	return &REST{config, &ruleReader{zones: config.Zones, delegations: config.Delegations}}
+}
 
 // New is what a request is about.
 func (*REST) New() runtime.Object { return &v1alpha1.NameReview{} }
@@ -95,7 +96,10 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.Val
 	if asked != nil {
 		review.Status, err = r.config.Review(ctx, record)
 	} else {
-		review.Status, err = r.listRules(ctx, review)
+		var table *ruleTable
+		if table, err = r.rules.readRules(ctx); err == nil {
+			review.Status = table.listFor(review.Namespace, review.Spec.View)
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -112,60 +116,6 @@ func (r *REST) reviewAuthor(ctx context.Context, review *v1alpha1.NameReview) er
 	}
 	return apierrors.NewForbidden(v1alpha1.Resource("namereviews"), review.Name, fmt.Errorf("the right to create records in namespace "+
 		"%s is needed (S14.1); a RoleBinding to kubizone-record-editor gives it", review.Namespace))
-}
-
-// listRules lists what the rules in force give the namespace, in the order of the zones. It reads what this server
-// remembers.
-func (r *REST) listRules(ctx context.Context, review *v1alpha1.NameReview) (status v1alpha1.NameReviewStatus, err error) {
-	everywhere, options := genericapirequest.WithNamespace(ctx, metav1.NamespaceAll), &internalversion.ListOptions{ResourceVersion: "0"}
-	list, err := r.config.Zones.List(everywhere, options)
-	if err != nil {
-		return status, err
-	}
-	type key struct{ namespace, name string }
-	zones := map[key]*v1alpha1.Zone{}
-	add := func(z *v1alpha1.Zone, records []v1alpha1.RecordDelegation, patterns []string) {
-		if len(records)+len(patterns) > 0 {
-			status.Rules = append(status.Rules, v1alpha1.NameReviewRule{Zone: z.Status.FQDN, View: z.Status.View, Records: records,
-				Zones: patterns, Contact: z.Spec.Contact})
-		}
-	}
-	for i := range list.(*v1alpha1.ZoneList).Items {
-		z := &list.(*v1alpha1.ZoneList).Items[i]
-		if view := review.Spec.View; z.Status.FQDN == "" || view != "" && z.Status.View != view {
-			continue // it is pending, or of a view that is not asked for
-		}
-		zones[key{z.Namespace, z.Name}] = z
-		for j := range z.Spec.Delegations {
-			if rule := &z.Spec.Delegations[j]; coversNamespace(rule, review.Namespace) {
-				add(z, rule.Records, rule.Zones)
-			}
-		}
-	}
-	if list, err = r.config.Delegations.List(everywhere, options); err != nil {
-		return status, err
-	}
-	for i := range list.(*v1alpha1.DelegationList).Items {
-		d := &list.(*v1alpha1.DelegationList).Items[i]
-		z := zones[key{d.Namespace, d.Spec.ZoneRef.Name}]
-		if z != nil && d.Status.ZoneRef != nil && slices.Contains(d.Spec.Namespaces, review.Namespace) {
-			add(z, d.Spec.Records, d.Spec.Zones)
-		}
-	}
-	slices.SortStableFunc(status.Rules, func(x, y v1alpha1.NameReviewRule) int { return cmp.Compare(x.Zone, y.Zone) })
-	if n := len(status.Rules); n > v1alpha1.MaxNameReviewRules {
-		status.Rules, status.Remaining = status.Rules[:v1alpha1.MaxNameReviewRules], int64(n-v1alpha1.MaxNameReviewRules)
-	}
-	return status, nil
-}
-
-// coversNamespace asks the law whether a rule is for a namespace.
-func coversNamespace(rule *v1alpha1.DelegationRule, namespace string) bool {
-	of := rules.Rule{Namespaces: slices.Clone(rule.Namespaces)}
-	if rule.Namespace != "" {
-		of.Namespaces = append(of.Namespaces, rule.Namespace)
-	}
-	return of.CoversNamespace(namespace)
 }
 
 var columns = []metav1.TableColumnDefinition{

@@ -1,0 +1,161 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package namereview
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+)
+
+// ruleTable has the rules in force of all zones, each list in the order of the zones.
+type ruleTable struct {
+	byNamespace map[string][]v1alpha1.NameReviewRule
+	// open are for every namespace (S4.2).
+	open []v1alpha1.NameReviewRule
+}
+
+func (t *ruleTable) addRule(z *v1alpha1.Zone, records []v1alpha1.RecordDelegation, patterns []string, namespaces ...string) {
+	if len(records)+len(patterns) == 0 {
+		return
+	}
+	rule := v1alpha1.NameReviewRule{Zone: z.Status.FQDN, View: z.Status.View, Records: records, Zones: patterns, Contact: z.Spec.Contact}
+	if len(namespaces) == 0 {
+		t.open = append(t.open, rule)
+		return
+	}
+	slices.Sort(namespaces)
+	for _, namespace := range slices.Compact(namespaces) {
+		t.byNamespace[namespace] = append(t.byNamespace[namespace], rule)
+	}
+}
+
+func compareZones(x, y v1alpha1.NameReviewRule) int { return cmp.Compare(x.Zone, y.Zone) }
+
+// maxRuleOctets bounds the rules of an answer, beside their number.
+const maxRuleOctets = 512 << 10
+
+// listFor returns the rules for a namespace, of one view or of all, as far as an answer has room for them.
+func (t *ruleTable) listFor(namespace, view string) (status v1alpha1.NameReviewStatus) {
+	octets := 0
+	all := slices.Concat(t.byNamespace[namespace], t.open)
+	slices.SortStableFunc(all, compareZones)
+	for i := range all {
+		rule := &all[i]
+		if view != "" && rule.View != view {
+			continue
+		}
+		if octets += rule.Size(); len(status.Rules) == v1alpha1.MaxNameReviewRules || octets > maxRuleOctets || status.Remaining > 0 {
+			status.Remaining++
+			continue
+		}
+		status.Rules = append(status.Rules, *rule)
+	}
+	return status
+}
+
+// ruleReader reads the rules of all zones for all that ask meanwhile, once at a time, and rests then for four times as
+// long: with however many zones and questions it takes a fifth of a processor. A question has a table that was begun
+// after it came.
+type ruleReader struct {
+	zones, delegations rest.Lister
+
+	mu   sync.Mutex
+	busy bool
+	next *ruleReading // not begun
+}
+
+type ruleReading struct {
+	done  chan struct{}
+	table *ruleTable
+	err   error
+}
+
+// maxReadTime bounds one reading. What it reads this server remembers.
+const maxReadTime = time.Minute
+
+// readRules waits for a table. Errors are those of the storage, or of the context.
+func (r *ruleReader) readRules(ctx context.Context) (*ruleTable, error) {
+	r.mu.Lock()
+	reading := r.next
+	if reading == nil {
+		reading = &ruleReading{done: make(chan struct{})}
+		r.next = reading
+	}
+	if !r.busy {
+		r.busy = true
+		go r.carryOut(context.WithoutCancel(ctx))
+	}
+	r.mu.Unlock()
+	select {
+	case <-reading.done:
+		return reading.table, reading.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// carryOut reads until nobody waits.
+func (r *ruleReader) carryOut(ctx context.Context) {
+	for {
+		r.mu.Lock()
+		reading := r.next
+		r.next, r.busy = nil, reading != nil
+		r.mu.Unlock()
+		if reading == nil {
+			return
+		}
+		began := time.Now()
+		within, cancel := context.WithTimeout(ctx, maxReadTime)
+		reading.table, reading.err = r.buildTable(within)
+		cancel()
+		close(reading.done)
+		time.Sleep(4 * time.Since(began))
+	}
+}
+
+func (r *ruleReader) buildTable(ctx context.Context) (*ruleTable, error) {
+	everywhere, options := genericapirequest.WithNamespace(ctx, metav1.NamespaceAll), &internalversion.ListOptions{ResourceVersion: "0"}
+	list, err := r.zones.List(everywhere, options)
+	if err != nil {
+		return nil, err
+	}
+	type key struct{ namespace, name string }
+	zones, table := map[key]*v1alpha1.Zone{}, &ruleTable{byNamespace: map[string][]v1alpha1.NameReviewRule{}}
+	for i := range list.(*v1alpha1.ZoneList).Items {
+		z := &list.(*v1alpha1.ZoneList).Items[i]
+		if z.Status.FQDN == "" {
+			continue // it is pending
+		}
+		zones[key{z.Namespace, z.Name}] = z
+		for j := range z.Spec.Delegations {
+			rule := &z.Spec.Delegations[j]
+			namespaces := slices.Clone(rule.Namespaces)
+			if rule.Namespace != "" {
+				namespaces = append(namespaces, rule.Namespace)
+			}
+			table.addRule(z, rule.Records, rule.Zones, namespaces...)
+		}
+	}
+	if list, err = r.delegations.List(everywhere, options); err != nil {
+		return nil, err
+	}
+	for i := range list.(*v1alpha1.DelegationList).Items {
+		d := &list.(*v1alpha1.DelegationList).Items[i]
+		z := zones[key{d.Namespace, d.Spec.ZoneRef.Name}]
+		if z != nil && d.Status.ZoneRef != nil && len(d.Spec.Namespaces) > 0 {
+			table.addRule(z, d.Spec.Records, d.Spec.Zones, slices.Clone(d.Spec.Namespaces)...)
+		}
+	}
+	return table, nil
+}
