@@ -4,7 +4,12 @@
 package apiserver
 
 import (
+	"context"
+	"fmt"
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apiserver/pkg/warning"
 	listers "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 
@@ -60,6 +65,19 @@ func (n *namespaces) countGone(names []string) (float64, bool) {
 		}
 	}
 	return gone, n.synced()
+}
+
+// warnOfAbsent warns of namespaces that a rule is for, was not for before, and that are not there: a misspelt one gets
+// no name.
+func (n *namespaces) warnOfAbsent(ctx context.Context, after, before []string) {
+	if n.lister == nil || !n.synced() {
+		return
+	}
+	for _, name := range after {
+		if !slices.Contains(before, name) && n.find(name) == nil {
+			warning.AddWarning(ctx, "", fmt.Sprintf("there is no namespace %q yet: what the rule gives, one of that name gets (S5.15)", name))
+		}
+	}
 }
 
 // isTerminating says whether a namespace is being deleted.

@@ -221,7 +221,12 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 	if err != nil {
 		return err
 	}
-	if _, err := delegation.Kind.AddStorage(paths, registry.Scheme, options, judgePreview(judge, "delegations",
+	delegations := delegation.Kind
+	delegations.Check = func(ctx context.Context, after, before *v1alpha1.Delegation) error {
+		s.namespaces.warnOfAbsent(ctx, after.Spec.Namespaces, before.Spec.Namespaces)
+		return nil
+	}
+	if _, err := delegations.AddStorage(paths, registry.Scheme, options, judgePreview(judge, "delegations",
 		s.ledger.PreviewDelegation)); err != nil {
 		return err
 	}
@@ -246,6 +251,7 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 		Authorizer:    s.authorizer,
 		WithEstablish: s.ledger.WithEstablish,
 		Admits:        s.classes.Admits,
+		WarnOfAbsent:  s.namespaces.warnOfAbsent,
 		FirstClass:    s.classes.First,
 		Withdrawing:   s.classes.Withdrawing,
 		Views:         views{of.zones, s.feed.FrozenBy, s.ledger.Steps, s.ledger.HeldSteps, s.ledger.Left},

@@ -149,6 +149,9 @@ func (o *Owner) HasType(t rdata.Type) bool {
 	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Type == t })
 }
 
+// HasCut reports whether the name is that of a delegated child.
+func (o *Owner) HasCut() bool { return o != nil && len(o.Cut) > 0 }
+
 // AddContribution counts the values of a contribution; sizes are the wire lengths of its rdata.
 func (o *Owner) AddContribution(c *Contribution, sizes []int) {
 	for i, v := range c.Values {

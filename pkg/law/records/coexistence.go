@@ -137,6 +137,8 @@ func (x *delta) warnOfOcclusion(below bool, plan *law.Plan) {
 			fqdn, x.zone.FQDN())
 	case below || beside:
 		plan.Warn("%s at %s is occluded by NS records at or above it (S5.6)", t, fqdn)
+	case t == rdata.DS && !x.others.HasType(rdata.NS) && !x.others.HasCut():
+		plan.Warn("DS at %s stands without NS there, so that no resolver asks for it; write the NS, or make the zone below (S5.14)", fqdn)
 	}
 }
 

@@ -6,6 +6,7 @@ package dnsclass
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -14,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/apiserver/pkg/warning"
 	"k8s.io/client-go/tools/cache"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -91,11 +93,13 @@ func (l *Lister) Check() error {
 	return nil
 }
 
-// Admits reports whether a class may deliver zones of a namespace, and of a view. It is true for a missing class, which
-// the controller reports: a zone may be made before its class.
+// Admits reports whether a class may deliver zones of a namespace, and of a view. It is true for a missing class, of
+// which it warns: a zone may be made before its class.
 func (l *Lister) Admits(ctx context.Context, name, namespace, view string) (ofNamespace, ofView bool, err error) {
 	named, err := l.get(ctx, name)
 	if apierrors.IsNotFound(err) {
+		warning.AddWarning(ctx, "", fmt.Sprintf("spec.dnsClassRefs: there is no DNSClass %q yet, and the zone waits for it; kubectl get "+
+			"dnsclasses lists those that there are (S5.15)", name))
 		return true, true, nil
 	}
 	if err != nil {

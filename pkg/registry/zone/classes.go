@@ -19,6 +19,25 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
+// askOthers asks for what a Zone names: its classes, and the namespaces of its rules.
+func (r *REST) askOthers(ctx context.Context, zone, before *v1alpha1.Zone) error {
+	r.config.WarnOfAbsent(ctx, listNamespaces(zone), listNamespaces(before))
+	return r.checkClasses(ctx, zone, before)
+}
+
+// listNamespaces returns those that the rules of a Zone are for.
+func listNamespaces(zone *v1alpha1.Zone) (names []string) {
+	for i := range zone.Spec.Delegations {
+		rule := &zone.Spec.Delegations[i]
+		if rule.Namespace != "" {
+			names = append(names, rule.Namespace)
+		}
+		names = append(names, rule.Namespaces...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // checkClasses refuses a Zone that names a class which does not admit its namespace or view. Of an update it checks the
 // classes that this adds: those that the Zone names already may stay, since a class that is narrowed stops its
 // delivery, and must not block every other change of the Zone.

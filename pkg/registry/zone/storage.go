@@ -32,6 +32,8 @@ type Config struct {
 	// Admits says whether a DNSClass may deliver zones of a namespace, and of a view; true where there is no such
 	// class, so that zones may come before their classes.
 	Admits func(ctx context.Context, class, namespace, view string) (ofNamespace, ofView bool, err error)
+	// WarnOfAbsent warns of namespaces that are not there, of those that the rules are for and were not for before.
+	WarnOfAbsent func(ctx context.Context, after, before []string)
 	// FirstClass is the first class of a Zone, whose defaults a new one has; nil where there is none. The Zone is not
 	// validated yet, and the class is not changed.
 	FirstClass func(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSClass, error)

@@ -35,7 +35,7 @@ func newKind(r *REST) *kind.Kind[*v1alpha1.Zone] {
 		Validate: validation.Zone, ValidateUpdate: validation.ZoneUpdate,
 		Warn:       validation.NewZoneWarnings,
 		WarnUpdate: warnOfUpdate,
-		Check:      r.checkClasses,
+		Check:      r.askOthers,
 		Protected:  func(zone *v1alpha1.Zone) bool { return zone.Spec.DeletionProtection },
 		CheckDeletion: func(ctx context.Context, zone *v1alpha1.Zone, dry bool) error {
 			if !dry {

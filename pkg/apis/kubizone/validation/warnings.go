@@ -122,7 +122,7 @@ func timerWarnings(spec *v1alpha1.ZoneSpec) (warnings []string) {
 		{"expire", orDefault(spec.Expire, v1alpha1.DefaultExpire), minExpire, "after so long without a primary secondaries answer no more"},
 	} {
 		if timer.value < timer.less {
-			warnings = append(warnings, fmt.Sprintf("spec.%s: %d seconds are few: %s; RFC 1912 §2.2 has figures (S5.14)", timer.field,
+			warnings = append(warnings, fmt.Sprintf("spec.%s: %d seconds are few: %s; RFC 1912 §2.2 has figures (S5.15)", timer.field,
 				timer.value, timer.means))
 		}
 	}

@@ -197,9 +197,9 @@ func TestZoneWarnings(t *testing.T) {
 			"spec.delegations[0].records[0].types[1]"},
 		{"S6.8 expire that is remembered", func(s *v1alpha1.ZoneSpec) { s.Expire = ptr.To[int32](60 * 86400) }, ""},
 		{"S6.8 expire that is longer", func(s *v1alpha1.ZoneSpec) { s.Expire = ptr.To[int32](60*86400 + 1) }, "spec.expire: 5184001"},
-		{"S5.14 refresh", func(s *v1alpha1.ZoneSpec) { s.Refresh = ptr.To[int32](5) }, "spec.refresh: 5 seconds"},
-		{"S5.14 retry", func(s *v1alpha1.ZoneSpec) { s.Retry = ptr.To[int32](1) }, "spec.retry: 1 seconds"},
-		{"S5.14 expire", func(s *v1alpha1.ZoneSpec) { s.Expire = ptr.To[int32](86399) }, "spec.expire: 86399 seconds"},
+		{"S5.15 refresh", func(s *v1alpha1.ZoneSpec) { s.Refresh = ptr.To[int32](5) }, "spec.refresh: 5 seconds"},
+		{"S5.15 retry", func(s *v1alpha1.ZoneSpec) { s.Retry = ptr.To[int32](1) }, "spec.retry: 1 seconds"},
+		{"S5.15 expire", func(s *v1alpha1.ZoneSpec) { s.Expire = ptr.To[int32](86399) }, "spec.expire: 86399 seconds"},
 		{"unknown as long as the parent's name is", func(s *v1alpha1.ZoneSpec) {
 			setRules(rule{Records: records{{Pattern: "*.other.org."}}})(s)
 			s.DomainName = "dev"
@@ -215,7 +215,7 @@ func TestZoneWarnings(t *testing.T) {
 	}
 	mine, all := rule{Namespace: "dns", Zones: []string{"a"}}, rule{Zones: []string{"a"}}
 	wantWarning(t, NewZoneWarnings(served(mine)), "")
-	wantWarning(t, NewZoneWarnings(newZone(setRules(mine))), "spec.nameServers is empty") // S5.14
+	wantWarning(t, NewZoneWarnings(newZone(setRules(mine))), "spec.nameServers is empty") // S5.15
 	wantWarning(t, NewZoneWarnings(served(mine, all)), "spec.delegations[1]: has no namespace")
 	wantWarning(t, OpenRuleWarnings(served(mine, all), served(mine)), "spec.delegations[1]: has no namespace")
 	wantWarning(t, OpenRuleWarnings(served(mine, all), served(mine, all)), "")
