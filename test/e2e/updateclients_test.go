@@ -23,11 +23,15 @@ import (
 	"time"
 
 	mdns "github.com/miekg/dns"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
 // format returns what `kubizone updatekey show` prints for a client that updates zone at a server.
@@ -527,53 +531,62 @@ func TestUpdateClients_byAnsible_S13_8(t *testing.T) {
 	}
 }
 
-// S13.8: external-dns with its rfc2136 provider writes what its source has, removes what that has no more, and leaves
-// what no update made, although it lists by AXFR and its policy is sync. Its fake source has other names at each start.
+// S13.8: external-dns with its rfc2136 provider writes what Ingresses of a cluster have, changes nothing while they stay,
+// removes what they have no more, and leaves what no update made, although it lists by AXFR and its policy is sync.
 func TestUpdateClients_byExternalDNS_S13_8(t *testing.T) {
 	t.Parallel()
 	if !rig.Long() {
 		t.Skip("the long form alone has external-dns")
 	}
 	program := rig.Need(rig.Tool("external-dns"))(t)
+	kube := rig.Need(kuberig.StartKube(t.Context(), t.TempDir(), kuberig.KubeConfig{}))(t)
+	t.Cleanup(func() { _ = kube.Close() })
+	config := must.Get(clientcmd.BuildConfigFromFlags("", kube.AdminKubeconfig()))(t)
+	ingresses := must.Get(kubernetes.NewForConfig(config))(t).NetworkingV1().Ingresses("default")
+	makeIngress := func(name, address string) {
+		of := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec: networkingv1.IngressSpec{Rules: []networkingv1.IngressRule{{Host: name + ".apps.example.org"}}}}
+		of = must.Get(ingresses.Create(t.Context(), of, metav1.CreateOptions{}))(t)
+		of.Status.LoadBalancer.Ingress = []networkingv1.IngressLoadBalancerIngress{{IP: address}}
+		must.Get(ingresses.UpdateStatus(t.Context(), of, metav1.UpdateOptions{}))(t)
+	}
 	u := runUpdated(t, t.TempDir())
 	key := u.makeKey("team-a", "external", v1alpha1.UpdateTransferOwn, "*.apps.example.org.")
 	static := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "static"},
 		Spec: v1alpha1.RecordSpec{DomainName: "fix.apps.example.org.", Type: "A", RData: "192.0.2.99"}}
 	must.Get(u.client.KubizoneV1alpha1().Records("team-a").Create(t.Context(), static, metav1.CreateOptions{}))(t)
 	args := strings.Fields(readFormat(t, "external-dns", netip.MustParseAddrPort(u.dns), "example.org", key, true))
-	args = append(args, "--source=fake", "--fqdn-template=apps.example.org", "--policy=sync", "--once")
-	readHosts := func() (hosts, texts []string) {
-		list := must.Get(u.client.KubizoneV1alpha1().Records("team-a").List(t.Context(), metav1.ListOptions{}))(t)
-		for _, r := range list.Items {
-			switch {
-			case r.Labels[v1alpha1.LabelDynamic] != "true":
-			case r.Spec.Type == "TXT":
-				texts = append(texts, r.Status.FQDN)
-			default:
-				hosts = append(hosts, r.Status.FQDN)
-			}
-		}
-		return hosts, texts
+	args = append(args, "--source=ingress", "--kubeconfig="+kube.AdminKubeconfig(), "--policy=sync", "--once")
+	const fix, api, www = "fix.apps A 192.0.2.99", "api.apps A 60 192.0.2.2", "www.apps A 60 192.0.2.1"
+	text := func(host string) string {
+		return fmt.Sprintf(`a-%[1]s.apps TXT 60 "heritage=external-dns,external-dns/owner=here,external-dns/resource=ingress/default/%[1]s"`, host)
 	}
-	for _, registry := range [][]string{{"--registry=noop"}, {"--registry=txt", "--txt-owner-id=here"}} {
-		var before []string
-		for range 2 {
-			if said, err := u.runClient(nil, program, append(args, registry...)...); err != nil {
-				t.Fatalf("%v\n%s", err, said)
+	for _, registry := range []struct {
+		args        []string
+		both, alone string
+	}{
+		{[]string{"--registry=noop"}, api + "; " + fix + "; " + www, fix + "; " + www},
+		{[]string{"--registry=txt", "--txt-owner-id=here"}, text("api") + "; " + text("www") + "; " + api + "; " + fix + "; " + www,
+			text("www") + "; " + fix + "; " + www},
+	} {
+		sync := func(want string) (versions string) {
+			said, err := u.runClient(nil, program, append(args, registry.args...)...)
+			if got := u.readRecords("team-a"); err != nil || got != want {
+				t.Fatalf("%v: %v, team-a has %s, want %s\n%s", registry.args, err, got, want, said)
 			}
-			hosts, texts := readHosts()
-			if len(hosts) != 10 || (len(texts) > 0) != (len(registry) > 1) {
-				t.Errorf("%v: %d hosts and %d texts, want 10 and the registry's: %v", registry, len(hosts), len(texts), hosts)
+			for _, r := range must.Get(u.client.KubizoneV1alpha1().Records("team-a").List(t.Context(), metav1.ListOptions{}))(t).Items {
+				versions += r.ResourceVersion + " "
 			}
-			if slices.ContainsFunc(before, func(host string) bool { return slices.Contains(hosts, host) }) {
-				t.Errorf("%v: of %v it has left some of %v", registry, hosts, before)
-			}
-			before = hosts
+			return versions
 		}
-		must.Succeed(t, u.client.KubizoneV1alpha1().Records("team-a").DeleteCollection(t.Context(), metav1.DeleteOptions{},
-			metav1.ListOptions{LabelSelector: v1alpha1.LabelDynamic + "=true"}))
-	}
-	if left := u.readRecords("team-a"); left != "fix.apps A 192.0.2.99" {
-		t.Errorf("team-a has %s, want what no update made", left)
+		makeIngress("www", "192.0.2.1")
+		makeIngress("api", "192.0.2.2")
+		if made, again := sync(registry.both), sync(registry.both); made != again {
+			t.Errorf("%v: a run without changes writes: %s, before %s", registry.args, again, made)
+		}
+		must.Succeed(t, ingresses.Delete(t.Context(), "api", metav1.DeleteOptions{}))
+		sync(registry.alone)
+		must.Succeed(t, ingresses.Delete(t.Context(), "www", metav1.DeleteOptions{}))
+		sync(fix)
 	}
 }
