@@ -107,7 +107,7 @@ build_image() {
 # package_chart packs the chart of program $1, which names the image of repository $2 with digest $3.
 package_chart() {
   cp -r "charts/$1" "$work/chart-$1"
-  sed -i -e "s|^  repository: .*|  repository: $2|" -e "s|^  digest: \"\"$|  digest: $3|" "$work/chart-$1/values.yaml"
+  sed -i -e "s|^  \(# \)\?repository: .*|  repository: $2|" -e "s|^  digest: \"\"$|  digest: $3|" "$work/chart-$1/values.yaml"
   find "$work/chart-$1" -exec touch --date "@$SOURCE_DATE_EPOCH" {} + # they are packed with their times
   "$helm" package "$work/chart-$1" --version "${version#v}" --app-version "${version#v}" --destination "$dist" >/dev/null
 }
