@@ -125,8 +125,8 @@ done
 {
   printf 'apiVersion: krew.googlecontainertools.github.com/v1alpha2\nkind: Plugin\nmetadata: {name: kubizone}\nspec:\n'
   printf '  version: %s\n  homepage: %s\n  shortDescription: Ask about DNS names, and write and check zones\n' "$version" "$source"
-  printf '  description: |\n    Asks Kubizone which names a namespace may use (may, names), which Records have a name or an address (who), and\n'
-  printf '    which step keeps a Record from name servers (why); imports, applies, verifies and judges zones.\n  platforms:\n'
+  printf '  description: |\n    Asks Kubizone which names a namespace may use (may, names), which zones there are (tree), which Records have a name or an\n'
+  printf '    address (who), and which step keeps a Record from name servers (why); imports, applies, verifies and judges zones.\n  platforms:\n'
   for programs in "$dist"/programs/*; do
     name=${programs##*/}
     printf '  - selector: {matchLabels: {os: %s, arch: %s}}\n' "${name%-*}" "${name#*-}"
