@@ -227,6 +227,17 @@ func TestHelm_untilUninstalled(t *testing.T) {
 	r.mustKubectl("wait", "--for=condition=Ready", "zone/z", "-n", "team-a", "--timeout=2m")
 	r.waitForDiagnosis("with a release", 0, map[string]string{"apiservice": "OK", "permissions": "OK", "ready": "OK"})
 
+	// What is gone of the release, helm makes again by the command that the doctor names.
+	const gone = "v1alpha1.bind9.kubi.zone"
+	r.mustKubectl("delete", "apiservice", gone)
+	r.waitForDiagnosis("without an APIService", 1, map[string]string{
+		"CAUSE": "apiservice helm rollback kubizone 2 -n " + kuberig.InstallNamespace})
+	_, _, text := r.runDoctor()
+	_, command, _ := strings.Cut(text["CAUSE"], ": helm ")
+	command, _, _ = strings.Cut(command, " makes ")
+	r.mustHelm(strings.Fields(command)...)
+	r.waitForDiagnosis("with what helm made again", 0, map[string]string{"apiservice": "OK", "clocks": "OK"})
+
 	// The primary transfers the zone with the key of its Secret, and not without.
 	found := regexp.MustCompile(`ready: DNS on (\S+)`).FindStringSubmatch(primary.String())
 	if found == nil {

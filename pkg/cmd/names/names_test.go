@@ -163,8 +163,8 @@ func TestWho_findsRecords(t *testing.T) {
 	}
 }
 
-// N1: each zone stands below its parent, with what is in it; a caller with one namespace sees that one, and the zones of
-// others by their objects alone.
+// N1: each zone stands below its parent, with what is in it; a caller with one namespace sees that one, and the zones
+// of others by their objects alone.
 func TestTree_showsWhatTheCallerMaySee_N1(t *testing.T) {
 	makeZone := func(namespace, zone, fqdn, view string, parent *v1alpha1.ZoneParent) *v1alpha1.Zone {
 		return &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: zone}, Spec: v1alpha1.ZoneSpec{DomainName: "dev"},
@@ -175,7 +175,8 @@ func TestTree_showsWhatTheCallerMaySee_N1(t *testing.T) {
 	loose.Status.ZoneRef = nil
 	objects := []runtime.Object{makeZone("dns", "zone", "example.org.", "", nil), makeZone("a", "dev", "dev.example.org.", "", of),
 		makeZone("a", "below", "x.dev.example.org.", "", &v1alpha1.ZoneParent{Namespace: "a", Name: "dev"}),
-		makeZone("dns", "root", ".", "", nil), makeZone("dns", "inner", "example.org.", "in", nil), &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "b", Name: "pending"},
+		makeZone("dns", "root", ".", "", nil), makeZone("dns", "inner", "example.org.", "in", nil),
+		&v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "b", Name: "pending"},
 			Spec: v1alpha1.ZoneSpec{DomainName: "pending"}},
 		&v1alpha1.Delegation{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "rule"}, Spec: v1alpha1.DelegationSpec{
 			ZoneRef: v1alpha1.DelegatedZone{Name: "zone"}, Namespaces: []string{"a", "b"}}, Status: v1alpha1.DelegationStatus{Records: 4}}, loose}
