@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Builds a release into DIST, and publishes nothing: the programs of each platform with their SBOM; for those of Linux the image; the manifests and the chart,
-# which name the image by its digest; the same of kubizone-gardener, with the layouts in DIST/gardener; the notes; the checksums. Programs that are in
+# which name the image by its digest; JSON schemas; the same of kubizone-gardener, with the layouts in DIST/gardener; the notes; the checksums. Programs that are in
 # DIST/programs/OS-ARCH and DIST/gardener/programs/OS-ARCH already are packaged as they are.
 #
 # $VERSION is the tag, $PLATFORMS are OS/ARCH, $IMAGE is the repository that the image will be in. GARDENER=no leaves kubizone-gardener out, whose modules are not
@@ -135,6 +135,12 @@ done
     printf '    bin: kubizone\n    files: [{from: kubizone, to: .}, {from: LICENSE, to: .}]\n'
   done
 } >"$dist/krew.yaml"
+
+# JSON schemas of the kinds, as kubeconform and editors take them.
+mkdir "$work/schemas"
+go run ./hack/schemas "$work/schemas"
+archive "$work/archive.tar" -C "$work/schemas" $(ls "$work/schemas")
+gzip --no-name <"$work/archive.tar" >"$dist/kubizone-schemas-$version.tar.gz"
 
 build_image kubizone "$dist" "$image"
 digest=$(sed 's/.*@//' "$dist/image.txt")

@@ -49,7 +49,7 @@ const (
 	maxQuestions = 16
 )
 
-// otherCertificates are the Secrets with a certificate that not every installation has, and who needs it.
+// otherCertificates are the Secrets with a certificate that not every installation has, and what fails without it.
 var otherCertificates = map[string]string{
 	peerSecret:             "the members of etcd do not know each other then",
 	"kubizone-etcd-client": "etcd refuses the servers then",
