@@ -57,8 +57,8 @@ func waitForEvent(t *testing.T, server, verb, resource, name string) auditv1.Eve
 	}
 }
 
-// docs/operations.md, Audit logs: who did what, by which rule, and what was refused; in the server's own log what was
-// written, too.
+// docs/operations.md, Audit logs: which user did what, by which rule, and what was refused; in the server's own log
+// what was written, too.
 func TestAudit_saysWhoDidWhat(t *testing.T) {
 	c := requireCluster(t)
 	t.Parallel()

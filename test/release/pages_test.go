@@ -36,6 +36,20 @@ func TestPages_nameTheVersionsOfTheTests(t *testing.T) {
 	}
 }
 
+// The lines of Go that a page shows are those of the example that a story executes.
+func TestPages_showTheExample(t *testing.T) {
+	shown := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllSubmatch(readFile(t, "../../docs/clients.md"), -1)
+	example := strings.ReplaceAll(string(readFile(t, "../../api/examples/publish/main.go")), "\n\t", "\n")
+	for _, block := range shown {
+		if !strings.Contains(example, string(block[1])) {
+			t.Errorf("api/examples/publish/main.go is without:\n%s", block[1])
+		}
+	}
+	if len(shown) == 0 {
+		t.Error("docs/clients.md shows no Go")
+	}
+}
+
 // R7: the commands by which README.md installs from a clone build, push and name what is in dist; test/deploy runs the
 // installation.
 func judgeReadme(t *testing.T, dist string) {

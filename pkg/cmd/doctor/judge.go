@@ -34,8 +34,8 @@ const expirySoon = 14 * 24 * time.Hour
 // formatCheck is the check of /readyz that fails if a server does not read the format of the store (pkg/cmd/apiserver).
 const formatCheck = "format"
 
-// The difference of two clocks that is said, and that at which things fail: name servers refuse a signature by TSIG that
-// is five minutes off (RFC 8945).
+// The difference of two clocks that is said, and that at which things fail: name servers refuse a signature by TSIG
+// that is five minutes off (RFC 8945).
 const (
 	clockWarns = 10 * time.Second
 	clockFails = 5 * time.Minute

@@ -77,8 +77,8 @@ func (f *facts) installAgain() string {
 	case f.service != nil || len(f.pods) > 0:
 		return "helm has no release here: kubectl apply -k with the form that was applied (docs/install.md)"
 	}
-	return "nothing is installed in " + namespace + ": helm install kubizone CHART -n " + namespace + " --create-namespace, with the chart " +
-		"of a release, or charts/kubizone and --set image.repository=REGISTRY/kubizone, or kubectl apply -k (docs/install.md)"
+	return fmt.Sprintf("nothing is installed in %[1]s: helm install kubizone CHART -n %[1]s --create-namespace, with the chart of a "+
+		"release, or charts/kubizone and --set image.repository=REGISTRY/kubizone, or kubectl apply -k (docs/install.md)", namespace)
 }
 
 // updateRules is the step that gives the servers the rules of their version.

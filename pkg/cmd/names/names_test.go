@@ -179,7 +179,8 @@ func TestTree_showsWhatTheCallerMaySee_N1(t *testing.T) {
 		&v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "b", Name: "pending"},
 			Spec: v1alpha1.ZoneSpec{DomainName: "pending"}},
 		&v1alpha1.Delegation{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "rule"}, Spec: v1alpha1.DelegationSpec{
-			ZoneRef: v1alpha1.DelegatedZone{Name: "zone"}, Namespaces: []string{"a", "b"}}, Status: v1alpha1.DelegationStatus{Records: 4}}, loose}
+			ZoneRef: v1alpha1.DelegatedZone{Name: "zone"}, Namespaces: []string{"a", "b"}},
+			Status: v1alpha1.DelegationStatus{Records: 4}}, loose}
 	for namespace, records := range map[string]int{"a": 2, "b": 4, "c": 1, "d": 1, "e": 1, "f": 1, "g": 1} {
 		for i := range records {
 			objects = append(objects, makeRecord(namespace, fmt.Sprintf("n%d.%s.example.org.", i, namespace), "A", "192.0.2.1"))
