@@ -223,7 +223,7 @@ func listAnchors(page string) (names []string) {
 }
 
 // saysForWhom is how a page of docs begins.
-var saysForWhom = regexp.MustCompile(`^# .*\nFor `)
+var saysForWhom = regexp.MustCompile(`^# .*\n+For `)
 
 // TestDocuments_pointAtWhatExists covers the table of packages in CONTRIBUTING.md and every relative link of every
 // page.
@@ -240,7 +240,7 @@ func TestDocuments_pointAtWhatExists(t *testing.T) {
 		}
 		text := readFile(t, p)
 		if path.Dir(p) == "docs" && !saysForWhom.MatchString(text) {
-			t.Errorf("%s: the line below the title says for whom the page is: For ...", p)
+			t.Errorf("%s: the first line below the title says for whom the page is: For ...", p)
 		}
 		if path.Dir(p) == "docs" && path.Base(p) != "README.md" && !strings.Contains(readFile(t, "docs/README.md"), "]("+path.Base(p)) {
 			t.Errorf("no link of docs/README.md leads to %s", p)
