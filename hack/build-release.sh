@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Builds a release into DIST, and publishes nothing: the programs of each platform with their SBOM; for those of Linux the image; the manifests and the chart,
-# which name the image by its digest; the same of kubizone-gardener, with the layouts in DIST/gardener; the notes; the checksums. Programs that are in
+# which name the image by its digest; JSON schemas; the same of kubizone-gardener, with the layouts in DIST/gardener; the notes; the checksums. Programs that are in
 # DIST/programs/OS-ARCH and DIST/gardener/programs/OS-ARCH already are packaged as they are.
 #
 # $VERSION is the tag, $PLATFORMS are OS/ARCH, $IMAGE is the repository that the image will be in. GARDENER=no leaves kubizone-gardener out, whose modules are not
@@ -107,7 +107,7 @@ build_image() {
 # package_chart packs the chart of program $1, which names the image of repository $2 with digest $3.
 package_chart() {
   cp -r "charts/$1" "$work/chart-$1"
-  sed -i -e "s|^  repository: .*|  repository: $2|" -e "s|^  digest: \"\"$|  digest: $3|" "$work/chart-$1/values.yaml"
+  sed -i -e "s|^  \(# \)\?repository: .*|  repository: $2|" -e "s|^  digest: \"\"$|  digest: $3|" "$work/chart-$1/values.yaml"
   find "$work/chart-$1" -exec touch --date "@$SOURCE_DATE_EPOCH" {} + # they are packed with their times
   "$helm" package "$work/chart-$1" --version "${version#v}" --app-version "${version#v}" --destination "$dist" >/dev/null
 }
@@ -125,8 +125,8 @@ done
 {
   printf 'apiVersion: krew.googlecontainertools.github.com/v1alpha2\nkind: Plugin\nmetadata: {name: kubizone}\nspec:\n'
   printf '  version: %s\n  homepage: %s\n  shortDescription: Ask about DNS names, and write and check zones\n' "$version" "$source"
-  printf '  description: |\n    Asks Kubizone which names a namespace may use (may, names), which Records have a name or an address (who), and\n'
-  printf '    which step keeps a Record from name servers (why); imports, applies, verifies and judges zones.\n  platforms:\n'
+  printf '  description: |\n    Asks Kubizone which names a namespace may use (may, names), which zones there are (tree), which Records have a name or an\n'
+  printf '    address (who), and which step keeps a Record from name servers (why); imports, applies, verifies and judges zones.\n  platforms:\n'
   for programs in "$dist"/programs/*; do
     name=${programs##*/}
     printf '  - selector: {matchLabels: {os: %s, arch: %s}}\n' "${name%-*}" "${name#*-}"
@@ -135,6 +135,12 @@ done
     printf '    bin: kubizone\n    files: [{from: kubizone, to: .}, {from: LICENSE, to: .}]\n'
   done
 } >"$dist/krew.yaml"
+
+# JSON schemas of the kinds, as kubeconform and editors take them.
+mkdir "$work/schemas"
+go run ./hack/schemas "$work/schemas"
+archive "$work/archive.tar" -C "$work/schemas" $(ls "$work/schemas")
+gzip --no-name <"$work/archive.tar" >"$dist/kubizone-schemas-$version.tar.gz"
 
 build_image kubizone "$dist" "$image"
 digest=$(sed 's/.*@//' "$dist/image.txt")

@@ -98,7 +98,10 @@ func (c *cluster) startCluster(ctx context.Context) (err error) {
 		c.kubizone, err = rig.Kubizone(ctx, home, "")
 		built <- err
 	}()
-	c.kube, err = kuberig.StartKube(ctx, filepath.Join(home, "kube"), kuberig.KubeConfig{})
+	if err := writeAuditPolicy(); err != nil {
+		return err
+	}
+	c.kube, err = kuberig.StartKube(ctx, filepath.Join(home, "kube"), kuberig.KubeConfig{Args: auditFlags("kube-apiserver")})
 	if err := errors.Join(err, <-built); err != nil {
 		return err
 	}
@@ -162,7 +165,7 @@ func (c *cluster) restartReplica(ctx context.Context, replica int) error {
 	config := kuberig.ServerConfig{
 		Program: c.kubizone, Kube: c.kube, Kubeconfig: c.kubeconfig, Etcd: c.etcd.Endpoint, Serving: c.serving,
 		// The balancer knows of a server that stops after one probe, a tenth of a second.
-		Args: []string{"--shutdown-delay-duration", "1s", "--acme"},
+		Args: append([]string{"--shutdown-delay-duration", "1s", "--acme"}, auditFlags(fmt.Sprintf("server-%d", replica))...),
 	}
 	if before := c.replicas[replica]; before != nil {
 		config.Addr = before.Addr

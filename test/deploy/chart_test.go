@@ -17,6 +17,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
@@ -268,6 +269,49 @@ func TestChart_takesAnIssuerThatIsThere(t *testing.T) {
 		if !slices.Equal(certificates, []string{"kubizone-apiserver-serving"}) {
 			t.Errorf("%s: certificates %v, want that of the server alone", values, certificates)
 		}
+	}
+}
+
+// What a pod or an account has beside what the chart gives it, every program takes.
+func TestChart_givesEachProgramItsExtras(t *testing.T) {
+	programs := []string{"apiserver", "controller", "fleet", "primary"}
+	values := []string{components["controller"], components["fleet"], components["primary"]}
+	for _, name := range programs {
+		for _, value := range []string{
+			"podAnnotations.a=annotation", "podLabels.l=label", "serviceAccountAnnotations.s=account", "extraEnv[0].name=HTTPS_PROXY",
+			"extraEnv[0].value=http://proxy:3128", "affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight=1",
+		} {
+			values = append(values, name+"."+value)
+		}
+	}
+	var got []string
+	for _, object := range decodeObjects(t, renderTemplate(t, values...)) {
+		name := strings.TrimPrefix(object.GetName(), "kubizone-")
+		switch object.GetKind() {
+		case "ServiceAccount":
+			if object.GetAnnotations()["s"] == "account" {
+				got = append(got, "account of "+name)
+			}
+		case "StatefulSet", "Deployment":
+			template, _, _ := unstructured.NestedMap(object.Object, "spec", "template")
+			pod := convertTo[corev1.PodTemplateSpec](t, &unstructured.Unstructured{Object: template})
+			env := pod.Spec.Containers[0].Env
+			selected, _, _ := unstructured.NestedString(object.Object, "spec", "selector", "matchLabels", "app.kubernetes.io/name")
+			if pod.Annotations["a"] == "annotation" && pod.Labels["l"] == "label" && pod.Labels["app.kubernetes.io/name"] == selected &&
+				pod.Spec.Affinity != nil && pod.Spec.Affinity.NodeAffinity != nil &&
+				slices.Contains(env, corev1.EnvVar{Name: "HTTPS_PROXY", Value: "http://proxy:3128"}) {
+				got = append(got, "pod of "+name)
+			}
+		}
+	}
+	var want []string
+	for _, name := range programs {
+		want = append(want, "account of "+name, "pod of "+name)
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

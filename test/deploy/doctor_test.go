@@ -65,7 +65,8 @@ func TestDoctor_knowsTheRulesThatAreGranted(t *testing.T) {
 	}
 }
 
-// runDoctor returns the exit code of kubizone doctor and the status and text of each check.
+// runDoctor returns the exit code of kubizone doctor, the status and text of each check, and as CAUSE the check that is
+// the cause, with the step that is next.
 func (i *installation) runDoctor() (code int, status, text map[string]string) {
 	i.t.Helper()
 	out, err := exec.CommandContext(i.withTimeout(), i.binary, "doctor", "--kubeconfig", i.kube.AdminKubeconfig()).Output()
@@ -76,9 +77,20 @@ func (i *installation) runDoctor() (code int, status, text map[string]string) {
 		i.t.Fatal(err)
 	}
 	status, text = map[string]string{}, map[string]string{}
+	check := ""
 	for line := range strings.Lines(string(out)) {
-		fields := strings.Fields(line)
-		status[fields[1]], text[fields[1]] = fields[0], strings.Join(fields[2:], " ")
+		switch fields := strings.Fields(line); {
+		case len(fields) == 0:
+		case fields[0] == "CAUSE:":
+			status["CAUSE"] = strings.TrimSuffix(fields[1], ":")
+		case fields[0] == "NEXT:":
+			text["CAUSE"] = strings.Join(fields[1:], " ")
+		case fields[0] == "next:":
+			text[check] += " " + strings.Join(fields, " ")
+		default:
+			check = fields[1]
+			status[check], text[check] = fields[0], strings.Join(fields[2:], " ")
+		}
 	}
 	return code, status, text
 }

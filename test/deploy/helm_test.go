@@ -227,6 +227,17 @@ func TestHelm_untilUninstalled(t *testing.T) {
 	r.mustKubectl("wait", "--for=condition=Ready", "zone/z", "-n", "team-a", "--timeout=2m")
 	r.waitForDiagnosis("with a release", 0, map[string]string{"apiservice": "OK", "permissions": "OK", "ready": "OK"})
 
+	// What is gone of the release, helm makes again by the command that the doctor names.
+	const gone = "v1alpha1.bind9.kubi.zone"
+	r.mustKubectl("delete", "apiservice", gone)
+	r.waitForDiagnosis("without an APIService", 1, map[string]string{
+		"CAUSE": "apiservice helm rollback kubizone 2 -n " + kuberig.InstallNamespace})
+	_, _, text := r.runDoctor()
+	_, command, _ := strings.Cut(text["CAUSE"], ": helm ")
+	command, _, _ = strings.Cut(command, " makes ")
+	r.mustHelm(strings.Fields(command)...)
+	r.waitForDiagnosis("with what helm made again", 0, map[string]string{"apiservice": "OK", "clocks": "OK"})
+
 	// The primary transfers the zone with the key of its Secret, and not without.
 	found := regexp.MustCompile(`ready: DNS on (\S+)`).FindStringSubmatch(primary.String())
 	if found == nil {
@@ -453,18 +464,44 @@ func (r *release) expectUpgrade(t *testing.T) {
 	}
 }
 
+// An installation needs an image, and lint says so; there are Kubernetes versions that it is not for.
+func TestChart_isJudgedWithoutACluster(t *testing.T) {
+	render := []string{"template", "kubizone", chart, "--set", "image.repository=kubizone"}
+	for _, test := range []struct {
+		arguments []string
+		says      string // absent: it ends without an error
+	}{
+		{[]string{"lint", chart}, "at '/image': missing property 'repository'"},
+		{[]string{"lint", chart, "--strict", "--set", "image.repository=registry.example:5000/dns/kubizone"}, ""},
+		{append(slices.Clone(render), "--kube-version", "1.34.9"), "chart requires kubeVersion"},
+		{append(slices.Clone(render), "--kube-version", "v1.35.1-gke.100"), ""},
+		{append(slices.Clone(render), "--set", "networkPolicy.apiCIDRs={10.0.0.0/8,::/0,2001:db8::1/128,::ffff:192.0.2.1/96}"), ""},
+	} {
+		out, err := runHelm(t, nil, test.arguments...)
+		if said := fmt.Sprint(err) + out; (err == nil) != (test.says == "") || !strings.Contains(said, test.says) {
+			t.Errorf("helm %s: %s, want %q", strings.Join(test.arguments, " "), said, test.says)
+		}
+	}
+}
+
 // A key that is misspelt, and a value that the program would refuse, are refused before anything is installed.
 func TestChart_refusesWrongValues(t *testing.T) {
 	for value, says := range map[string]string{
-		"contoller.enabled=false":               "additional properties 'contoller' not allowed",
-		"controller.replcas=3":                  "at '/controller': additional properties 'replcas' not allowed",
-		"mode=cluster":                          "must be one of 'embedded', 'ha', 'external-etcd'",
-		"mode=external-etcd":                    "at '/externalEtcd/servers': minItems",
-		"apiserver.resources.limits.memory=2G":  "at '/apiserver/resources/limits/memory'",
-		"networkPolicy.apiCIDRs={10.0.0.1}":     "at '/networkPolicy/apiCIDRs/0'",
-		"classes.internal.secrets.dns=transfer": "at '/classes/internal/secrets/dns': got string, want array",
-		"image.repository=":                     "image.repository is empty: take the chart of a release",
-		"apiserver.securePort=443":              "at '/apiserver/securePort': minimum",
+		"contoller.enabled=false":                 "additional properties 'contoller' not allowed",
+		"controller.replcas=3":                    "at '/controller': additional properties 'replcas' not allowed",
+		"mode=cluster":                            "must be one of 'embedded', 'ha', 'external-etcd'",
+		"mode=external-etcd":                      "at '/externalEtcd/servers': minItems",
+		"apiserver.resources.limits.memory=2G":    "at '/apiserver/resources/limits/memory'",
+		"networkPolicy.apiCIDRs={10.0.0.1}":       "at '/networkPolicy/apiCIDRs/0'",
+		"classes.internal.secrets.dns=transfer":   "at '/classes/internal/secrets/dns': got string, want array",
+		"image.repository=":                       "at '/image/repository'",
+		"image.repository=reg/kubizone:v1":        "at '/image/repository'",
+		"networkPolicy.apiCIDRs={10.0.0.0/33}":    "at '/networkPolicy/apiCIDRs/0'",
+		"networkPolicy.dnsCIDRs={2001:db8::/129}": "at '/networkPolicy/dnsCIDRs/0'",
+		"apiserver.securePort=443":                "at '/apiserver/securePort': minimum",
+
+		`fleet.podLabels.app\.kubernetes\.io/name=other`: "at '/fleet/podLabels/app.kubernetes.io~1name'",
+		"primary.extraEnv[0].name=GOMEMLIMIT":            "at '/primary/extraEnv/0/name'",
 
 		"gardener.enabled=true":                         "at '/gardener/namespaces': minItems",
 		"gardener.enabled=true,gardener.namespaces={*}": "at '/gardener/namespaces/0'",

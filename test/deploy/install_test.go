@@ -237,6 +237,7 @@ func TestInstall_untilUninstalled(t *testing.T) {
 	}
 	i.waitForDiagnosis("before the server runs", 1, map[string]string{
 		"apiservice": "FAIL FailedDiscoveryCheck", "cabundle": "FAIL empty", "permissions": "OK", "ready": "WARN refused", "version": "OK",
+		"CAUSE": "cabundle see the log of its pods",
 	})
 	stop := i.startServer(renderKustomization(t, i.dir))
 	if _, _, err := i.kube.WaitAvailable(i.withTimeout(), true); err != nil {
@@ -264,11 +265,12 @@ func TestInstall_untilUninstalled(t *testing.T) {
 
 	i.waitForDiagnosis("with a server", 0, map[string]string{
 		"apiservice": "OK", "cabundle": "OK 1 authorities", "certificate": "OK kube-apiserver trusts", "permissions": "OK", "ready": "OK",
-		"version": "OK",
+		"version": "OK", "clocks": "OK",
 	})
 	i.log.forgiveLines(true) // what it is refused without the binding is as it should be
 	i.mustKubectl("delete", "clusterrolebinding", "kubizone-apiserver-auth-delegator")
-	i.waitForDiagnosis("without a binding", 1, map[string]string{"permissions": "FAIL tokenreviews", "apiservice": "OK"})
+	i.waitForDiagnosis("without a binding", 1, map[string]string{"permissions": "FAIL tokenreviews", "apiservice": "OK",
+		"CAUSE": "permissions kubectl apply"})
 	i.mustKubectl("apply", "--server-side", "--field-manager=gitops", "-k", i.dir)
 	i.waitForDiagnosis("with the binding again", 0, map[string]string{"permissions": "OK", "apiservice": "OK"})
 	i.log.forgiveLines(false)

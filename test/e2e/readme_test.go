@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -63,6 +64,51 @@ func abridgeOutput(output, like []string) (kept []string) {
 }
 
 const rootZone = "test/testdata/root-2018031200.zone"
+
+// asks are the commands that change nothing: conditions and name servers follow a write within moments.
+var asks = regexp.MustCompile(`^(kubectl get|kubizone (why|who|changes)|dig) `)
+
+// TestPages_commandsAreTrue runs the commands of pages for users, in the order of the pages, at one server with the
+// examples, and compares what they print. A block with a name behind its language is a file that they use.
+func TestPages_commandsAreTrue(t *testing.T) {
+	t.Parallel()
+	needPrograms(t)
+	examples := must.Get(filepath.Abs("../../artifacts/examples"))(t)
+	u := runUp(t, t.TempDir(), "--load", examples)
+	dir := t.TempDir()
+	must.Succeed(t, os.Symlink(binaries.kubectl, filepath.Join(dir, "kubectl")))
+	must.Succeed(t, os.Symlink(binaries.kubizone, filepath.Join(dir, "kubizone")))
+	_, port, _ := strings.Cut(u.dns, ":")
+	for _, page := range []string{"../../docs/recipes.md", "../../docs/coming-from.md"} {
+		text := must.Get(os.ReadFile(page))(t)
+		for _, file := range regexp.MustCompile("(?s)```\\w+ (\\S+)\n(.*?)```").FindAllSubmatch(text, -1) {
+			must.Succeed(t, os.WriteFile(filepath.Join(dir, string(file[1])), file[2], 0o600))
+		}
+		steps := must.Get(rig.ReadConsole(page, ""))(t)
+		if len(steps) < 3 {
+			t.Errorf("%s has %d commands", page, len(steps))
+		}
+		for _, s := range steps {
+			want := strings.Split(normalizeText(s.Output), "\n")
+			for start := time.Now(); ; rig.Pause(start) {
+				line := strings.ReplaceAll(s.Line, "-p 5300", "-p "+port)
+				command := exec.CommandContext(rig.Within(t, 3*time.Minute), "bash", "-c", line)
+				command.Dir = dir
+				command.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH")+":/usr/sbin", "HOME="+dir, "TZ=UTC",
+					"KUBECONFIG="+filepath.Join(u.dir, "kubeconfig"))
+				said, err := command.CombinedOutput()
+				d := cmp.Diff(want, abridgeOutput(strings.Split(normalizeText(string(said)), "\n"), want))
+				if err == nil && d == "" {
+					break
+				}
+				if !asks.MatchString(s.Line) || time.Since(start) > time.Minute {
+					t.Errorf("%s: $ %s%v (- the page, + real)\n%s\n%s", page, s.Line, err, d, said)
+					break
+				}
+			}
+		}
+	}
+}
 
 // someRoot writes some top-level domains of the real root zone, those that docs/tour.md shows among them, with its apex
 // into a file of the same name in dir; entries is how many records that are.

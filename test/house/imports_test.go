@@ -408,6 +408,10 @@ var table = []row{
 		why: "it reads programs, and is part of none",
 	},
 	{
+		pkg: "hack/schemas", may: []string{"api/...", "pkg/generated/openapi"}, avoid: []string{etcd, miekg},
+		why: "it writes down what the API server serves as OpenAPI, and asks no server",
+	},
+	{
 		pkg: "test/rig", avoid: impure,
 		why: "a test that needs only DNS servers links neither Kubernetes' clients nor etcd: test/rig/kuberig does",
 	},

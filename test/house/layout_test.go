@@ -222,6 +222,9 @@ func listAnchors(page string) (names []string) {
 	return names
 }
 
+// saysForWhom is how a page of docs begins.
+var saysForWhom = regexp.MustCompile(`^# .*\n+For `)
+
 // TestDocuments_pointAtWhatExists covers the table of packages in CONTRIBUTING.md and every relative link of every
 // page.
 func TestDocuments_pointAtWhatExists(t *testing.T) {
@@ -236,6 +239,9 @@ func TestDocuments_pointAtWhatExists(t *testing.T) {
 			continue
 		}
 		text := readFile(t, p)
+		if path.Dir(p) == "docs" && !saysForWhom.MatchString(text) {
+			t.Errorf("%s: the first line below the title says for whom the page is: For ...", p)
+		}
 		if path.Dir(p) == "docs" && path.Base(p) != "README.md" && !strings.Contains(readFile(t, "docs/README.md"), "]("+path.Base(p)) {
 			t.Errorf("no link of docs/README.md leads to %s", p)
 		}

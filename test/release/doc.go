@@ -17,6 +17,7 @@
 //	R7. So has the image that the commands of README.md push.
 //	R8. go installs the server from its module, and a client of the API module has no server in its module graph.
 //	R9. The chart for Gardener is an OCI layout too, and Gardener's manifests name it and the image.
+//	R10. The JSON schemas are such as kubeconform takes: the examples are good by them, and unknown fields are not.
 //
 // It does not know a registry of others: what it pushes, it pushes to one on this machine.
 //

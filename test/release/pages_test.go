@@ -18,18 +18,35 @@ import (
 // The versions that pages call tested are those that the tests run.
 func TestPages_nameTheVersionsOfTheTests(t *testing.T) {
 	const kubernetes = `k8s\.io/kubernetes v(\S+)`
-	both := versionIn(t, "../../hack/tools/kube-oldest/go.mod", kubernetes) + " and " + versionIn(t, "../../hack/tools/kube/go.mod", kubernetes)
+	oldest := versionIn(t, "../../hack/tools/kube-oldest/go.mod", kubernetes)
+	both := oldest + " and " + versionIn(t, "../../hack/tools/kube/go.mod", kubernetes)
 	etcd := versionIn(t, "../../go.mod", `go\.etcd\.io/etcd/server/v3 v(\d+\.\d+)\.`)
 	for _, said := range []struct{ page, text string }{
 		{"docs/support.md", "| Kubernetes | " + both + " |"},
 		{"docs/support.md", "| etcd of yours (`external-etcd`) | " + etcd + " |"},
 		{"docs/install.md", "tested with Kubernetes " + both},
 		{"README.md", "tested with Kubernetes " + both},
+		{"charts/kubizone/Chart.yaml", `kubeVersion: ">=` + oldest[:strings.LastIndex(oldest, ".")] + `.0-0"`},
+		{"charts/kubizone/README.md", "Kubernetes " + both},
 		{"README.md", "version " + tag[1:] + ","},
 	} {
 		if !strings.Contains(string(readFile(t, "../..", said.page)), said.text) {
 			t.Errorf("%s is without %q", said.page, said.text)
 		}
+	}
+}
+
+// The lines of Go that a page shows are those of the example that a story executes.
+func TestPages_showTheExample(t *testing.T) {
+	shown := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllSubmatch(readFile(t, "../../docs/clients.md"), -1)
+	example := strings.ReplaceAll(string(readFile(t, "../../api/examples/publish/main.go")), "\n\t", "\n")
+	for _, block := range shown {
+		if !strings.Contains(example, string(block[1])) {
+			t.Errorf("api/examples/publish/main.go is without:\n%s", block[1])
+		}
+	}
+	if len(shown) == 0 {
+		t.Error("docs/clients.md shows no Go")
 	}
 }
 

@@ -106,6 +106,7 @@ func TestRelease(t *testing.T) {
 	}
 	t.Run("manifests", func(t *testing.T) { judgeManifests(t, dist) })
 	t.Run("krew", func(t *testing.T) { judgeKrew(t, dist) })
+	t.Run("schemas", func(t *testing.T) { judgeSchemas(t, dist) })
 	if len(listImages(dist)) > 1 {
 		t.Run("gardener", func(t *testing.T) { judgeGardener(t, dist) })
 	}
@@ -278,6 +279,46 @@ func judgeKrew(t *testing.T, dist string) {
 		if sum := fmt.Sprintf("%x", sha256.Sum256(readFile(t, dist, archive))); sum != p.SHA256 || !strings.HasSuffix(archive, platform) ||
 			p.Bin != "kubizone" || p.Files[0].From != p.Bin || p.Files[0].To != "." {
 			t.Errorf("%s has the sum %s: %+v", archive, sum, p)
+		}
+	}
+}
+
+// R10: kubeconform takes the schemas, finds nothing in the examples, and finds what no server would take.
+func judgeSchemas(t *testing.T, dist string) {
+	kubeconform := rig.Need(rig.Tool("kubeconform"))(t)
+	unpacked := must.Get(gzip.NewReader(bytes.NewReader(readFile(t, dist, "kubizone-schemas-"+tag+".tar.gz"))))(t)
+	dir := t.TempDir()
+	for name, file := range unpackArchive(t, unpacked) {
+		must.Succeed(t, os.WriteFile(filepath.Join(dir, name), file.content, 0o600))
+	}
+	judge := func(files ...string) (string, error) {
+		location := filepath.Join(dir, "{{.ResourceKind}}-{{.Group}}-{{.ResourceAPIVersion}}.json")
+		arguments := append([]string{"-summary", "-schema-location", location}, files...)
+		out, err := exec.CommandContext(t.Context(), kubeconform, arguments...).CombinedOutput()
+		return string(out), err
+	}
+	var good []string
+	for _, pattern := range []string{"../../artifacts/examples/*.yaml", "../../artifacts/start/*.yaml"} {
+		good = append(good, must.Get(filepath.Glob(pattern))(t)...)
+	}
+	good = slices.DeleteFunc(good, func(name string) bool { return filepath.Base(name) == "values.yaml" })
+	if out, err := judge(good...); err != nil || !strings.Contains(out, "Invalid: 0, Errors: 0, Skipped: 0") || len(good) < 6 {
+		t.Errorf("of %d files: %v\n%s", len(good), err, out)
+	}
+	const record = "apiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {namespace: a, name: a, creationTimestamp: null}\nspec: "
+	for text, says := range map[string]string{
+		record + "{domainName: a.example.org., type: A, rdata: 192.0.2.1, ttl: 300}\nstatus: {}":            "",
+		record + "{domainName: a.example.org., type: A, rdatta: 192.0.2.1}":                                 "rdatta",
+		record + "{domainName: a.example.org., type: A, rdata: 192.0.2.1, ttl: 1h}":                         "/spec/ttl",
+		record + "{type: A, rdata: 192.0.2.1}":                                                              "domainName",
+		strings.Replace(record, "kind: Record", "kind: Zone", 1) + "{domainName: a., deletionPolicy: Keep}": "/spec/deletionPolicy",
+		strings.Replace(record, "kubi.zone/v1alpha1\nkind: Record", "bind9.kubi.zone/v1alpha1\nkind: Bind9Cluster", 1) +
+			"{replica: 2}": "replica",
+	} {
+		file := filepath.Join(dir, "object.yaml")
+		must.Succeed(t, os.WriteFile(file, []byte(text), 0o600))
+		if out, err := judge(file); (err == nil) != (says == "") || !strings.Contains(out, says) {
+			t.Errorf("%s: %v, want %q\n%s", text, err, says, out)
 		}
 	}
 }

@@ -72,7 +72,7 @@ func PythonPrograms() (string, error) {
 	return "", &Missing{Program: "octodns-sync", Install: "hack/build-python.sh"}
 }
 
-// Tool is the path of a program of hack/tools, helm or crane, as hack/build-tool.sh left it in its cache; else a
+// Tool is the path of a program of hack/tools, such as helm, as hack/build-tool.sh left it in its cache; else a
 // *Missing.
 func Tool(program string) (string, error) {
 	if path := findCached("hack/build-tool.sh", program); path != "" {

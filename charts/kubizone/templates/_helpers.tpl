@@ -8,9 +8,6 @@ into artifacts/deploy/NAME (go test ./test/deploy -run Chart -update): a comment
 
 {{- define "kubizone.image" -}}
 {{- $image := .Values.image -}}
-{{- if not $image.repository -}}
-{{- fail "image.repository is empty: take the chart of a release, or build and push an image (docs/install.md) and give --set image.repository=REGISTRY/kubizone" -}}
-{{- end -}}
 {{ $image.repository }}:{{ $image.tag | default (printf "v%s" .Chart.AppVersion) }}{{ with $image.digest }}@{{ . }}{{ end }}
 {{- end -}}
 
@@ -30,7 +27,43 @@ securityContext:
     drop: [ALL]
 {{- end -}}
 
-{{- /* of: the values of the program; name: its ServiceAccount. */ -}}
+{{- /* What all programs have: root is the chart's context, of the values of the program, name that of its objects. */ -}}
+
+{{- define "kubizone.serviceAccount" -}}
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: {{ .name }}
+  namespace: {{ .root.Release.Namespace }}
+  {{- with .of.serviceAccountAnnotations }}
+  annotations: {{- toYaml . | nindent 4 }}
+  {{- end }}
+  labels:
+    app.kubernetes.io/part-of: kubizone
+automountServiceAccountToken: false
+{{- end -}}
+
+{{- define "kubizone.podMetadata" -}}
+metadata:
+  {{- with .of.podAnnotations }}
+  annotations: {{- toYaml . | nindent 4 }}
+  {{- end }}
+  labels:
+    app.kubernetes.io/name: {{ .name }}
+    {{- with .of.podLabels }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+{{- end -}}
+
+{{- define "kubizone.env" -}}
+# The collector works harder before the limit ends the process.
+- name: GOMEMLIMIT
+  value: {{ include "kubizone.goMemLimit" .of }}
+{{- with .of.extraEnv }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
 {{- define "kubizone.pod" -}}
 serviceAccountName: {{ .name }}
 automountServiceAccountToken: true
@@ -46,6 +79,9 @@ priorityClassName: {{ . }}
 {{- end }}
 {{- with .of.nodeSelector }}
 nodeSelector: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .of.affinity }}
+affinity: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- with .of.tolerations }}
 tolerations: {{- toYaml . | nindent 0 }}

@@ -17,11 +17,13 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
@@ -38,10 +40,20 @@ const (
 	installNamespace = "kubizone-system"
 	serverName       = "kubizone-apiserver"
 	servingSecret    = "kubizone-apiserver-serving"
+	peerSecret       = "kubizone-etcd-peer"
 
 	// dialTime bounds a connection whose packets a firewall may drop.
 	dialTime = 3 * time.Second
+
+	// maxQuestions bounds the requests that run at a time.
+	maxQuestions = 16
 )
+
+// otherCertificates are the Secrets with a certificate that not every installation has, and what fails without it.
+var otherCertificates = map[string]string{
+	peerSecret:             "the members of etcd do not know each other then",
+	"kubizone-etcd-client": "etcd refuses the servers then",
+}
 
 // apiServices are the registrations of the two groups, which one server serves.
 var apiServices = [2]string{"v1alpha1.kubi.zone", "v1alpha1.bind9.kubi.zone"}
@@ -61,6 +73,10 @@ type facts struct {
 	pods          []corev1.Pod
 	secret        *corev1.Secret
 	secretErr     error
+	others        map[string]*corev1.Secret // those of otherCertificates that are there
+
+	release    release
+	releaseErr error
 
 	account    string // the server's, as a user name
 	refused    []refusal
@@ -70,6 +86,7 @@ type facts struct {
 	objectsErr error
 
 	answers []answer
+	ahead   map[string]time.Duration // clocks, beside that of this machine
 }
 
 // registration is an APIService; nil with an error.
@@ -107,21 +124,31 @@ func (f *facts) standalone() bool {
 	return strings.HasPrefix(build, apiserver.Component+"-")
 }
 
-// askPaths reads /readyz and /healthz with get.
+// askPaths reads /readyz and /healthz with get. Where the first is not answered, the second is not asked for.
 func askPaths(from string, get func(path string) ([]byte, error)) answer {
 	a := answer{from: from}
-	for path, text := range map[string]*string{"readyz": &a.readyz, "healthz": &a.health} {
-		said, err := get(path)
-		if *text = string(said); !strings.Contains(*text, "[") {
-			a.err = cmp.Or(err, errors.New("not an answer of /"+path))
+	for _, path := range []struct {
+		name string
+		text *string
+	}{{"readyz", &a.readyz}, {"healthz", &a.health}} {
+		said, err := get(path.name)
+		if *path.text = string(said); !strings.Contains(*path.text, "[") {
+			a.err = cmp.Or(err, errors.New("not an answer of /"+path.name))
+			break
 		}
 	}
 	return a
 }
 
-func collectFacts(ctx context.Context, client kubernetes.Interface, aggregated aggregator.Interface, objects versioned.Interface) *facts {
+// collectFacts asks all that can be asked within answerTime; what lists all objects goes on until ctx ends, if the
+// first is listed by then.
+func collectFacts(ctx context.Context, client kubernetes.Interface, aggregated aggregator.Interface, objects versioned.Interface,
+	seen *clocks) *facts {
 	f := &facts{}
-	info, err := client.Discovery().ServerVersion()
+	long := ctx
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	info, err := discovery.ToDiscoveryInterfaceWithContext(client.Discovery()).ServerVersionWithContext(ctx)
 	if err != nil {
 		f.versionErr = err
 		return f // no other request would be answered
@@ -129,7 +156,7 @@ func collectFacts(ctx context.Context, client kubernetes.Interface, aggregated a
 	if f.version = info.GitVersion; f.standalone() {
 		return f // there is no cluster around it
 	}
-	f.absent, f.absentErr = listAbsentResources(client)
+	f.absent, f.absentErr = listAbsentResources(ctx, client)
 	for i, name := range apiServices {
 		at := &f.registrations[i]
 		if at.object, at.err = aggregated.ApiregistrationV1().APIServices().Get(ctx, name, metav1.GetOptions{}); at.err != nil {
@@ -155,14 +182,27 @@ func collectFacts(ctx context.Context, client kubernetes.Interface, aggregated a
 	if f.secret, f.secretErr = client.CoreV1().Secrets(namespace).Get(ctx, servingSecret, metav1.GetOptions{}); f.secretErr != nil {
 		f.secret = nil
 	}
+	f.others = map[string]*corev1.Secret{}
+	for name := range otherCertificates {
+		if secret, err := client.CoreV1().Secrets(namespace).Get(ctx, name, metav1.GetOptions{}); err == nil {
+			f.others[name] = secret
+		}
+	}
+	f.release, f.releaseErr = findRelease(ctx, client, namespace)
 	account := serverName
 	if len(f.pods) > 0 && f.pods[0].Spec.ServiceAccountName != "" {
 		account = f.pods[0].Spec.ServiceAccountName
 	}
 	f.account = "system:serviceaccount:" + namespace + ":" + account
-	f.refused, f.refusedErr = listRefusedRules(ctx, client, namespace, f.account)
-	f.answers = f.askServers(ctx, client)
-	f.objectsErr = f.collectLeft(ctx, client, objects) // last: to list many Records may take all remaining time
+	var all errgroup.Group
+	all.Go(func() error {
+		f.refused, f.refusedErr = listRefusedRules(ctx, client, namespace, f.account)
+		return nil
+	})
+	all.Go(func() error { f.answers = f.askServers(ctx, client, seen); return nil })
+	all.Go(func() error { f.objectsErr = f.collectLeft(ctx, long, client, objects); return nil })
+	_ = all.Wait() // the errors are facts
+	f.ahead = seen.list()
 	return f
 }
 
@@ -171,10 +211,11 @@ var notInEvery = []string{"mutatingadmissionpolicies", "mutatingadmissionpolicyb
 
 // listAbsentResources lists the resources that the server needs and this cluster does not have: its informers would
 // wait forever.
-func listAbsentResources(client kubernetes.Interface) ([]string, error) {
+func listAbsentResources(ctx context.Context, client kubernetes.Interface) ([]string, error) {
 	var names []string
 	for _, group := range []string{"admissionregistration.k8s.io", "flowcontrol.apiserver.k8s.io"} {
-		list, err := client.Discovery().ServerResourcesForGroupVersion(group + "/v1")
+		discovered := discovery.ToDiscoveryInterfaceWithContext(client.Discovery())
+		list, err := discovered.ServerResourcesForGroupVersionWithContext(ctx, group+"/v1")
 		if err != nil {
 			return nil, err
 		}
@@ -201,46 +242,63 @@ type refusal struct {
 
 // listRefusedRules checks every rule, resource, verb and name for user, and lists what is denied.
 func listRefusedRules(ctx context.Context, client kubernetes.Interface, namespace, user string) ([]refusal, error) {
+	rules := Rules()
+	lacks := make([][]string, len(rules))
+	asking, ctx := errgroup.WithContext(ctx)
+	asking.SetLimit(maxQuestions)
+	for i, rule := range rules {
+		asking.Go(func() (err error) { lacks[i], err = listLacking(ctx, client, namespace, user, rule); return err })
+	}
+	if err := asking.Wait(); err != nil {
+		return nil, err
+	}
 	var refused []refusal
-	for _, rule := range Rules() {
-		at := rule.Namespace
-		if at == InstallNamespace {
-			at = namespace
-		}
-		names := rule.ResourceNames
-		if len(names) == 0 {
-			names = []string{""}
-		}
-		var lacks []string
-		for _, resource := range rule.Resources {
-			for _, verb := range rule.Verbs {
-				for _, name := range names {
-					asked := authorizationv1.ResourceAttributes{Namespace: at, Group: rule.APIGroups[0], Name: name, Verb: verb}
-					asked.Resource, asked.Subresource, _ = strings.Cut(resource, "/")
-					review, err := client.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
-						Spec: authorizationv1.SubjectAccessReviewSpec{ResourceAttributes: &asked, User: user, Groups: []string{
-							"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"}},
-					}, metav1.CreateOptions{})
-					if err != nil {
-						return nil, err
-					}
-					if !review.Status.Allowed {
-						lacks = append(lacks, strings.TrimSpace(verb+" "+resource+" "+name))
-					}
-				}
-			}
-		}
-		if len(lacks) > 0 {
-			refused = append(refused, refusal{rule, lacks})
+	for i, rule := range rules {
+		if len(lacks[i]) > 0 {
+			refused = append(refused, refusal{rule, lacks[i]})
 		}
 	}
 	return refused, nil
 }
 
+// listLacking lists what of one rule is denied.
+func listLacking(ctx context.Context, client kubernetes.Interface, namespace, user string, rule Rule) (lacks []string, err error) {
+	at := rule.Namespace
+	if at == InstallNamespace {
+		at = namespace
+	}
+	names := rule.ResourceNames
+	if len(names) == 0 {
+		names = []string{""}
+	}
+	for _, resource := range rule.Resources {
+		for _, verb := range rule.Verbs {
+			for _, name := range names {
+				asked := authorizationv1.ResourceAttributes{Namespace: at, Group: rule.APIGroups[0], Name: name, Verb: verb}
+				asked.Resource, asked.Subresource, _ = strings.Cut(resource, "/")
+				review, err := client.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
+					Spec: authorizationv1.SubjectAccessReviewSpec{ResourceAttributes: &asked, User: user, Groups: []string{
+						"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"}},
+				}, metav1.CreateOptions{})
+				if err != nil {
+					return nil, err
+				}
+				if !review.Status.Allowed {
+					lacks = append(lacks, strings.TrimSpace(verb+" "+resource+" "+name))
+				}
+			}
+		}
+	}
+	return lacks, nil
+}
+
 // collectLeft counts the Zones, Delegations and Records of namespaces that are gone. Namespaces are listed last: one
-// that is made meanwhile is there.
-func (f *facts) collectLeft(ctx context.Context, client kubernetes.Interface, objects versioned.Interface) error {
+// that is made meanwhile is there. An API that does not list one Zone in time is not asked for more.
+func (f *facts) collectLeft(inTime, ctx context.Context, client kubernetes.Interface, objects versioned.Interface) error {
 	api, all := objects.KubizoneV1alpha1(), metav1.ListOptions{}
+	if _, err := api.Zones(metav1.NamespaceAll).List(inTime, metav1.ListOptions{Limit: 1}); err != nil {
+		return err
+	}
 	left := map[string]int{}
 	err := load.EachItem(ctx, api.Zones(metav1.NamespaceAll).List, all, func(z *v1alpha1.Zone) error { left[z.Namespace]++; return nil })
 	if err == nil {
@@ -265,22 +323,29 @@ func (f *facts) collectLeft(ctx context.Context, client kubernetes.Interface, ob
 	return nil
 }
 
-// askServers asks every address of the service, and every pod through kube-apiserver.
-func (f *facts) askServers(ctx context.Context, client kubernetes.Interface) []answer {
-	var all []answer
-	for _, address := range f.serverAddresses() {
-		all = append(all, askDirect(ctx, address))
+// askServers asks every address of the service, and every pod through kube-apiserver, all at a time.
+func (f *facts) askServers(ctx context.Context, client kubernetes.Interface, seen *clocks) []answer {
+	addresses := f.serverAddresses()
+	all := make([]answer, len(addresses)+len(f.pods))
+	var asking errgroup.Group
+	asking.SetLimit(maxQuestions)
+	for i, address := range addresses {
+		asking.Go(func() error { all[i] = askDirect(ctx, address, seen); return nil })
 	}
-	for _, pod := range f.pods {
+	for i, pod := range f.pods {
 		if pod.Status.Phase != corev1.PodRunning {
 			continue
 		}
-		all = append(all, askPaths("pod "+pod.Name, func(path string) ([]byte, error) {
-			verbose := map[string]string{"verbose": ""}
-			return client.CoreV1().Pods(pod.Namespace).ProxyGet("https", pod.Name, "https", path, verbose).DoRaw(ctx)
-		}))
+		asking.Go(func() error {
+			all[len(addresses)+i] = askPaths("pod "+pod.Name, func(path string) ([]byte, error) {
+				verbose := map[string]string{"verbose": ""}
+				return client.CoreV1().Pods(pod.Namespace).ProxyGet("https", pod.Name, "https", path, verbose).DoRaw(ctx)
+			})
+			return nil
+		})
 	}
-	return all
+	_ = asking.Wait() // the errors are in the answers
+	return slices.DeleteFunc(all, func(a answer) bool { return a.from == "" })
 }
 
 // serverAddresses lists HOST:PORT of the service, as kube-apiserver uses them.
@@ -303,7 +368,7 @@ func (f *facts) serverAddresses() []string {
 }
 
 // askDirect asks an address and accepts any certificate: the certificate is what is checked, and no secret is sent.
-func askDirect(ctx context.Context, address string) answer {
+func askDirect(ctx context.Context, address string, seen *clocks) answer {
 	var chain []*x509.Certificate
 	transport := &http.Transport{
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true, VerifyConnection: func(state tls.ConnectionState) error {
@@ -313,17 +378,19 @@ func askDirect(ctx context.Context, address string) answer {
 		DialContext: (&net.Dialer{Timeout: dialTime}).DialContext,
 	}
 	defer transport.CloseIdleConnections()
-	client := &http.Client{Transport: transport, Timeout: 2 * dialTime}
+	client := &http.Client{Transport: transport}
 	a := askPaths(address, func(path string) ([]byte, error) {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+"/"+path+"?verbose", nil)
 		if err != nil {
 			return nil, err
 		}
+		asked := time.Now()
 		response, err := client.Do(request)
 		if err != nil {
 			return nil, err
 		}
 		defer response.Body.Close()
+		seen.note(address, response, asked, time.Now())
 		return io.ReadAll(io.LimitReader(response.Body, 1<<20))
 	})
 	a.chain = chain

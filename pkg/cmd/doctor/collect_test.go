@@ -4,14 +4,24 @@
 package doctor
 
 import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
 	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -23,6 +33,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	aggregatorfake "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset/fake"
+	"k8s.io/utils/ptr"
 
 	versionedfake "kubi.zone/kubizone/api/client/clientset/versioned/fake"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -38,6 +49,7 @@ func startServer(t *testing.T, answer string) (client *fake.Clientset, registrat
 		if said == "" || r.Header.Get("Authorization") != "" {
 			t.Errorf("%s, authorization %q", r.URL, r.Header.Get("Authorization"))
 		}
+		w.Header().Set("Date", time.Now().Add(time.Hour).UTC().Format(http.TimeFormat))
 		w.Write([]byte(said))
 	}))
 	t.Cleanup(at.Close)
@@ -64,18 +76,24 @@ func startServer(t *testing.T, answer string) (client *fake.Clientset, registrat
 func TestCollect_seesAServerAndWhatItMayNotDo(t *testing.T) {
 	client, registrations, at := startServer(t, readyz)
 	var asked []string
+	var lock sync.Mutex
 	client.PrependReactor("create", "subjectaccessreviews", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		review := action.(clienttesting.CreateAction).GetObject().(*authorizationv1.SubjectAccessReview).DeepCopy()
+		lock.Lock()
+		defer lock.Unlock()
 		asked = append(asked, review.Spec.User)
 		review.Status.Allowed = review.Spec.ResourceAttributes.Resource != "secrets"
 		return true, review, nil
 	})
-	f := collectFacts(t.Context(), client, registrations, versionedfake.NewClientset())
+	f := collectFacts(t.Context(), client, registrations, versionedfake.NewClientset(), newClocks())
 	if want := []string{"validatingadmissionpolicybindings.admissionregistration.k8s.io"}; !slices.Equal(f.absent, want) || f.absentErr != nil {
 		t.Errorf("absent %q, %v", f.absent, f.absentErr)
 	}
 	if len(f.answers) != 1 || f.answers[0].err != nil || f.answers[0].readyz != readyz || f.answers[0].health != healthz || !f.answers[0].chain[0].Equal(at.Certificate()) {
 		t.Errorf("answers %+v", f.answers)
+	}
+	if d := f.ahead[at.Listener.Addr().String()]; d < 55*time.Minute || d > 65*time.Minute {
+		t.Errorf("the clocks are %v", f.ahead)
 	}
 	if slices.ContainsFunc(asked, func(user string) bool { return user != "system:serviceaccount:kubizone-system:kubizone-apiserver" }) || len(asked) == 0 {
 		t.Errorf("asked for %q", asked)
@@ -104,9 +122,9 @@ func TestCollect_saysWhatItMayNotSee(t *testing.T) {
 	registrations.PrependReactor("*", "*", refuse)
 	objects := versionedfake.NewClientset()
 	objects.PrependReactor("*", "*", refuse)
-	for _, finding := range judgeFacts(collectFacts(t.Context(), client, registrations, objects), now) {
+	for _, finding := range judgeFacts(collectFacts(t.Context(), client, registrations, objects, newClocks()), now) {
 		switch finding.Check {
-		case "version":
+		case "version", "clocks":
 		default:
 			if finding.Status != Warn {
 				t.Errorf("%+v", finding)
@@ -120,7 +138,7 @@ func TestCollect_stopsWhereNobodyAnswers(t *testing.T) {
 	client.Discovery().(*discoveryfake.FakeDiscovery).PrependReactor("get", "version", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, &net.OpError{Op: "dial", Err: net.ErrClosed}
 	})
-	findings := judgeFacts(collectFacts(t.Context(), client, registrations, versionedfake.NewClientset()), now)
+	findings := judgeFacts(collectFacts(t.Context(), client, registrations, versionedfake.NewClientset(), newClocks()), now)
 	if len(findings) != 1 || findings[0].Status != Fail || !strings.Contains(findings[0].Message, "dial") {
 		t.Errorf("%+v", findings)
 	}
@@ -135,7 +153,7 @@ func TestCollect_countsWhatGoneNamespacesLeft_S8_5(t *testing.T) {
 		at := metav1.ObjectMeta{Namespace: namespace, Name: "one"}
 		objects = append(objects, &v1alpha1.Zone{ObjectMeta: at}, &v1alpha1.Delegation{ObjectMeta: at}, &v1alpha1.Record{ObjectMeta: at})
 	}
-	f := collectFacts(t.Context(), client, registrations, versionedfake.NewClientset(objects...))
+	f := collectFacts(t.Context(), client, registrations, versionedfake.NewClientset(objects...), newClocks())
 	if f.objectsErr != nil || !maps.Equal(f.left, map[string]int{"gone": 3}) {
 		t.Errorf("%v %v", f.left, f.objectsErr)
 	}
@@ -146,8 +164,109 @@ func TestCollect_standaloneNeedsNoInstallation(t *testing.T) {
 	client, registrations, _ := startServer(t, readyz)
 	client.Discovery().(*discoveryfake.FakeDiscovery).FakedServerVersion = &apimachineryversion.Info{GitVersion: "v1.37.0+kubizone-v" +
 		version.Number()}
-	findings := judgeFacts(collectFacts(t.Context(), client, registrations, versionedfake.NewClientset()), now)
+	findings := judgeFacts(collectFacts(t.Context(), client, registrations, versionedfake.NewClientset(), newClocks()), now)
 	if len(findings) != 1 || findings[0].Status != Warn || !strings.Contains(findings[0].Message, "kubizone up") {
 		t.Errorf("%+v", findings)
+	}
+}
+
+// storeRelease makes the Secret in which helm keeps a revision of a release.
+func storeRelease(t *testing.T, client *fake.Clientset, chart, status string, revision int) {
+	t.Helper()
+	var packed bytes.Buffer
+	zipped := gzip.NewWriter(&packed)
+	fmt.Fprintf(zipped, `{"name": "dns", "version": %d, "chart": {"metadata": {"name": %q}}, "config": {}}`, revision, chart)
+	must.Succeed(t, zipped.Close())
+	must.Succeed(t, client.Tracker().Add(&corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "kubizone-system", Name: fmt.Sprintf("sh.helm.release.v1.%s.v%d", chart, revision),
+			Labels: map[string]string{"owner": "helm", "name": "of-" + chart, "status": status, "version": strconv.Itoa(revision)}},
+		Type: "helm.sh/release.v1", Data: map[string][]byte{"release": []byte(base64.StdEncoding.EncodeToString(packed.Bytes()))},
+	}))
+}
+
+// D4: the newest revision of a release of the chart, whatever it is called, and no release of another chart.
+func TestCollect_findsTheReleaseOfHelm_D4(t *testing.T) {
+	client, registrations, _ := startServer(t, readyz)
+	storeRelease(t, client, "other", "deployed", 9)
+	f := collectFacts(t.Context(), client, registrations, versionedfake.NewClientset(), newClocks())
+	if f.release.name != "" || f.releaseErr != nil {
+		t.Errorf("without one: %+v, %v", f.release, f.releaseErr)
+	}
+	storeRelease(t, client, "kubizone", "superseded", 11)
+	storeRelease(t, client, "kubizone", "failed", 2)
+	storeRelease(t, client, "kubizone", "deployed", 3)
+	f = collectFacts(t.Context(), client, registrations, versionedfake.NewClientset(), newClocks())
+	if f.release != (release{"of-kubizone", 3}) {
+		t.Errorf("%+v, %v", f.release, f.releaseErr)
+	}
+	if next := f.installAgain(); !strings.Contains(next, "helm rollback of-kubizone 3 -n kubizone-system ") {
+		t.Error(next)
+	}
+}
+
+// listenInSilence takes connections and says nothing, as what stands behind a firewall.
+func listenInSilence(t *testing.T) *net.TCPAddr {
+	t.Helper()
+	silent := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
+	t.Cleanup(func() { silent.Close() })
+	if answerTime >= 5*time.Second {
+		t.Error("the checks take longer than five seconds together")
+	}
+	return silent.Addr().(*net.TCPAddr)
+}
+
+// D5
+func TestDoctor_givesUpASilentKubeAPIServer_D5(t *testing.T) {
+	t.Parallel()
+	silent := listenInSilence(t)
+	config := filepath.Join(t.TempDir(), "kubeconfig")
+	must.Succeed(t, os.WriteFile(config, []byte(`{apiVersion: v1, kind: Config, current-context: c,
+clusters: [{name: c, cluster: {server: "https://`+silent.String()+`", insecure-skip-tls-verify: true}}],
+users: [{name: u, user: {token: t}}],
+contexts: [{name: c, context: {cluster: c, user: u}}]}`), 0o600))
+	command := NewCommand()
+	var out bytes.Buffer
+	command.SetOut(&out)
+	command.SetArgs([]string{"--kubeconfig", config})
+	command.SilenceErrors = true
+	err := command.ExecuteContext(t.Context())
+	if !errors.Is(err, ErrUnanswered) || !strings.HasPrefix(out.String(), "CAUSE: kube-apiserver: ") {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+}
+
+// D5: a server that does not answer takes no more time, and what kube-apiserver knows is judged.
+func TestCollect_givesUpASilentServer_D5(t *testing.T) {
+	t.Parallel()
+	silent := listenInSilence(t)
+	client, registrations, _ := startServer(t, readyz)
+	service := must.Get(registrations.ApiregistrationV1().APIServices().Get(t.Context(), apiServices[0], metav1.GetOptions{}))(t)
+	service.Spec.Service.Port = ptr.To(int32(silent.Port))
+	must.Get(registrations.ApiregistrationV1().APIServices().Update(t.Context(), service, metav1.UpdateOptions{}))(t)
+	f := collectFacts(t.Context(), client, registrations, versionedfake.NewClientset(), newClocks())
+	if len(f.answers) != 1 || !errors.Is(f.answers[0].err, context.DeadlineExceeded) || f.objectsErr != nil || f.service == nil {
+		t.Errorf("%+v, %v, service %v", f.answers, f.objectsErr, f.service)
+	}
+}
+
+// The date of kube-apiserver is that of its own answers, and that of a pod stands in those that it passes on.
+func TestClocks_tellPodsFromKubeAPIServer(t *testing.T) {
+	const pod = "/api/v1/namespaces/n/pods/https:kubizone-apiserver-0:https/proxy/readyz"
+	at := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ahead := map[string]time.Duration{"/version": -time.Hour, pod: time.Hour}
+		w.Header().Set("Date", time.Now().Add(ahead[r.URL.Path]).UTC().Format(http.TimeFormat))
+	}))
+	t.Cleanup(at.Close)
+	seen := newClocks()
+	client := &http.Client{Transport: seen.watch(http.DefaultTransport)}
+	for _, path := range []string{"/version", pod, "/apis/kubi.zone/v1alpha1/zones"} {
+		must.Get(client.Get(at.URL + path))(t).Body.Close()
+	}
+	got := seen.list()
+	if d := got[kubeAPIServer].Round(10 * time.Minute); d != -time.Hour || len(got) != 2 {
+		t.Errorf("%v", got)
+	}
+	if d := got["pod kubizone-apiserver-0"].Round(10 * time.Minute); d != time.Hour {
+		t.Errorf("%v", got)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,9 +21,9 @@ import (
 
 var (
 	// ErrFailed says that a check failed.
-	ErrFailed = errors.New("something is wrong: see FAIL above")
+	ErrFailed = errors.New("something is wrong: see CAUSE above")
 	// ErrUnanswered says that kube-apiserver did not answer.
-	ErrUnanswered = errors.New("nothing could be checked: see FAIL above")
+	ErrUnanswered = errors.New("nothing could be checked: see CAUSE above")
 )
 
 // Status is how bad a finding is.
@@ -40,10 +41,30 @@ type Finding struct {
 	Status  Status
 	Message string
 	Next    string
+	Depth   Depth // of a FAIL
 }
 
-// timeLimit is that of the whole run.
-const timeLimit = 30 * time.Second
+// Depth orders FAILs: one that lies deeper explains those above it.
+type Depth int
+
+const (
+	// Symptom is what is seen whatever the cause is.
+	Symptom Depth = iota - 2
+	// Consequence has another cause, where one is found.
+	Consequence
+	// Own is a fault of its own.
+	Own
+	// Root explains whatever else fails.
+	Root
+)
+
+const (
+	// answerTime is that in which what does not answer is given up, all checks together.
+	answerTime = 4500 * time.Millisecond
+
+	// timeLimit is that of the whole run, where there are many objects to list.
+	timeLimit = 30 * time.Second
+)
 
 // NewCommand is the sub-command.
 func NewCommand() *cobra.Command {
@@ -52,9 +73,10 @@ func NewCommand() *cobra.Command {
 		Use:   "doctor",
 		Short: "diagnose why a cluster does not serve the API, with the next step",
 		Long: `Check what kubectl does not show between kube-apiserver and the server: the APIServices, whether their Service has a
-ready endpoint, the served certificate and the trusted one, the permissions of the server, the resources that it needs
-of this kube-apiserver, etcd, and objects whose namespace is gone. Nothing is changed. The exit code is 1 if a check
-fails, 2 if kube-apiserver does not answer.`,
+ready endpoint, the served certificate and the trusted one, clocks, the permissions of the server, the resources that it
+needs of this kube-apiserver, etcd, and objects whose namespace is gone. The likely cause and the next step stand in front;
+the next step is one of helm where helm has the release. What does not answer is given up within five seconds. Nothing is
+changed. The exit code is 1 if a check fails, 2 if kube-apiserver does not answer.`,
 		Example: "  kubizone doctor",
 		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
@@ -72,6 +94,8 @@ func diagnoseCluster(ctx context.Context, cluster *kubeconfig.Options, out io.Wr
 	if err != nil {
 		return err
 	}
+	seen := newClocks()
+	config.Wrap(seen.watch)
 	config.QPS = -1 // client-go's limit would stretch some fifty requests over eight seconds
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -87,27 +111,35 @@ func diagnoseCluster(ctx context.Context, cluster *kubeconfig.Options, out io.Wr
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeLimit)
 	defer cancel()
-	seen := collectFacts(ctx, client, registrations, objects)
-	if err := writeFindings(out, judgeFacts(seen, time.Now())); err == nil || seen.versionErr == nil {
+	found := collectFacts(ctx, client, registrations, objects, seen)
+	if err := writeFindings(out, judgeFacts(found, time.Now())); err == nil || found.versionErr == nil {
 		return err
 	}
 	return ErrUnanswered
 }
 
-// writeFindings writes a line for each.
+// writeFindings writes the cause and what to do about it, then a line for each finding, with the step of its own below,
+// but where the cause comes first.
 func writeFindings(out io.Writer, findings []Finding) error {
-	failed := false
-	for _, finding := range findings {
-		failed = failed || finding.Status == Fail
-		line := fmt.Sprintf("%-4s  %-12s  %s", finding.Status, finding.Check, finding.Message)
-		if finding.Next != "" {
-			line += "; next: " + finding.Next
-		}
-		if _, err := fmt.Fprintln(out, line); err != nil {
-			return err
+	var text strings.Builder
+	cause := findCause(findings)
+	if cause >= 0 {
+		fmt.Fprintf(&text, "CAUSE: %s: %s\nNEXT:  %s\n\n", findings[cause].Check, findings[cause].Message, findings[cause].Next)
+	}
+	for i, finding := range findings {
+		fmt.Fprintf(&text, "%-4s  %-12s  %s\n", finding.Status, finding.Check, finding.Message)
+		switch {
+		case finding.Next == "" || i == cause:
+		case finding.Status == Fail && finding.Depth < Own:
+			fmt.Fprintf(&text, "%20snext: mend the cause above first\n", "")
+		default:
+			fmt.Fprintf(&text, "%20snext: %s\n", "", finding.Next)
 		}
 	}
-	if failed {
+	if _, err := io.WriteString(out, text.String()); err != nil {
+		return err
+	}
+	if cause >= 0 {
 		return ErrFailed
 	}
 	return nil

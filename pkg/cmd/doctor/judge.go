@@ -5,6 +5,7 @@ package doctor
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -33,22 +34,45 @@ const expirySoon = 14 * 24 * time.Hour
 // formatCheck is the check of /readyz that fails if a server does not read the format of the store (pkg/cmd/apiserver).
 const formatCheck = "format"
 
-const install = "helm install kubizone charts/kubizone -n kubizone-system, or kubectl apply -k artifacts/deploy/embedded (docs/install.md)"
+// The difference of two clocks that is said, and that at which things fail: name servers refuse a signature by TSIG
+// that is five minutes off (RFC 8945).
+const (
+	clockWarns = 10 * time.Second
+	clockFails = 5 * time.Minute
+)
 
-// judgeFacts decides the findings, in the order of the path of a request (D4).
+// judgeFacts decides the findings, in the order of the path of a request (D6).
 func judgeFacts(f *facts, now time.Time) []Finding {
 	if f.versionErr != nil {
-		return []Finding{fail("kube-apiserver", "it does not answer: "+f.versionErr.Error(), "check --kubeconfig and --context; "+
-			"nothing else can be checked without it")}
+		return []Finding{fail("kube-apiserver", "it does not answer: "+f.versionErr.Error(), "check --kubeconfig and --context, and "+
+			"whether a firewall drops packets on the way; nothing else can be checked without it")}
 	}
 	if f.standalone() {
 		return []Finding{warn("version", "this is kubizone up ("+f.version+"), which needs no installation: there is nothing to check",
 			"see what it prints; kubectl get --raw '/readyz?verbose' lists its checks")}
 	}
+	now = now.Add(f.ahead[kubeAPIServer]) // which judges the certificates
 	return []Finding{
-		f.judgeVersion(), f.judgeAPIServices(), f.judgeEndpoints(), f.judgeCABundle(now), f.judgeCertificate(now), f.judgePermissions(),
-		f.judgeReady(), f.judgeNamespaces(),
+		f.judgeClocks(now), f.judgeVersion(), f.judgeAPIServices(), f.judgeEndpoints(), f.judgeCABundle(now), f.judgeCertificate(now),
+		f.judgePermissions(), f.judgeReady(), f.judgeNamespaces(),
 	}
+}
+
+// findCause finds the FAIL that may explain the others; -1: nothing fails.
+func findCause(findings []Finding) int {
+	cause := -1
+	for i, finding := range findings {
+		if finding.Status == Fail && (cause < 0 || finding.Depth > findings[cause].Depth) {
+			cause = i
+		}
+	}
+	return cause
+}
+
+// at gives a finding another depth.
+func (f Finding) at(depth Depth) Finding {
+	f.Depth = depth
+	return f
 }
 
 func ok(check, message string) Finding { return Finding{Check: check, Status: OK, Message: message} }
@@ -68,6 +92,44 @@ func notChecked(check, what string, err error) Finding {
 		next = "run this as a user with permission to read it"
 	}
 	return warn(check, what+" could not be read: "+err.Error(), next)
+}
+
+// judgeClocks compares the clocks of the servers, and that of this machine, with kube-apiserver's.
+func (f *facts) judgeClocks(now time.Time) Finding {
+	const check = "clocks"
+	if len(f.ahead) == 0 {
+		return warn(check, "no answer says what time it is at a server", "see ready")
+	}
+	offsets := map[string]time.Duration{}
+	reference, known := f.ahead[kubeAPIServer]
+	for from, ahead := range f.ahead {
+		offsets[from] = ahead - reference
+	}
+	worst := slices.MaxFunc(slices.Sorted(maps.Keys(offsets)), func(a, b string) int {
+		return cmp.Compare(offsets[a].Abs(), offsets[b].Abs())
+	})
+	of, side := "kube-apiserver's", "ahead of"
+	if !known {
+		of = "that of this machine"
+	}
+	if offsets[worst] < 0 {
+		side = "behind"
+	}
+	said := fmt.Sprintf("the clock of %s is %s %s %s, where it is %s", worst, offsets[worst].Abs(), side, of,
+		now.UTC().Format(time.RFC3339))
+	const next = "set the clock of its node: timedatectl and chronyc tracking show it there"
+	switch {
+	case offsets[worst].Abs() > clockFails:
+		return fail(check, said+": certificates of one are not valid yet, or not any more, for the other, and name servers refuse what is "+
+			"signed by TSIG", next).at(Root)
+	case offsets[worst].Abs() > clockWarns:
+		return warn(check, said, next)
+	case reference.Abs() > clockWarns:
+		return warn(check, fmt.Sprintf("the clock of this machine and kube-apiserver's are %s apart", reference.Abs()),
+			"set that which is wrong: this machine shows other times than the servers")
+	}
+	most := max(offsets[worst].Abs(), reference.Abs(), time.Second)
+	return ok(check, fmt.Sprintf("%d servers, none more than %s off", len(offsets), most))
 }
 
 func (f *facts) judgeVersion() Finding {
@@ -91,12 +153,12 @@ func (f *facts) judgeAPIServices() Finding {
 		registered := f.registrations[i].object
 		switch err := f.registrations[i].err; {
 		case apierrors.IsNotFound(err):
-			return fail(check, name+" does not exist: kubectl does not know its kinds", install)
+			return fail(check, name+" does not exist: kubectl does not know its kinds", f.installAgain()).at(Root)
 		case err != nil:
 			return notChecked(check, name, err)
 		case registered.Spec.Service == nil, registered.Labels[automanaged] != "":
 			return fail(check, name+" serves a CustomResourceDefinition of an older kubizone",
-				"follow docs/migration.md: kubectl label apiservice "+name+" "+automanaged+"- and apply the manifest again")
+				"follow docs/migration.md: kubectl label apiservice "+name+" "+automanaged+"-, and then: "+f.installAgain()).at(Root)
 		case registered.Spec.InsecureSkipTLSVerify:
 			return fail(check, name+" has insecureSkipTLSVerify: any host at that address can act as the server",
 				"set it to false; the server writes caBundle")
@@ -105,8 +167,8 @@ func (f *facts) judgeAPIServices() Finding {
 			if condition.Type == apiregistrationv1.Available && condition.Status != apiregistrationv1.ConditionTrue {
 				return fail(check,
 					fmt.Sprintf("kube-apiserver does not reach %s, and says %s: %s", name, condition.Reason, condition.Message),
-					"repair the first FAIL below; where there is none, a firewall or NetworkPolicy may stand between control plane "+
-						"and pods: open TCP 10250, or choose another --secure-port")
+					"nothing else that was found explains it: a firewall or NetworkPolicy may stand between control plane and pods: "+
+						"open TCP 10250, or choose another apiserver.securePort of the chart").at(Symptom)
 			}
 		}
 	}
@@ -139,7 +201,7 @@ func (f *facts) judgeEndpoints() Finding {
 		return fail(check, "the service selects no pod", "kubectl get pods,statefulsets,deployments -n "+namespace+" shows whether there "+
 			"is one; the selector must be a label of its")
 	case ready == 0:
-		return fail(check, fmt.Sprintf("none of %d is ready", all), look)
+		return fail(check, fmt.Sprintf("none of %d is ready", all), look).at(Consequence) // of what its server says
 	case ready < all:
 		return warn(check, fmt.Sprintf("%d of %d are ready", ready, all), look+"; the others serve")
 	}
@@ -154,22 +216,27 @@ func (f *facts) judgeCABundle(now time.Time) Finding {
 	}
 	if fleet != nil && !bytes.Equal(zones.Spec.CABundle, fleet.Spec.CABundle) {
 		return fail(check, apiServices[0]+" and "+apiServices[1]+" have different ones", "the server writes both where it runs with "+
-			"--serving-cert-secret: apply the manifest again, and wait half a minute")
+			"--serving-cert-secret: wait half a minute; then: "+f.installAgain())
 	}
 	if len(zones.Spec.CABundle) == 0 {
-		next := "the server writes it when it starts with --serving-cert-secret: see permissions, and the pods of the server"
+		next := "the server writes it when it starts with --serving-cert-secret: see the log of its pods"
 		if f.byCertManager() {
 			next = "cert-manager's cainjector writes it: look at its log, and at the Certificate"
 		}
-		return fail(check, "it is empty: kube-apiserver trusts no certificate of the server", next)
+		return fail(check, "it is empty: kube-apiserver trusts no certificate of the server", next).at(Consequence)
 	}
 	certs, err := certutil.ParseCertsPEM(zones.Spec.CABundle)
 	if err != nil {
 		return fail(check, "it is not PEM: "+err.Error(), "take it out of the manifest; the server writes it")
 	}
 	last := slices.MaxFunc(certs, func(a, b *x509.Certificate) int { return a.NotAfter.Compare(b.NotAfter) }).NotAfter
-	day, next := last.UTC().Format(time.DateOnly), "delete the Secret "+servingSecret+" and the server makes a new one"
+	first := slices.MinFunc(certs, func(a, b *x509.Certificate) int { return a.NotBefore.Compare(b.NotBefore) }).NotBefore
+	day, next := last.UTC().Format(time.DateOnly), f.renewCertificate()
 	switch {
+	case now.Before(first):
+		return fail(check, fmt.Sprintf("its authority is valid from %s on, and for kube-apiserver it is %s",
+			first.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339)),
+			"a clock was wrong when it was made, or is (see clocks): set it; then "+next)
 	case now.After(last):
 		return fail(check, "its authority expired on "+day, next)
 	case now.Add(expirySoon).After(last):
@@ -197,8 +264,7 @@ func (f *facts) judgeCertificate(now time.Time) Finding {
 		}
 		chain, err := certutil.ParseCertsPEM(f.secret.Data[corev1.TLSCertKey])
 		if err != nil {
-			return fail(check, "secret "+servingSecret+" has no readable certificate: "+err.Error(),
-				"delete the Secret and the server makes a new one")
+			return fail(check, "secret "+servingSecret+" has no readable certificate: "+err.Error(), f.renewCertificate())
 		}
 		chains["secret "+servingSecret] = chain
 	}
@@ -209,7 +275,42 @@ func (f *facts) judgeCertificate(now time.Time) Finding {
 			return finding
 		}
 	}
+	if finding := f.judgeOthers(now); finding.Status != OK {
+		return finding
+	}
 	return ok(check, fmt.Sprintf("kube-apiserver trusts that of %s for %s", strings.Join(slices.Sorted(maps.Keys(chains)), ", "), host))
+}
+
+// judgeOthers checks the dates of the certificates for etcd.
+func (f *facts) judgeOthers(now time.Time) Finding {
+	const check = "certificate"
+	for _, name := range slices.Sorted(maps.Keys(f.others)) {
+		chain, err := certutil.ParseCertsPEM(f.others[name].Data[corev1.TLSCertKey])
+		if err != nil {
+			continue // the servers say so when they start
+		}
+		next := "make it anew, and restart the servers"
+		if name == peerSecret {
+			next = "delete the Secret " + name + ", and restart the pods of the servers: the first makes it anew"
+		}
+		end := chain[0].NotAfter
+		switch day := end.UTC().Format(time.DateOnly); {
+		case now.After(end):
+			return fail(check, fmt.Sprintf("that of the Secret %s expired on %s: %s", name, day, otherCertificates[name]), next)
+		case now.Add(expirySoon).After(end):
+			return warn(check, fmt.Sprintf("that of the Secret %s expires on %s: %s", name, day, otherCertificates[name]), next)
+		}
+	}
+	return ok(check, "")
+}
+
+// renewCertificate is the step that makes the serving certificate anew.
+func (f *facts) renewCertificate() string {
+	if f.byCertManager() {
+		return "look at the Certificate " + servingSecret + " and the log of cert-manager, which issues it"
+	}
+	namespace, _, _ := f.serviceRef()
+	return "kubectl delete secret -n " + namespace + " " + servingSecret + ": the servers make a new one"
 }
 
 // judgeChain verifies the certificate of an address as kube-apiserver does.
@@ -222,19 +323,22 @@ func (f *facts) judgeChain(chain []*x509.Certificate, from, host string, now tim
 	for _, cert := range chain[1:] {
 		between.AddCert(cert)
 	}
-	if begin := chain[0].NotBefore; now.Before(begin) {
-		return fail(check, fmt.Sprintf("the certificate of %s is valid from %s on, and here it is %s", from,
+	switch begin, end := chain[0].NotBefore, chain[0].NotAfter; {
+	case now.Before(begin):
+		return fail(check, fmt.Sprintf("the certificate of %s is valid from %s on, and for kube-apiserver it is %s", from,
 			begin.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339)),
-			"the clocks differ: compare those of the server, of kube-apiserver and of this machine")
+			"a clock was wrong when it was made, or is (see clocks): set it; then "+f.renewCertificate())
+	case now.After(end):
+		return fail(check, "the certificate of "+from+" expired on "+end.UTC().Format(time.DateOnly), f.renewCertificate())
 	}
 	if _, err := chain[0].Verify(x509.VerifyOptions{DNSName: host, Roots: roots, Intermediates: between, CurrentTime: now}); err != nil {
 		return fail(check, fmt.Sprintf("kube-apiserver does not trust the certificate of %s for %s: %v", from, host, err),
-			"see permissions: the server must be able to write caBundle; with certificates of your own, "+
-				"put their authority into caBundle and "+host+" into their names")
+			"see cabundle and permissions: the server must be able to write caBundle; with certificates of your own, "+
+				"put their authority into caBundle and "+host+" into their names").at(Consequence)
 	}
 	if now.Add(expirySoon).After(chain[0].NotAfter) {
 		return warn(check, "the certificate of "+from+" expires on "+chain[0].NotAfter.UTC().Format(time.DateOnly),
-			"it should have been renewed: see the log of the server, or of cert-manager")
+			"it should have been renewed: see the log of the server; or "+f.renewCertificate())
 	}
 	return ok(check, "")
 }
@@ -258,8 +362,7 @@ func (f *facts) judgePermissions() Finding {
 		texts = append(texts, strings.Join(rule.lacks, ", ")+": "+rule.Purpose)
 	}
 	if len(texts) > 0 {
-		return fail(check, f.account+" lacks "+strings.Join(texts, "; "), "install the rules of this version: helm upgrade, "+
-			"or kubectl apply -f artifacts/deploy/base/rbac.yaml")
+		return fail(check, f.account+" lacks "+strings.Join(texts, "; "), f.updateRules())
 	}
 	return ok(check, f.account+" has what it needs")
 }
@@ -316,7 +419,11 @@ func (f *facts) judgeReady() Finding {
 	}
 	switch {
 	case len(failed) > 0:
-		return fail(check, "failing checks: "+strings.Join(failed, ", "), nextByCheck[next].next)
+		depth := Root
+		if nextByCheck[next].check == "" {
+			depth = Own
+		}
+		return fail(check, "failing checks: "+strings.Join(failed, ", "), nextByCheck[next].next).at(depth)
 	case answered > 0:
 		return ok(check, fmt.Sprintf("%d addresses pass every check, etcd included", answered))
 	case len(unreached) > 0:

@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	"k8s.io/utils/ptr"
 
 	"kubi.zone/kubizone/pkg/pki"
 	"kubi.zone/kubizone/pkg/version"
@@ -65,6 +66,7 @@ func makeHealthyFacts(t *testing.T) (*facts, *pki.Pair) {
 			ObjectMeta: metav1.ObjectMeta{Name: "kubizone-apiserver-0"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Image: "registry.example:5000/kubizone:v" + version.Number()}}},
 			Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
 		}},
+		ahead:   map[string]time.Duration{kubeAPIServer: 0, "10.0.0.7:10250": time.Second},
 		answers: []answer{{from: "10.0.0.7:10250", chain: []*x509.Certificate{serving.Cert}, readyz: readyz, health: healthz}},
 	}, ca
 }
@@ -137,7 +139,7 @@ func TestJudge_namesTheFaultAndTheNextStep(t *testing.T) {
 		"caBundle expired": {func(t *testing.T, f *facts, _ *pki.Pair) {
 			old := must.Get(pki.Issue(nil, pki.Authority("a"), now.Add(-48*time.Hour), 24*time.Hour))(t)
 			f.setBundles(old.CertPEM)
-		}, "cabundle", Fail, "expired on", "delete the Secret"},
+		}, "cabundle", Fail, "expired on", "kubectl delete secret"},
 		"served by another authority": {func(t *testing.T, f *facts, _ *pki.Pair) {
 			f.answers[0].chain = []*x509.Certificate{issueLeaf(t, issueAuthority(t), servedName, time.Hour).Cert}
 		}, "certificate", Fail, "10.0.0.7:10250", "caBundle"},
@@ -147,7 +149,52 @@ func TestJudge_namesTheFaultAndTheNextStep(t *testing.T) {
 		"clocks differ": {func(t *testing.T, f *facts, ca *pki.Pair) {
 			later := must.Get(pki.Issue(ca, pki.Serving("s", []string{servedName}), now.Add(2*time.Hour), 90*24*time.Hour))(t)
 			f.answers[0].chain = []*x509.Certificate{later.Cert}
-		}, "certificate", Fail, "is valid from", "the clocks differ"},
+		}, "certificate", Fail, "is valid from", "a clock was wrong when it was made, or is"},
+		"a clock of an hour ago, and that of kube-apiserver with it": {func(_ *testing.T, f *facts, _ *pki.Pair) {
+			f.ahead = map[string]time.Duration{kubeAPIServer: -time.Hour, "pod a": -time.Hour - time.Second}
+		}, "clocks", Warn, "the clock of this machine and kube-apiserver's are 1h0m0s apart", "set that which is wrong"},
+		"a server's clock ahead": {func(_ *testing.T, f *facts, _ *pki.Pair) {
+			f.ahead = map[string]time.Duration{kubeAPIServer: time.Minute, "pod a": 11 * time.Minute, "pod b": time.Minute}
+		}, "clocks", Fail, "the clock of pod a is 10m0s ahead of kube-apiserver's", "timedatectl"},
+		"a server's clock somewhat behind": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.ahead["10.0.0.7:10250"] = -30 * time.Second },
+			"clocks", Warn, "is 30s behind kube-apiserver's", "timedatectl"},
+		"kube-apiserver's clock in the past of the certificate": {func(_ *testing.T, f *facts, _ *pki.Pair) {
+			f.ahead = map[string]time.Duration{kubeAPIServer: -3 * time.Hour}
+		}, "certificate", Fail, "is valid from", "kubectl delete secret -n kubizone-system kubizone-apiserver-serving"},
+		"clocks unseen": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.ahead = nil }, "clocks", Warn, "no answer says", "see ready"},
+		"an authority of the future": {func(t *testing.T, f *facts, _ *pki.Pair) {
+			future := must.Get(pki.Issue(nil, pki.Authority("a"), now.Add(48*time.Hour), 24*time.Hour))(t)
+			f.setBundles(future.CertPEM)
+		}, "cabundle", Fail, "its authority is valid from", "a clock was wrong"},
+		"certificate expired": {func(t *testing.T, f *facts, ca *pki.Pair) {
+			old := must.Get(pki.Issue(ca, pki.Serving("s", []string{servedName}), now.Add(-48*time.Hour), 24*time.Hour))(t)
+			f.answers[0].chain = []*x509.Certificate{old.Cert}
+		}, "certificate", Fail, "10.0.0.7:10250 expired on", "kubectl delete secret"},
+		"certificate expired with cert-manager": {func(t *testing.T, f *facts, ca *pki.Pair) {
+			old := must.Get(pki.Issue(ca, pki.Serving("s", []string{servedName}), now.Add(-48*time.Hour), 24*time.Hour))(t)
+			f.answers[0].chain = []*x509.Certificate{old.Cert}
+			f.registrations[0].object.Annotations = map[string]string{"cert-manager.io/inject-ca-from": "x/y"}
+		}, "certificate", Fail, "expired on", "look at the Certificate"},
+		"certificate between members expired": {func(t *testing.T, f *facts, ca *pki.Pair) {
+			old := must.Get(pki.Issue(ca, pki.Serving("s", []string{"x"}), now.Add(-48*time.Hour), 24*time.Hour))(t)
+			f.others = map[string]*corev1.Secret{peerSecret: {Data: map[string][]byte{corev1.TLSCertKey: old.CertPEM}}}
+		}, "certificate", Fail, "Secret kubizone-etcd-peer expired on", "delete the Secret kubizone-etcd-peer"},
+		"certificate for etcd near its end": {func(t *testing.T, f *facts, ca *pki.Pair) {
+			near := issueLeaf(t, ca, "x", time.Hour).CertPEM
+			f.others = map[string]*corev1.Secret{"kubizone-etcd-client": {Data: map[string][]byte{corev1.TLSCertKey: near}}}
+		}, "certificate", Warn, "Secret kubizone-etcd-client expires on", "make it anew"},
+		"no APIService of a release": {func(_ *testing.T, f *facts, _ *pki.Pair) {
+			f.registrations[1], f.release = registration{err: notFound}, release{"dns", 4}
+		}, "apiservice", Fail, "v1alpha1.bind9.kubi.zone does not exist", "helm rollback dns 4 -n kubizone-system"},
+		"no APIService, and who installed it is unseen": {func(_ *testing.T, f *facts, _ *pki.Pair) {
+			f.registrations[0], f.releaseErr = registration{err: notFound}, forbidden
+		}, "apiservice", Fail, "does not exist", "helm list -n kubizone-system has a release; else kubectl apply"},
+		"nothing installed": {func(_ *testing.T, f *facts, _ *pki.Pair) {
+			f.registrations[0], f.service, f.pods = registration{err: notFound}, nil, nil
+		}, "apiservice", Fail, "does not exist", "--set image.repository=REGISTRY/kubizone"},
+		"a rule of a release is missing": {func(_ *testing.T, f *facts, _ *pki.Pair) {
+			f.refused, f.release = []refusal{{Rules()[4], []string{"get mutatingwebhookconfigurations"}}}, release{"dns", 4}
+		}, "permissions", Fail, "mutatingwebhookconfigurations", "helm upgrade dns"},
 		"not renewed": {func(t *testing.T, f *facts, ca *pki.Pair) {
 			f.answers[0].chain = []*x509.Certificate{issueLeaf(t, ca, servedName, 24*time.Hour).Cert}
 		}, "certificate", Warn, "expires on", "renewed"},
@@ -238,8 +285,62 @@ func TestWrite_endsWithAnErrorForAFailAlone(t *testing.T) {
 	if err := writeFindings(&bytes.Buffer{}, bad[:2]); err != nil {
 		t.Error(err)
 	}
-	if got := strings.Count(out.String(), "\n"); got != 3 || !strings.Contains(out.String(), "FAIL  c             broken; next: mend\n") {
+	want := "CAUSE: c: broken\nNEXT:  mend\n\nOK    a             fine\nWARN  b             hm\n                    next: look\n" +
+		"FAIL  c             broken\n"
+	if out.String() != want {
 		t.Errorf("%q", out.String())
+	}
+}
+
+// D4: what explains the others stands in front, and those say that it comes first.
+func TestWrite_putsTheCauseInFront_D4(t *testing.T) {
+	unreached := func(f *facts, says string) {
+		f.registrations[0].object.Status.Conditions[0] = apiregistrationv1.APIServiceCondition{Type: apiregistrationv1.Available,
+			Status: apiregistrationv1.ConditionFalse, Reason: "FailedDiscoveryCheck", Message: says}
+	}
+	for name, test := range map[string]struct {
+		break_    func(*facts)
+		cause     string
+		follow    int // FAILs that follow from it
+		nextsTold int // steps of others
+	}{
+		"packets dropped": {func(f *facts) {
+			unreached(f, "timeout")
+			f.answers[0] = answer{from: "10.0.0.7:10250", err: errors.New("timeout")}
+		}, "apiservice", 0, 1},
+		"etcd stopped": {func(f *facts) {
+			unreached(f, "bad status")
+			f.answers[0].readyz = "[-]etcd-readiness failed: reason withheld\n"
+			f.slices[0].Endpoints[0].Conditions.Ready = ptr.To(false)
+		}, "ready", 2, 0},
+		"another authority": {func(f *facts) {
+			unreached(f, "x509")
+			f.setBundles(issueAuthority(t).CertPEM)
+		}, "certificate", 1, 0},
+		"a server of the past": {func(f *facts) {
+			unreached(f, "x509")
+			f.ahead["10.0.0.7:10250"] = -48 * time.Hour
+			f.setBundles(nil)
+		}, "clocks", 3, 0},
+		"no right to write caBundle": {func(f *facts) {
+			unreached(f, "x509")
+			f.setBundles(nil)
+			f.refused = refuseAll(func(r Rule) bool { return r.Certificate })
+		}, "permissions", 3, 0},
+		"no APIService, and no pod": {func(f *facts) {
+			f.registrations[0], f.slices = registration{err: notFound}, nil
+		}, "apiservice", 1, 2},
+	} {
+		f, _ := makeHealthyFacts(t)
+		test.break_(f)
+		var out bytes.Buffer
+		err := writeFindings(&out, judgeFacts(f, now))
+		told := strings.Count(out.String(), "                    next: ")
+		follow := strings.Count(out.String(), "                    next: mend the cause above first")
+		if !errors.Is(err, ErrFailed) || !strings.HasPrefix(out.String(), "CAUSE: "+test.cause+": ") || follow != test.follow ||
+			told-follow != test.nextsTold {
+			t.Errorf("%s: %v, %d follow:\n%s", name, err, follow, out.String())
+		}
 	}
 }
 

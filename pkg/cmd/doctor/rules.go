@@ -59,7 +59,7 @@ func Rules() []Rule {
 			Purpose: "there is no serving certificate", Certificate: true},
 		{Namespace: InstallNamespace, PolicyRule: policy("", []string{"create"}, "secrets"), Purpose: "there is no serving certificate",
 			Certificate: true},
-		{Namespace: InstallNamespace, PolicyRule: named(policy("", []string{"get", "update"}, "secrets"), "kubizone-etcd-peer"),
+		{Namespace: InstallNamespace, PolicyRule: named(policy("", []string{"get", "update"}, "secrets"), peerSecret),
 			Purpose: "etcd members do not know each other", Peers: true},
 		{Namespace: InstallNamespace, PolicyRule: policy("", []string{"create"}, "secrets"), Purpose: "etcd members do not know each other",
 			Peers: true},

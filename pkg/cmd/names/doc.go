@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package names has the sub-commands by which a team asks about names: may, names, who and why.
+// Package names has the sub-commands by which a team asks about names: may, names, tree, who and why.
 //
 // It promises:
 //
@@ -13,5 +13,5 @@
 // It decides nothing: may prints what the API server answers to a NameReview, and why what conditions and Deliveries
 // say.
 //
-// Read names.go, then who.go and why.go.
+// Read names.go, then who.go, tree.go and why.go.
 package names

@@ -63,7 +63,7 @@ func (q *question) connect() (client.KubizoneV1alpha1Interface, string, error) {
 
 // NewCommands makes the sub-commands.
 func NewCommands() []*cobra.Command {
-	return []*cobra.Command{newMay(), newNames(), newWho(), newWhy()}
+	return []*cobra.Command{newMay(), newNames(), newTree(), newWho(), newWhy()}
 }
 
 func newMay() *cobra.Command {

@@ -163,6 +163,76 @@ func TestWho_findsRecords(t *testing.T) {
 	}
 }
 
+// N1: each zone stands below its parent, with what is in it; a caller with one namespace sees that one, and the zones
+// of others by their objects alone.
+func TestTree_showsWhatTheCallerMaySee_N1(t *testing.T) {
+	makeZone := func(namespace, zone, fqdn, view string, parent *v1alpha1.ZoneParent) *v1alpha1.Zone {
+		return &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: zone}, Spec: v1alpha1.ZoneSpec{DomainName: "dev"},
+			Status: v1alpha1.ZoneStatus{FQDN: fqdn, View: view, ParentRef: parent, Conditions: makeConditions("Ready", "True")}}
+	}
+	of := &v1alpha1.ZoneParent{Namespace: "dns", Name: "zone"}
+	loose := makeRecord("a", "x.example.net.", "A", "192.0.2.1")
+	loose.Status.ZoneRef = nil
+	objects := []runtime.Object{makeZone("dns", "zone", "example.org.", "", nil), makeZone("a", "dev", "dev.example.org.", "", of),
+		makeZone("a", "below", "x.dev.example.org.", "", &v1alpha1.ZoneParent{Namespace: "a", Name: "dev"}),
+		makeZone("dns", "root", ".", "", nil), makeZone("dns", "inner", "example.org.", "in", nil),
+		&v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "b", Name: "pending"},
+			Spec: v1alpha1.ZoneSpec{DomainName: "pending"}},
+		&v1alpha1.Delegation{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "rule"}, Spec: v1alpha1.DelegationSpec{
+			ZoneRef: v1alpha1.DelegatedZone{Name: "zone"}, Namespaces: []string{"a", "b"}},
+			Status: v1alpha1.DelegationStatus{Records: 4}}, loose}
+	for namespace, records := range map[string]int{"a": 2, "b": 4, "c": 1, "d": 1, "e": 1, "f": 1, "g": 1} {
+		for i := range records {
+			objects = append(objects, makeRecord(namespace, fmt.Sprintf("n%d.%s.example.org.", i, namespace), "A", "192.0.2.1"))
+		}
+	}
+	counts := "b 4, a 2, c 1, d 1, e 1, and 2 more namespaces"
+	for _, test := range []struct{ in, zone, want string }{
+		{"", "", `
+ZONE OBJECT RECORDS READY
+. dns/root 0 True
+example.org. dns/zone ` + counts + ` True
+  Delegation to a,b dns/rule 4 Unknown
+  dev.example.org. a/dev 0 True
+    x.dev.example.org. a/below 0 True
+example.org. (view in) dns/inner 0 True
+pending b/pending 0 Unknown
+(no zone yet) a 1
+`},
+		{"", "DEV.example.org", "\nZONE OBJECT RECORDS READY\ndev.example.org. a/dev 0 True\n  x.dev.example.org. a/below 0 True\n"},
+		{"", ".", "\nZONE OBJECT RECORDS READY\n. dns/root 0 True\n"},
+		{"", "example.net.", "\nNo zone example.net. in all namespaces.\n"},
+		{"a", "", `
+ZONE OBJECT RECORDS READY
+(not shown) dns/zone a 2
+  dev.example.org. a/dev 0 True
+    x.dev.example.org. a/below 0 True
+(no zone yet) a 1
+
+Shown is what namespace a has: the right to list zones, delegations and records in all namespaces shows all.
+`},
+		{"z", "", "\nNo zone in namespace z, which is the one that was searched.\n"},
+	} {
+		client := makeClient(nil, objects...)
+		tr := &tree{search: search{api: client.KubizoneV1alpha1(), namespace: test.in, everywhere: true}}
+		if test.in != "" {
+			refuseReview(client, "list", "zones", "")
+		}
+		if err := tr.readObjects(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		err := tr.printZones(test.zone, &out)
+		got := "\n"
+		for line := range strings.Lines(out.String()) {
+			got += line[:len(line)-len(strings.TrimLeft(line, " "))] + strings.Join(strings.Fields(line), " ") + "\n"
+		}
+		if got != test.want || errors.Is(err, ErrNo) != strings.HasPrefix(test.want, "\nNo zone") {
+			t.Errorf("tree %s in %q: %v\n%s\nwant%s", test.zone, test.in, err, got, test.want)
+		}
+	}
+}
+
 func makeConditions(pairs ...string) (all []metav1.Condition) {
 	for i := 0; i < len(pairs); i += 2 {
 		all = append(all, metav1.Condition{Type: pairs[i], Status: metav1.ConditionStatus(pairs[i+1]), Reason: "R", Message: "m"})

@@ -16,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	client "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -52,6 +53,14 @@ type search struct {
 	everywhere bool
 }
 
+// where says what was searched.
+func (s *search) where() string {
+	if s.everywhere {
+		return "in all namespaces"
+	}
+	return fmt.Sprintf("in namespace %s, which is the one that was searched", s.namespace)
+}
+
 // findRecords prints the Records of a name or an address.
 func (s *search) findRecords(ctx context.Context, text string, out io.Writer) error {
 	var found []v1alpha1.Record
@@ -65,12 +74,8 @@ func (s *search) findRecords(ctx context.Context, text string, out io.Writer) er
 	if err != nil {
 		return err
 	}
-	where := "in all namespaces"
-	if !s.everywhere {
-		where = fmt.Sprintf("in namespace %s, which is the one that was searched", s.namespace)
-	}
 	if len(found) == 0 {
-		if _, err := fmt.Fprintf(out, "No Record of %s %s.\n", text, where); err != nil {
+		if _, err := fmt.Fprintf(out, "No Record of %s %s.\n", text, s.where()); err != nil {
 			return err
 		}
 		return ErrNo
@@ -137,22 +142,31 @@ func (s *search) findAddress(ctx context.Context, address netip.Addr) ([]v1alpha
 	})
 }
 
-// listRecords lists Records, in the one namespace where the caller may not list them in all.
-func (s *search) listRecords(ctx context.Context, of fields.Set, keep func(*v1alpha1.Record) bool) (found []v1alpha1.Record, err error) {
-	in := metav1.NamespaceAll
+// lister is the method List of a client.
+type lister[L runtime.Object] = func(context.Context, metav1.ListOptions) (L, error)
+
+// eachAllowed calls do for what list has of all namespaces, else of the one where the caller may not list it in all.
+func eachAllowed[L, T runtime.Object](ctx context.Context, s *search, list func(namespace string) lister[L], options metav1.ListOptions,
+	do func(T) error) error {
 	if !s.everywhere {
-		in = s.namespace
+		return load.EachItem(ctx, list(s.namespace), options, do)
 	}
-	err = load.EachItem(ctx, s.api.Records(in).List, metav1.ListOptions{FieldSelector: of.String()}, func(r *v1alpha1.Record) error {
-		if keep == nil || keep(r) {
-			found = append(found, *r)
-		}
-		return nil
-	})
-	if apierrors.IsForbidden(err) && s.everywhere {
+	err := load.EachItem(ctx, list(metav1.NamespaceAll), options, do)
+	if apierrors.IsForbidden(err) {
 		s.everywhere = false
-		return s.listRecords(ctx, of, keep)
+		return eachAllowed(ctx, s, list, options, do)
 	}
+	return err
+}
+
+func (s *search) listRecords(ctx context.Context, of fields.Set, keep func(*v1alpha1.Record) bool) (found []v1alpha1.Record, err error) {
+	err = eachAllowed(ctx, s, func(in string) lister[*v1alpha1.RecordList] { return s.api.Records(in).List },
+		metav1.ListOptions{FieldSelector: of.String()}, func(r *v1alpha1.Record) error {
+			if keep == nil || keep(r) {
+				found = append(found, *r)
+			}
+			return nil
+		})
 	if err != nil {
 		return nil, fmt.Errorf("records: %w", err)
 	}
