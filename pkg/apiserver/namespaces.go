@@ -75,7 +75,8 @@ func (n *namespaces) warnOfAbsent(ctx context.Context, after, before []string) {
 	}
 	for _, name := range after {
 		if !slices.Contains(before, name) && n.find(name) == nil {
-			warning.AddWarning(ctx, "", fmt.Sprintf("there is no namespace %q yet: what the rule gives, one of that name gets (S5.15)", name))
+			warning.AddWarning(ctx, "", fmt.Sprintf("there is no namespace %q yet: what the rule gives, one of that name gets (S5.15)",
+				name))
 		}
 	}
 }

@@ -425,7 +425,8 @@ func TestUpdate_slowConnectionsTakeNoPlacesOfOthers(t *testing.T) {
 		}
 		if i%1000 == 999 {
 			for _, over := range []string{"tcp", "udp"} {
-				if m := exchangeSigned(t, p, over, makeUpdate(fmt.Sprintf("h%d-%s.apps.example.org.", i, over)), other); m.Rcode != mdns.RcodeSuccess {
+				m := exchangeSigned(t, p, over, makeUpdate(fmt.Sprintf("h%d-%s.apps.example.org.", i, over)), other)
+				if m.Rcode != mdns.RcodeSuccess {
 					t.Errorf("after %d connections of a tenant, over %s: %v", i+1, over, m)
 				}
 			}

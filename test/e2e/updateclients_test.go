@@ -531,8 +531,9 @@ func TestUpdateClients_byAnsible_S13_8(t *testing.T) {
 	}
 }
 
-// S13.8: external-dns with its rfc2136 provider writes what Ingresses of a cluster have, changes nothing while they stay,
-// removes what they have no more, and leaves what no update made, although it lists by AXFR and its policy is sync.
+// S13.8: external-dns with its rfc2136 provider writes what Ingresses of a cluster have, changes nothing while they
+// stay, removes what they have no more, and leaves what no update made, although it lists by AXFR and its policy is
+// sync.
 func TestUpdateClients_byExternalDNS_S13_8(t *testing.T) {
 	t.Parallel()
 	if !rig.Long() {
@@ -559,7 +560,8 @@ func TestUpdateClients_byExternalDNS_S13_8(t *testing.T) {
 	args = append(args, "--source=ingress", "--kubeconfig="+kube.AdminKubeconfig(), "--policy=sync", "--once")
 	const fix, api, www = "fix.apps A 192.0.2.99", "api.apps A 60 192.0.2.2", "www.apps A 60 192.0.2.1"
 	text := func(host string) string {
-		return fmt.Sprintf(`a-%[1]s.apps TXT 60 "heritage=external-dns,external-dns/owner=here,external-dns/resource=ingress/default/%[1]s"`, host)
+		return fmt.Sprintf(`a-%[1]s.apps TXT 60 "heritage=external-dns,external-dns/owner=here,`+
+			`external-dns/resource=ingress/default/%[1]s"`, host)
 	}
 	for _, registry := range []struct {
 		args        []string

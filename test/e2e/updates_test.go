@@ -402,8 +402,8 @@ func TestUpdateKey_transfersItsShare_S13_8(t *testing.T) {
 }
 
 // S13.4, S13.9: 64 clients raise 8 counters, each by a message that requires the value it has read. What is answered
-// NOERROR is in the zone once: a counter is at the number of them. Where a client has no answer it sends the same octets
-// again. In the long form for ten minutes.
+// NOERROR is in the zone once: a counter is at the number of them. Where a client has no answer it sends the same
+// octets again. In the long form for ten minutes.
 func TestUpdate_isCarriedOutOnce_S13_4(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)

@@ -296,7 +296,8 @@ func (s *state) applyZone(c *change) error {
 	if is.Serial == 0 {
 		d := apimeta.FindStatusCondition(before.Status.Conditions, "Delegated")
 		if (d == nil || d.Reason != "DelegationWithdrawn") && !s.isBelowNoPeriod(before) {
-			return fmt.Errorf("S3.5: zone %s ended, no rule for it was withdrawn and no zone above it gives no period: %+v", c.object, d)
+			return fmt.Errorf("S3.5: zone %s ended, and neither was its rule withdrawn nor is a zone without period above: %+v",
+				c.object, d)
 		}
 		return nil
 	}

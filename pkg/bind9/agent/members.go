@@ -37,8 +37,8 @@ type memberWatch struct {
 	rest time.Duration
 }
 
-// zonesState is named's number of zones and the serials of its catalogs, as it says them. A zone that is lost changes the
-// number, unless one has come meanwhile, by a catalog that has another serial then. "": named does not say.
+// zonesState is named's number of zones and the serials of its catalogs, as it says them. A zone that is lost changes
+// the number, unless one has come meanwhile, by a catalog that has another serial then. "": named does not say.
 type zonesState string
 
 func (a *Agent) readZonesState(ctx context.Context) (zonesState, error) {

@@ -105,7 +105,7 @@ func (r *ruleReader) readRules(ctx context.Context) (*ruleTable, error) {
 	}
 }
 
-// carryOut reads until nobody waits.
+// carryOut reads until no question waits.
 func (r *ruleReader) carryOut(ctx context.Context) {
 	for {
 		r.mu.Lock()

@@ -137,8 +137,8 @@ func (s *stage) measureUpdates(ctx context.Context, into *figures.Results) error
 	return nil
 }
 
-// measureFlood compares the writes of one tenant alone with those beside another one, whose key sends floodRate messages
-// a second, as the noise of test/security does.
+// measureFlood compares the writes of one tenant alone with those beside another one, whose key sends floodRate
+// messages a second, as the noise of test/security does.
 func (u *server) measureFlood(ctx context.Context, writes, round int, send func(ctx context.Context, host string) error,
 	into *figures.Results) error {
 	p99 := map[string]float64{}
