@@ -192,7 +192,7 @@ func (o *options) showKey(ctx context.Context, argument string, out io.Writer) e
 	}
 	secret, err := core.CoreV1().Secrets(at.Namespace).Get(ctx, key.Spec.TSIGSecretRef.Name, metav1.GetOptions{})
 	if err != nil {
-		return explainMissing(fmt.Errorf("Secret %s/%s: %w", at.Namespace, key.Spec.TSIGSecretRef.Name, err))
+		return explainMissing(fmt.Errorf("the Secret %s/%s: %w", at.Namespace, key.Spec.TSIGSecretRef.Name, err))
 	}
 	values := shown{Host: host, Port: port, Zone: strings.TrimSuffix(o.zone, "."), Key: strings.TrimSpace(string(secret.Data["name"])),
 		Algorithm:  strings.TrimSuffix(strings.TrimSpace(string(secret.Data["algorithm"])), "."),
