@@ -270,7 +270,7 @@ func TestApply_withoutAForm(t *testing.T) {
 		{makeSet(t, "_443._tcp", rdata.TLSA, "3 1 1 "+strings.Repeat("AB", 32)), "external-dns has no form for TLSA"},
 		{makeSet(t, "1", rdata.PTR, "host.example.net."), "PTR is not among --external-dns-types"},
 		{makeSet(t, "@", rdata.NS, "ns.example.net."), "apexNS: Skip"},
-		{makeSet(t, "text", rdata.TXT, "\"caf\u000195\u000e9\""), "printable ASCII"},
+		{makeSet(t, "text", rdata.TXT, "\"caf\u00e9\""), "printable ASCII"},
 	} {
 		expectStatus(t, c.set.Type.String(), applyOne(t, backend, c.set), http.StatusBadRequest, c.says)
 		c.set.Data = nil
