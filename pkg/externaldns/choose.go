@@ -190,8 +190,8 @@ func (s Standing) NeedsVerdict(c *Candidate) bool {
 // Replaced are the Records that go when a candidate comes: a CNAME and other types exclude each other at a name, and
 // nothing wants those any more.
 func (s Standing) Replaced(c *Candidate, wanted map[Key][]*Candidate) (replaced []*v1alpha1.Record) {
-	for _, kind := range slices.Sorted(maps.Keys(s.typesAt(c.Name))) {
-		other := s[Key{c.Name, kind}][0]
+	for _, other := range s.recordsAt(c.Name) {
+		kind := strings.ToUpper(other.Spec.Type)
 		if (kind == "CNAME") != (c.Type == "CNAME") && len(wanted[Key{c.Name, kind}]) == 0 && other.Namespace == c.Namespace {
 			replaced = append(replaced, other)
 		}
@@ -199,17 +199,24 @@ func (s Standing) Replaced(c *Candidate, wanted map[Key][]*Candidate) (replaced 
 	return replaced
 }
 
-// knownTypes are those that external-dns knows.
-var knownTypes = []string{"A", "AAAA", "CNAME", "TXT", "SRV", "NS", "PTR", "MX", "NAPTR", "DNAME"}
-
-func (s Standing) typesAt(fqdn string) map[string]bool {
-	types := map[string]bool{}
-	for _, kind := range knownTypes {
-		if len(s[Key{fqdn, kind}]) > 0 {
-			types[kind] = true
+// recordsAt are the Records at a name, one of each type that external-dns knows.
+func (s Standing) recordsAt(fqdn string) (all []*v1alpha1.Record) {
+	for _, kind := range []string{"A", "AAAA", "CNAME", "DNAME", "MX", "NAPTR", "NS", "PTR", "SRV", "TXT"} {
+		if same := s[Key{fqdn, kind}]; len(same) > 0 {
+			all = append(all, same[0])
 		}
 	}
-	return types
+	return all
+}
+
+// ReadTextsAt are the texts of external-dns' registry at a name: each Record there keeps those of all types, since
+// external-dns does not write again what it is told of.
+func (s Standing) ReadTextsAt(fqdn string) map[string]string {
+	texts := map[string]string{}
+	for _, r := range s.recordsAt(fqdn) {
+		maps.Copy(texts, ReadTexts(r))
+	}
+	return texts
 }
 
 // Group gathers candidates by RRset.

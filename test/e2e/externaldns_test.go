@@ -324,6 +324,17 @@ func TestExternalDNS_keepsTheTextsOfTheRegistry(t *testing.T) {
 	if has := b.readContents(); has != "team-a www.a A 192.0.2.1" {
 		t.Error(has)
 	}
+	// A text that another type at the name has kept is not written again, and goes with the last Record alone.
+	six := endpointOf("ingress/team-a/web www.a AAAA 2001:db8::1")
+	for i, changes := range []externaldns.Changes{
+		{Create: []*externaldns.Endpoint{six}}, {Delete: []*externaldns.Endpoint{www, text}},
+		{Create: []*externaldns.Endpoint{www}}, {Delete: []*externaldns.Endpoint{six}},
+	} {
+		code, answer := b.sendRequest("POST", "/records", externaldns.MediaType, changes)
+		if all := b.readEndpoints("GET", "/records", nil); code != http.StatusNoContent || all[0].DNSName != text.DNSName {
+			t.Errorf("step %d: %d %s, %+v", i, code, answer, all)
+		}
+	}
 	code, _ = b.sendRequest("POST", "/records", externaldns.MediaType, externaldns.Changes{Delete: []*externaldns.Endpoint{www, text}})
 	if code != http.StatusNoContent || b.readContents() != "" {
 		t.Errorf("%d %s", code, b.readContents())

@@ -403,7 +403,8 @@ func (p *provider) sortChanges(stands *snapshot, changes externaldns.Changes) (b
 	at := func(namespace, fqdn string) *change {
 		key := namespace + "/" + fqdn
 		if byName[key] == nil {
-			byName[key] = &change{namespace: namespace}
+			byName[key] = &change{namespace: namespace, texts: stands.standing.ReadTextsAt(fqdn)}
+			maps.Copy(byName[key].texts, texts[fqdn])
 		}
 		return byName[key]
 	}
@@ -434,7 +435,6 @@ func (p *provider) sortChanges(stands *snapshot, changes externaldns.Changes) (b
 			x := at(c.Namespace, c.Name)
 			x.update = append(x.update, update{same[0], c})
 		}
-		at(c.Namespace, c.Name).texts = texts[c.Name]
 	}
 	for _, e := range dropTexts(changes.Delete) {
 		key, err := e.Key()
@@ -464,7 +464,7 @@ func (p *provider) carryOut(ctx context.Context, stands *snapshot, x *change) er
 		wrong = append(wrong, fmt.Errorf("%s: %w", c.Key, err))
 	}
 	for _, c := range x.create {
-		setTexts(c.Record, nil, x.texts)
+		setTexts(c.Record, x.texts)
 		if refusal, err := p.mayWrite(ctx, stands, x.namespace); err != nil || refusal != "" {
 			return fmt.Errorf("%s: %w", c.Key, errors.Join(err, errors.New(refusal)))
 		}
@@ -494,17 +494,12 @@ func (p *provider) carryOut(ctx context.Context, stands *snapshot, x *change) er
 	return errors.Join(wrong...)
 }
 
-// setTexts writes what external-dns' registry says of a Record beside what it has said.
-func setTexts(r, before *v1alpha1.Record, texts map[string]string) {
-	all := map[string]string{}
-	if before != nil {
-		maps.Copy(all, externaldns.ReadTexts(before))
-	}
-	maps.Copy(all, texts)
-	if len(all) == 0 {
+// setTexts writes what external-dns' registry says of a Record.
+func setTexts(r *v1alpha1.Record, texts map[string]string) {
+	if len(texts) == 0 {
 		return
 	}
-	text, err := json.Marshal(all)
+	text, err := json.Marshal(texts)
 	if err != nil {
 		panic(err) // texts have a form in JSON
 	}
@@ -515,7 +510,7 @@ func setTexts(r, before *v1alpha1.Record, texts map[string]string) {
 func (p *provider) patchRecord(ctx context.Context, stands, wanted *v1alpha1.Record, texts map[string]string, dry []string) (
 	*v1alpha1.Record, error) {
 	wanted = wanted.DeepCopy()
-	setTexts(wanted, stands, texts)
+	setTexts(wanted, texts)
 	body, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": stands.UID, "resourceVersion": stands.ResourceVersion, "annotations": wanted.Annotations},
 		"spec":     map[string]any{"values": wanted.Spec.Values, "rdata": nil, "ttl": wanted.Spec.TTL},
