@@ -448,6 +448,8 @@ func TestExternalDNS_servesCalmly(t *testing.T) {
 	back := sync.OnceFunc(func() {
 		must.Succeed(t, c.restartReplica(context.Background(), 0))
 		must.Succeed(t, c.waitReady(context.Background()))
+		_, _, err := c.kube.WaitAvailable(context.Background(), true)
+		must.Succeed(t, err)
 	})
 	t.Cleanup(back)
 	p.makeIngress(a, "late", "late.a.calm.example", "192.0.2.3")

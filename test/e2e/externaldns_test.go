@@ -31,6 +31,8 @@ import (
 type bridge struct {
 	*running
 	url string
+	// spent is how long the requests took.
+	spent []time.Duration
 }
 
 var servingExternalDNS = regexp.MustCompile(`(?m)^ready: serving external-dns on (\S+)`)
@@ -86,9 +88,12 @@ func (b *bridge) sendRequest(method, path, mediaType string, body any) (int, []b
 	request := must.Get(http.NewRequestWithContext(b.t.Context(), method, b.url+path, bytes.NewReader(text)))(b.t)
 	request.Header.Set("Accept", mediaType)
 	request.Header.Set("Content-Type", mediaType)
+	began := time.Now()
 	response := must.Get(http.DefaultClient.Do(request))(b.t)
 	defer response.Body.Close()
-	return response.StatusCode, must.Get(io.ReadAll(response.Body))(b.t)
+	answer := must.Get(io.ReadAll(response.Body))(b.t)
+	b.spent = append(b.spent, time.Since(began).Round(time.Millisecond))
+	return response.StatusCode, answer
 }
 
 func (b *bridge) readEndpoints(method, path string, body any) []*externaldns.Endpoint {

@@ -32,8 +32,11 @@ import (
 )
 
 const (
-	// workers is how many requests are under way at once: writes into one zone share a transaction.
-	workers = 64
+	// workers is how many requests are under way at once: writes into one zone share a transaction. restWorkers is that of
+	// questions for which no answer waits.
+	workers, restWorkers = 64, 4
+	// minShare is how many verdicts of each namespace an answer waits for at least.
+	minShare = 64
 	// maxRemembered bounds each cache.
 	maxRemembered = 1 << 16
 	// A refusal is asked about anew after refusedTime, since a rule may have changed; admittedTime is that of what has
@@ -150,8 +153,9 @@ type decision struct {
 	candidate externaldns.Candidate
 }
 
-// decideAll asks about all candidates that would change something, of each namespace one after the other.
-func (p *provider) decideAll(ctx context.Context, a *adjustment) {
+// decideAll asks about all candidates that would change something, of each namespace one after the other. It closes
+// shared when each namespace has had its share: the answer does not wait for what one has more than others.
+func (p *provider) decideAll(ctx context.Context, a *adjustment, shared chan<- struct{}) {
 	var open []*externaldns.Candidate
 	for _, same := range a.wanted {
 		for _, c := range same {
@@ -163,8 +167,7 @@ func (p *provider) decideAll(ctx context.Context, a *adjustment) {
 			}
 		}
 	}
-	namespaceOf := func(c *externaldns.Candidate) string { return c.Namespace }
-	forEachFairly(ctx, open, namespaceOf, func(ctx context.Context, c *externaldns.Candidate) {
+	decide := func(c *externaldns.Candidate) {
 		d := decision{candidate: *c}
 		if len(c.Endpoint.Targets) > 1 { // external-dns joins endpoints
 			p.KeepTargets(&d.candidate, p.readSource(ctx, c.Resource).texts)
@@ -187,11 +190,16 @@ func (p *provider) decideAll(ctx context.Context, a *adjustment) {
 			}
 		}
 		p.verdicts.Add(p.keyOf(a, c), d, good)
-	})
+	}
+	share := orderFairly(open, func(c *externaldns.Candidate) string { return c.Namespace })
+	forEach(ctx, open[:share], workers, decide)
+	close(shared)
+	forEach(ctx, open[share:], restWorkers, decide)
 }
 
-// forEachFairly does all of them, some at once, one of each namespace after the other.
-func forEachFairly[T any](ctx context.Context, all []T, namespaceOf func(T) string, do func(context.Context, T)) {
+// orderFairly orders all, one of each namespace after the other, and returns how many are no more of a namespace than
+// half of the namespaces have, or than minShare.
+func orderFairly[T any](all []T, namespaceOf func(T) string) (share int) {
 	counts := map[string]int{}
 	type place struct {
 		at   int
@@ -204,14 +212,26 @@ func forEachFairly[T any](ctx context.Context, all []T, namespaceOf func(T) stri
 		counts[namespace]++
 	}
 	slices.SortStableFunc(ordered, func(a, b place) int { return a.at - b.at })
+	sizes := slices.Sorted(maps.Values(counts))
+	for i, one := range ordered {
+		all[i] = one.what
+		if one.at < max(minShare, sizes[(len(sizes)-1)/2]) {
+			share++
+		}
+	}
+	return share
+}
+
+// forEach does all of them, some at once, in their order.
+func forEach[T any](ctx context.Context, all []T, limit int, do func(T)) {
 	var group errgroup.Group
-	group.SetLimit(workers)
-	for _, one := range ordered {
+	group.SetLimit(limit)
+	for _, one := range all {
 		if ctx.Err() != nil {
 			break
 		}
 		group.Go(func() error {
-			do(ctx, one.what)
+			do(one)
 			return nil
 		})
 	}
@@ -379,10 +399,9 @@ func (p *provider) applyChanges(ctx context.Context, changes externaldns.Changes
 	p.kept = nil
 	byName, wrong := p.sortChanges(stands, changes)
 	failed := make(chan error, len(byName))
-	all, namespaceOf := slices.Collect(maps.Values(byName)), func(c *change) string { return c.namespace }
-	forEachFairly(ctx, all, namespaceOf, func(ctx context.Context, c *change) {
-		failed <- p.carryOut(ctx, stands, c)
-	})
+	all := slices.Collect(maps.Values(byName))
+	orderFairly(all, func(c *change) string { return c.namespace })
+	forEach(ctx, all, workers, func(c *change) { failed <- p.carryOut(ctx, stands, c) })
 	close(failed)
 	if ctx.Err() != nil {
 		wrong = append(wrong, ctx.Err())

@@ -141,7 +141,7 @@ func (h *handler) serveAdjustment(w http.ResponseWriter, r *http.Request) {
 	}
 	// What stands is read anew: with a cache of external-dns' registry no request for records came before.
 	var a *adjustment
-	done := make(chan struct{})
+	shared := make(chan struct{})
 	inTime := h.workAlone(timeout, func(ctx context.Context) {
 		if a, err = h.newAdjustment(ctx, endpoints); err != nil {
 			return
@@ -150,10 +150,7 @@ func (h *handler) serveAdjustment(w http.ResponseWriter, r *http.Request) {
 		h.endDeciding()
 		var deciding context.Context
 		deciding, h.endDeciding = context.WithTimeout(h.running, workTime)
-		go func() {
-			defer close(done)
-			h.decideAll(deciding, a)
-		}()
+		go h.decideAll(deciding, a, shared)
 	})
 	switch {
 	case !inTime:
@@ -163,9 +160,10 @@ func (h *handler) serveAdjustment(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 		return
 	}
-	// An endpoint without a verdict waits for the next cycle: a slow namespace keeps nothing from the others.
+	// An endpoint without a verdict waits for the next cycle: a namespace that is slow, or has very many, keeps nothing
+	// from the others.
 	select {
-	case <-done:
+	case <-shared:
 	case <-decided:
 	}
 	writeJSON(w, h.chooseAnswer(a))
