@@ -4,6 +4,7 @@
 package externaldns
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,6 +19,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -67,19 +69,28 @@ func newProvider(m externaldns.Mapping, records typed.KubizoneV1alpha1Interface,
 // snapshot is what stands.
 type snapshot struct {
 	standing externaldns.Standing
-	// namespaces are those that a central Kubizone has for this cluster; nil without one.
+	// namespaces are those that a central Kubizone has for this cluster.
 	namespaces map[string]bool
 	at         time.Time
 	answered   bool
 }
 
+// readStanding is the last list, or a new one.
+func (p *provider) readStanding(ctx context.Context) (*snapshot, error) {
+	if p.kept != nil && time.Since(p.kept.at) < keepTime {
+		return p.kept, nil
+	}
+	return p.listStanding(ctx)
+}
+
 // listStanding reads the Records that are ours: of all namespaces in one request where that is allowed, else of each in
 // which a RoleBinding allows it.
 func (p *provider) listStanding(ctx context.Context) (*snapshot, error) {
-	found, selector := &snapshot{at: time.Now()}, labels.Set{v1alpha1.LabelExternalDNS: p.Owner}
+	found := &snapshot{at: time.Now(), namespaces: map[string]bool{}}
+	ours := metav1.ListOptions{LabelSelector: labels.Set{v1alpha1.LabelExternalDNS: p.Owner}.String()}
 	p.kept = nil
 	if p.Cluster == "" {
-		all, err := p.records.Records(metav1.NamespaceAll).List(ctx, metav1.ListOptions{LabelSelector: selector.String()})
+		all, err := p.records.Records(metav1.NamespaceAll).List(ctx, ours)
 		if err == nil {
 			found.standing, p.kept = p.ReadStanding(all.Items), found
 			return found, nil
@@ -88,18 +99,23 @@ func (p *provider) listStanding(ctx context.Context) (*snapshot, error) {
 			return nil, fmt.Errorf("records: %w", err)
 		}
 	}
-	namespaces, err := p.central.CoreV1().Namespaces().List(ctx, metav1.ListOptions{LabelSelector: p.clusterSelector()})
+	var ofCluster metav1.ListOptions
+	if p.Cluster != "" {
+		ofCluster.LabelSelector = labels.Set{v1alpha1.LabelCluster: p.Cluster}.String()
+	}
+	namespaces, err := p.central.CoreV1().Namespaces().List(ctx, ofCluster)
 	if err != nil {
 		return nil, fmt.Errorf("namespaces: %w", err)
 	}
 	lists := make([]*v1alpha1.RecordList, len(namespaces.Items))
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(workers)
-	for i := range namespaces.Items {
+	for i, namespace := range namespaces.Items {
+		found.namespaces[namespace.Name] = true
 		group.Go(func() (err error) {
-			lists[i], err = p.records.Records(namespaces.Items[i].Name).List(groupCtx, metav1.ListOptions{LabelSelector: selector.String()})
+			lists[i], err = p.records.Records(namespace.Name).List(groupCtx, ours)
 			if apierrors.IsForbidden(err) {
-				return nil // no RoleBinding: nothing there is ours to change
+				lists[i], err = &v1alpha1.RecordList{}, nil // no RoleBinding: nothing there is ours to change
 			}
 			return err
 		})
@@ -108,26 +124,11 @@ func (p *provider) listStanding(ctx context.Context) (*snapshot, error) {
 		return nil, fmt.Errorf("records: %w", err)
 	}
 	var items []v1alpha1.Record
-	for i, list := range lists {
-		if list != nil {
-			items = append(items, list.Items...)
-		}
-		if p.Cluster != "" {
-			if found.namespaces == nil {
-				found.namespaces = map[string]bool{}
-			}
-			found.namespaces[namespaces.Items[i].Name] = true
-		}
+	for _, list := range lists {
+		items = append(items, list.Items...)
 	}
 	found.standing, p.kept = p.ReadStanding(items), found
 	return found, nil
-}
-
-func (p *provider) clusterSelector() string {
-	if p.Cluster == "" {
-		return ""
-	}
-	return labels.Set{v1alpha1.LabelCluster: p.Cluster}.String()
 }
 
 // adjustment is one request to adjust.
@@ -137,12 +138,9 @@ type adjustment struct {
 }
 
 func (p *provider) newAdjustment(ctx context.Context, endpoints []*externaldns.Endpoint) (*adjustment, error) {
-	stands := p.kept
-	if stands == nil || time.Since(stands.at) > keepTime {
-		var err error
-		if stands, err = p.listStanding(ctx); err != nil {
-			return nil, err
-		}
+	stands, err := p.readStanding(ctx)
+	if err != nil {
+		return nil, err
 	}
 	return &adjustment{stands, externaldns.Group(p.MakeCandidates(endpoints))}, nil
 }
@@ -265,53 +263,39 @@ func (p *provider) askServer(ctx context.Context, a *adjustment, c *externaldns.
 		made, err = p.records.Records(c.Namespace).Create(ctx, c.Record,
 			metav1.CreateOptions{FieldManager: externaldns.FieldManager, DryRun: dry})
 	}
-	switch {
-	case err == nil && made != nil && made.Status.ZoneRef == nil:
-		return externaldns.Verdict{Decided: true, Refusal: whyNotAdopted(made)}
-	case err == nil:
-		return externaldns.Verdict{Decided: true}
-	case isRefusal(err):
-		return externaldns.Verdict{Decided: true, Refusal: explainRefusal(err)}
-	}
-	return externaldns.Verdict{}
-}
-
-func whyNotAdopted(r *v1alpha1.Record) string {
-	for _, condition := range r.Status.Conditions {
-		if condition.Type == v1alpha1.ConditionAdopted {
-			return condition.Message
+	refusal := readRefusal(err)
+	if made != nil && made.Status.ZoneRef == nil && err == nil {
+		refusal = "no zone takes the name"
+		if adopted := meta.FindStatusCondition(made.Status.Conditions, v1alpha1.ConditionAdopted); adopted != nil {
+			refusal = adopted.Message
 		}
 	}
-	return "no zone takes the name"
+	return externaldns.Verdict{Decided: err == nil || refusal != "", Refusal: refusal}
 }
 
-// isRefusal says whether the same request would be refused again. A Record of that name that is not ours is one, a
-// Record that has changed is none.
-func isRefusal(err error) bool {
+// readRefusal is the server's sentence where the same request would be refused again, else "". A Record of that name
+// that is not ours is such a refusal, a Record that has changed is none.
+func readRefusal(err error) string {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || apierrors.IsConflict(err) {
-		return false
+		return ""
 	}
-	code := status.Status().Code
-	return code >= http.StatusBadRequest && code < http.StatusInternalServerError && code != http.StatusTooManyRequests &&
-		code != http.StatusRequestTimeout && code != http.StatusUnauthorized
-}
-
-// explainRefusal is the server's sentence.
-func explainRefusal(err error) string {
-	var status apierrors.APIStatus
-	if errors.As(err, &status) {
-		details := status.Status().Details
-		if details != nil && len(details.Causes) > 0 {
-			var causes []string
-			for _, cause := range details.Causes {
-				causes = append(causes, cause.Message)
-			}
-			return strings.Join(causes, "; ")
-		}
-		return status.Status().Message
+	said := status.Status()
+	switch said.Code {
+	case http.StatusTooManyRequests, http.StatusRequestTimeout, http.StatusUnauthorized:
+		return ""
 	}
-	return err.Error()
+	if said.Code < http.StatusBadRequest || said.Code >= http.StatusInternalServerError {
+		return ""
+	}
+	if said.Details == nil || len(said.Details.Causes) == 0 {
+		return cmp.Or(said.Message, http.StatusText(int(said.Code)))
+	}
+	var causes []string
+	for _, cause := range said.Details.Causes {
+		causes = append(causes, cause.Message)
+	}
+	return strings.Join(causes, "; ")
 }
 
 // mayWrite says why Records may not be written in a namespace; "" where they may.
@@ -389,12 +373,9 @@ type update struct {
 
 // applyChanges carries changes out: all of them, whatever becomes of the others. Its error says which were not.
 func (p *provider) applyChanges(ctx context.Context, changes externaldns.Changes) error {
-	stands := p.kept
-	if stands == nil || time.Since(stands.at) > keepTime {
-		var err error
-		if stands, err = p.listStanding(ctx); err != nil {
-			return err
-		}
+	stands, err := p.readStanding(ctx)
+	if err != nil {
+		return err
 	}
 	p.kept = nil
 	byName, wrong := p.sortChanges(stands, changes)
@@ -475,8 +456,8 @@ func (p *provider) carryOut(ctx context.Context, stands *snapshot, x *change) er
 		if err == nil {
 			return
 		}
-		if isRefusal(err) {
-			p.tellObject(c.Resource, c.Endpoint, explainRefusal(err))
+		if refusal := readRefusal(err); refusal != "" {
+			p.tellObject(c.Resource, c.Endpoint, refusal)
 			// What was let in is refused now, and is asked about anew.
 			p.verdicts.RemoveAll(func(key any) bool { return strings.HasPrefix(key.(string), prefixOf(c)) })
 		}

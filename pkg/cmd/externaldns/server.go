@@ -41,7 +41,7 @@ func newHandler(running context.Context, p *provider) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
 		// The filter is read once, when external-dns starts: a zone that comes later must not be missing in it.
-		if wantsOurs(w, r, "Accept") {
+		if wantsOurs(w, r, "Accept", http.StatusNotAcceptable) {
 			writeJSON(w, struct{}{})
 		}
 	})
@@ -52,14 +52,10 @@ func newHandler(running context.Context, p *provider) http.Handler {
 }
 
 // wantsOurs judges the media type of a request, and answers one of another version.
-func wantsOurs(w http.ResponseWriter, r *http.Request, header string) bool {
+func wantsOurs(w http.ResponseWriter, r *http.Request, header string, code int) bool {
 	given := r.Header.Get(header)
-	if externaldns.IsMediaType(given) || header == "Accept" && (given == "" || given == "*/*") {
+	if given == externaldns.MediaType || header == "Accept" && (given == "" || given == "*/*") {
 		return true
-	}
-	code := http.StatusUnsupportedMediaType
-	if header == "Accept" {
-		code = http.StatusNotAcceptable
 	}
 	http.Error(w, fmt.Sprintf("%s %q: a webhook provider of external-dns speaks %s", header, given, externaldns.MediaType), code)
 	return false
@@ -104,7 +100,7 @@ func answerLater(w http.ResponseWriter) {
 }
 
 func (h *handler) serveRecords(w http.ResponseWriter, r *http.Request) {
-	if !wantsOurs(w, r, "Accept") {
+	if !wantsOurs(w, r, "Accept", http.StatusNotAcceptable) {
 		return
 	}
 	var found *snapshot
@@ -112,10 +108,10 @@ func (h *handler) serveRecords(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	inTime := h.workAlone(time.After(answerTime), func(ctx context.Context) {
 		// A list that came too late answers the request after the one that asked for it.
-		if found = h.kept; found == nil || found.answered || time.Since(found.at) > keepTime {
-			found, err = h.listStanding(ctx)
+		if h.kept != nil && h.kept.answered {
+			h.kept = nil
 		}
-		if err == nil {
+		if found, err = h.readStanding(ctx); err == nil {
 			found.answered = time.Since(began) < answerTime
 		}
 	})
@@ -131,7 +127,7 @@ func (h *handler) serveRecords(w http.ResponseWriter, r *http.Request) {
 
 func (h *handler) serveAdjustment(w http.ResponseWriter, r *http.Request) {
 	timeout, decided := time.After(answerTime), time.After(decideTime)
-	if !wantsOurs(w, r, "Content-Type") {
+	if !wantsOurs(w, r, "Content-Type", http.StatusUnsupportedMediaType) {
 		return
 	}
 	endpoints, err := externaldns.ReadEndpoints(r.Body)
@@ -171,7 +167,7 @@ func (h *handler) serveAdjustment(w http.ResponseWriter, r *http.Request) {
 
 func (h *handler) serveChanges(w http.ResponseWriter, r *http.Request) {
 	timeout := time.After(answerTime)
-	if !wantsOurs(w, r, "Content-Type") {
+	if !wantsOurs(w, r, "Content-Type", http.StatusUnsupportedMediaType) {
 		return
 	}
 	changes, err := externaldns.ReadChanges(r.Body)
