@@ -19,7 +19,7 @@ import (
 
 const externalDNSGroup = "externaldns.k8s.io"
 
-// convertExternalDNS converts DNSEndpoints of external-dns' source crd. The Zones that take the Records are not in them.
+// convertExternalDNS converts DNSEndpoints of external-dns' source crd. The Zones of the Records are not in them.
 func (c *conversion) convertExternalDNS(all []*unstructured.Unstructured) {
 	for _, o := range all {
 		if kind := o.GetKind(); kind != "DNSEndpoint" {

@@ -23,7 +23,8 @@ import (
 // Finding is a custom resource that is not carried over, or a part of one.
 type Finding struct {
 	Of *unstructured.Unstructured
-	// Refused: nothing is made of the object, or of the item of a list that Reason names. Otherwise a field is left out.
+	// Refused: nothing is made of the object, or of the item of a list that Reason names. Otherwise the rest of it is
+	// carried over.
 	Refused bool
 	// Reason is why, Fix the next step if the reason does not name it.
 	Reason, Fix string

@@ -65,7 +65,8 @@ var sources = []rbacv1.PolicyRule{
 	{APIGroups: []string{"discovery.k8s.io"}, Resources: []string{"endpointslices"}, Verbs: []string{"get", "list", "watch"}},
 	{APIGroups: []string{"networking.k8s.io"}, Resources: []string{"ingresses"}, Verbs: []string{"get", "list", "watch"}},
 	{APIGroups: []string{"externaldns.k8s.io"}, Resources: []string{"dnsendpoints"}, Verbs: []string{"get", "list", "watch"}},
-	{APIGroups: []string{"gateway.networking.k8s.io"}, Resources: []string{"httproutes", "gateways"}, Verbs: []string{"get", "list", "watch"}},
+	{APIGroups: []string{"gateway.networking.k8s.io"}, Resources: []string{"httproutes", "gateways"},
+		Verbs: []string{"get", "list", "watch"}},
 	{APIGroups: []string{"externaldns.k8s.io"}, Resources: []string{"dnsendpoints/status"}, Verbs: []string{"update"}},
 }
 
@@ -530,8 +531,8 @@ func readCommands(t *testing.T, name string) (commands []string) {
 }
 
 // Several clusters, one DNS: external-dns reads its own kube-apiserver, and the Records are at another one, in
-// namespaces that are labelled for the cluster. Objects of the cluster are told what is missing there. Two clusters feed
-// one RRset, and the documented command removes what one of them has written.
+// namespaces that are labelled for the cluster. Objects of the cluster are told what is missing there. Two clusters
+// feed one RRset, and the documented command removes what one of them has written.
 func TestExternalDNS_servesAnotherCluster(t *testing.T) {
 	c := requireRealParts(t)
 	ctx := t.Context()

@@ -76,7 +76,8 @@ func TestExternalDNS_ofMany(t *testing.T) {
 			t.Errorf("a cycle without changes writes: %d", code)
 		}
 	}
-	t.Logf("%d endpoints: all stand after %s and %d cycles; requests of three cycles without changes take %s", count, first, cycles, b.spent)
+	t.Logf("%d endpoints: all stand after %s and %d cycles; requests of three cycles without changes take %s", count, first,
+		cycles, b.spent)
 	if after := b.versionsOf(); !maps.Equal(before, after) || len(after) != count {
 		t.Errorf("%d Records, or others than before", len(after))
 	}

@@ -34,8 +34,8 @@ import (
 )
 
 const (
-	// workers is how many requests are under way at once: writes into one zone share a transaction. restWorkers is that of
-	// questions for which no answer waits.
+	// workers is how many requests are under way at once: writes into one zone share a transaction. restWorkers is
+	// that of questions for which no answer waits.
 	workers, restWorkers = 64, 4
 	// minShare is how many verdicts of each namespace an answer waits for at least.
 	minShare = 64

@@ -17,7 +17,7 @@ func TestOrderFairly_sharesByNamespace(t *testing.T) {
 	}{
 		{"", "", 0},
 		{"aaabbc", "abcaba", 6},
-		{many("a", 1000), "aaa", 1000}, // alone it delays nobody
+		{many("a", 1000), "aaa", 1000}, // no other namespace waits
 		{many("a", 1000) + "b", "abaa", 65},
 		{many("a", 1000) + many("b", 200) + many("c", 200), "abcabc", 600},
 	} {

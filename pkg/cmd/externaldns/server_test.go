@@ -25,7 +25,8 @@ import (
 // standingText is a list with one Record of the owner default, as an API server has it.
 const standingText = `{"kind":"RecordList","apiVersion":"kubi.zone/v1alpha1","metadata":{},"items":[{"metadata":{"name":"x","namespace":"a",
 	"uid":"u","resourceVersion":"1","labels":{"kubi.zone/external-dns":"default"},"managedFields":[{"manager":"kubizone-external-dns"}],
-	"annotations":{"kubi.zone/external-dns-resource":"ingress/a/x"}},"spec":{"domainName":"x.example.org.","type":"A","values":["192.0.2.1"]}}]}`
+	"annotations":{"kubi.zone/external-dns-resource":"ingress/a/x"}},
+	"spec":{"domainName":"x.example.org.","type":"A","values":["192.0.2.1"]}}]}`
 
 // runBefore serves external-dns before an API server that answers so, and returns where.
 func runBefore(t *testing.T, answer http.HandlerFunc) string {
@@ -111,7 +112,8 @@ func TestRun_whileTheServerIsAway(t *testing.T) {
 				{"POST", "/records", `{"create":[` + strings.ReplaceAll(moved, "x.", "y.") + `],"delete":[` + moved + `]}`, ""},
 			} {
 				began := time.Now()
-				sent := must.Get(http.NewRequestWithContext(t.Context(), request.method, url+request.path, strings.NewReader(request.body)))(t)
+				sent := must.Get(http.NewRequestWithContext(t.Context(), request.method, url+request.path,
+					strings.NewReader(request.body)))(t)
 				sent.Header.Set("Content-Type", externaldns.MediaType)
 				sent.Header.Set("Accept", externaldns.MediaType)
 				answer := must.Get(http.DefaultClient.Do(sent))(t)

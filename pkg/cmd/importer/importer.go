@@ -363,7 +363,8 @@ With --from-crd, the sources are manifests (.yaml, .yml, .json) of custom resour
 		"in their Zone and namespace; never a Record with fields of another field manager, nor a Zone")
 	flags.BoolVar(&o.forceConflicts, "force-conflicts", false, "overwrite changes of other field managers since the last import")
 	flags.BoolVar(&o.fromCRD, "from-crd", false, "the sources are manifests of custom resources of kubizone v0.1 to v0.4, "+
-		"bindy.firestoned.io, externaldns.k8s.io or dns.gardener.cloud: convert them; what v0 served is compared with the content of each zone")
+		"bindy.firestoned.io, externaldns.k8s.io or dns.gardener.cloud: convert them; what v0 served is compared with the "+
+		"content of each zone")
 	flags.StringVar(&o.tsigKeyFile, "tsig-key-file", "", "file of TSIG keys as tsig-keygen writes them; "+
 		"the first signs requests for transfers, and has to sign the answers")
 	return command
