@@ -500,6 +500,23 @@ func TestExternalDNS_servesRegistries(t *testing.T) {
 	}
 }
 
+// With --create-ptr each namespace has the pointers to its own hosts, where the reverse zone is delegated to it.
+func TestExternalDNS_servesPointers(t *testing.T) {
+	c := requireRealParts(t)
+	p := startPair(t, c, c.kube, "ptr", syncNoop+" --create-ptr --managed-record-types=A --managed-record-types=PTR")
+	dns, a, b := p.makeNamespace("dns"), p.makeNamespace("team-a"), p.makeNamespace("team-b")
+	p.bindWriter(a, b)
+	p.makeZone(dns, "ptr.example.", map[string]string{a: "a", b: "b"})
+	p.makeZone(dns, "100.51.198.in-addr.arpa.", map[string]string{a: "1"})
+	p.makeService(a, "web", "web.a.ptr.example", "198.51.100.1")
+	p.makeService(b, "web", "web.b.ptr.example", "198.51.100.2")
+	p.waitForRecords(a, "1.100.51.198.in-addr.arpa web.a.ptr.example.; web.a.ptr.example 198.51.100.1")
+	p.waitForRecords(b, "web.b.ptr.example 198.51.100.2")
+	p.waitForEvent(b, "Service", "web", "does not delegate PTR at 2.100.51.198.in-addr.arpa.")
+	must.Succeed(t, p.core.CoreV1().Services(a).Delete(t.Context(), "web", metav1.DeleteOptions{}))
+	p.waitForRecords(a, "")
+}
+
 // readPage reads docs/external-dns.md.
 func readPage(t *testing.T) string {
 	t.Helper()
