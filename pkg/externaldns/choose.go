@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/dns/name"
 )
 
 // Candidate is one RRset that one object wants.
@@ -41,8 +40,9 @@ func (m Mapping) MakeCandidates(endpoints []*Endpoint) []*Candidate {
 		}
 		// A PTR endpoint of --create-ptr comes from no object, and may have hosts of several namespaces.
 		byNamespace, sourceOf := map[string][]string{}, map[string]Resource{}
+		key, _ := e.Key() // an error of it is said of the candidate
 		for _, host := range e.Targets {
-			resource, ok := sources[pointer{reverseAddress(e), strings.TrimSuffix(strings.ToLower(host), ".")}]
+			resource, ok := sources[pointer{key.Name, strings.TrimSuffix(strings.ToLower(host), ".")}]
 			if !ok {
 				continue
 			}
@@ -67,11 +67,8 @@ func (m Mapping) MakeCandidates(endpoints []*Endpoint) []*Candidate {
 	return all
 }
 
-// pointer is a host at an address.
-type pointer struct {
-	address netip.Addr
-	host    string
-}
+// pointer is a host at the reverse name of an address.
+type pointer struct{ at, host string }
 
 // findSources says from which objects the hosts at addresses come.
 func findSources(endpoints []*Endpoint) map[pointer]Resource {
@@ -83,7 +80,7 @@ func findSources(endpoints []*Endpoint) map[pointer]Resource {
 		}
 		for _, target := range e.Targets {
 			address, err := netip.ParseAddr(target)
-			at := pointer{address, strings.TrimSuffix(strings.ToLower(e.DNSName), ".")}
+			at := pointer{reverseName(address), strings.TrimSuffix(strings.ToLower(e.DNSName), ".")}
 			if first, has := sources[at]; err == nil && (!has || resource.String() < first.String()) {
 				sources[at] = resource
 			}
@@ -92,32 +89,18 @@ func findSources(endpoints []*Endpoint) map[pointer]Resource {
 	return sources
 }
 
-// reverseAddress is the address that the name of a PTR endpoint stands for; zero for any other endpoint.
-func reverseAddress(e *Endpoint) netip.Addr {
-	if e.RecordType != "PTR" {
-		return netip.Addr{}
+// reverseName is the name of the PTR records of an address.
+func reverseName(address netip.Addr) string {
+	octets, form, end := address.AsSlice(), "%[1]x.%[2]x.", "ip6.arpa."
+	slices.Reverse(octets)
+	if address.Is4() {
+		form, end = "%[3]d.", "in-addr.arpa."
 	}
-	at := strings.ToLower(strings.TrimSuffix(e.DNSName, "."))
-	if text, ok := strings.CutSuffix(at, ".in-addr.arpa"); ok {
-		labels := strings.Split(text, ".")
-		slices.Reverse(labels)
-		address, _ := netip.ParseAddr(strings.Join(labels, "."))
-		return address
-	}
-	labels := strings.Split(strings.TrimSuffix(at, ".ip6.arpa"), ".")
-	if len(labels) != 32 {
-		return netip.Addr{}
-	}
-	slices.Reverse(labels)
 	var text strings.Builder
-	for i, label := range labels {
-		if i > 0 && i%4 == 0 {
-			text.WriteByte(':')
-		}
-		text.WriteString(label)
+	for _, octet := range octets {
+		fmt.Fprintf(&text, form, octet&15, octet>>4, octet)
 	}
-	address, _ := netip.ParseAddr(text.String())
-	return address
+	return text.String() + end
 }
 
 func (m Mapping) makeCandidate(e *Endpoint, resource Resource) *Candidate {
@@ -190,8 +173,8 @@ func (s Standing) NeedsVerdict(c *Candidate) bool {
 // Replaced are the Records that go when a candidate comes: a CNAME and other types exclude each other at a name, and
 // nothing wants those any more.
 func (s Standing) Replaced(c *Candidate, wanted map[Key][]*Candidate) (replaced []*v1alpha1.Record) {
-	for _, kind := range slices.Sorted(maps.Keys(s.typesAt(c.Name))) {
-		other := s[Key{c.Name, kind}][0]
+	for _, other := range s.recordsAt(c.Name) {
+		kind := strings.ToUpper(other.Spec.Type)
 		if (kind == "CNAME") != (c.Type == "CNAME") && len(wanted[Key{c.Name, kind}]) == 0 && other.Namespace == c.Namespace {
 			replaced = append(replaced, other)
 		}
@@ -199,17 +182,24 @@ func (s Standing) Replaced(c *Candidate, wanted map[Key][]*Candidate) (replaced 
 	return replaced
 }
 
-// knownTypes are those that external-dns knows.
-var knownTypes = []string{"A", "AAAA", "CNAME", "TXT", "SRV", "NS", "PTR", "MX", "NAPTR", "DNAME"}
-
-func (s Standing) typesAt(fqdn string) map[string]bool {
-	types := map[string]bool{}
-	for _, kind := range knownTypes {
-		if len(s[Key{fqdn, kind}]) > 0 {
-			types[kind] = true
+// recordsAt are the Records at a name, one of each type that external-dns knows.
+func (s Standing) recordsAt(fqdn string) (all []*v1alpha1.Record) {
+	for _, kind := range []string{"A", "AAAA", "CNAME", "DNAME", "MX", "NAPTR", "NS", "PTR", "SRV", "TXT"} {
+		if same := s[Key{fqdn, kind}]; len(same) > 0 {
+			all = append(all, same[0])
 		}
 	}
-	return types
+	return all
+}
+
+// ReadTextsAt are the texts of external-dns' registry at a name: each Record there keeps those of all types, since
+// external-dns does not write again what it is told of.
+func (s Standing) ReadTextsAt(fqdn string) map[string]string {
+	texts := map[string]string{}
+	for _, r := range s.recordsAt(fqdn) {
+		maps.Copy(texts, ReadTexts(r))
+	}
+	return texts
 }
 
 // Group gathers candidates by RRset.
@@ -323,10 +313,4 @@ func covers(c *Candidate, r *v1alpha1.Record) bool {
 		}
 	}
 	return true
-}
-
-// IsName says whether a text may be an owner or a cluster: one DNS label of an object.
-func IsName(text string) bool {
-	fqdn, err := name.Parse(text + ".")
-	return err == nil && len(fqdn.Labels()) == 1 && fqdn.String() == text+"." && !strings.ContainsAny(text, "*_/")
 }

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"mime"
 	"slices"
 	"strings"
 
@@ -79,17 +78,6 @@ func (e *Endpoint) OwnedName() string {
 		return ""
 	}
 	return owned.String()
-}
-
-// IsMediaType says whether a header names the media type of this version.
-func IsMediaType(header string) bool {
-	for one := range strings.SplitSeq(header, ",") {
-		kind, parameters, err := mime.ParseMediaType(one)
-		if err == nil && kind == "application/external.dns.webhook+json" && parameters["version"] == "1" {
-			return true
-		}
-	}
-	return false
 }
 
 // ReadEndpoints reads the body of adjustendpoints.

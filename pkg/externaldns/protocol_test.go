@@ -13,18 +13,6 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-func TestIsMediaType(t *testing.T) {
-	for header, want := range map[string]bool{
-		MediaType: true, "application/external.dns.webhook+json; version=1": true, "text/plain, " + MediaType: true,
-		"application/external.dns.webhook+json;version=2": false, "application/external.dns.webhook+json": false,
-		"application/json": false, "": false, ";": false,
-	} {
-		if is := IsMediaType(header); is != want {
-			t.Errorf("%q: %v", header, is)
-		}
-	}
-}
-
 func TestReadChanges_asExternalDNSWritesThem(t *testing.T) {
 	c, err := ReadChanges(strings.NewReader(`{"create":[null,{"dnsName":"www.example.org","targets":["192.0.2.1"],"recordType":"A",
 		"recordTTL":60,"labels":{"resource":"ingress/team-a/web"}}],"updateOld":[{"dnsName":"a"}],"updateNew":[{"dnsName":"b"}]}`))

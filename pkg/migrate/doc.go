@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package migrate makes Zones and Records of the custom resources of other operators: kubizone v0.1 to v0.4, bindy, and
-// external-dns-management of Gardener.
+// Package migrate makes Zones and Records of the custom resources of other operators: kubizone v0.1 to v0.4, bindy,
+// external-dns, and external-dns-management of Gardener.
 //
 // It promises:
 //
@@ -10,7 +10,8 @@
 //	    is made without a field that the converter does not understand.
 //	M2. Labels and annotations that people wrote stay. Fields, labels, finalizers and owners that the replaced
 //	    operator set go.
-//	M3. Of two objects that want one name the older one has it, as in the replaced operator.
+//	M3. Of two objects that want one name the older one has it, as in bindy and external-dns-management. External-dns
+//	    joins them: each becomes a Record, and the server judges.
 //
 // It does not know a server: Convert is a function of the objects, and the server judges what it makes.
 //

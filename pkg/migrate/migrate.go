@@ -23,7 +23,8 @@ import (
 // Finding is a custom resource that is not carried over, or a part of one.
 type Finding struct {
 	Of *unstructured.Unstructured
-	// Refused: nothing is made of the object. Otherwise the rest of it is carried over.
+	// Refused: nothing is made of the object, or of the item of a list that Reason names. Otherwise the rest of it is
+	// carried over.
 	Refused bool
 	// Reason is why, Fix the next step if the reason does not name it.
 	Reason, Fix string
@@ -42,14 +43,14 @@ func Convert(all []*unstructured.Unstructured) (converted []*unstructured.Unstru
 		// Optional fields may be stored as null, and lists as empty ones.
 		dropEmpty(o.Object)
 		switch group := o.GroupVersionKind().Group; group {
-		case bindyGroup, gardenerGroup:
+		case bindyGroup, gardenerGroup, externalDNSGroup:
 			groups[group] = append(groups[group], o)
 		default:
 			c.convertV0(o)
 		}
 	}
 	for _, group := range groups {
-		// The oldest first: both operators let the older of two objects of one name have it.
+		// The oldest first: bindy and Gardener let the older of two objects of one name have it.
 		slices.SortFunc(group, func(one, other *unstructured.Unstructured) int {
 			return cmp.Or(one.GetCreationTimestamp().Compare(other.GetCreationTimestamp().Time),
 				strings.Compare(one.GetKind(), other.GetKind()), strings.Compare(id(one), id(other)))
@@ -57,6 +58,7 @@ func Convert(all []*unstructured.Unstructured) (converted []*unstructured.Unstru
 	}
 	c.convertBindy(groups[bindyGroup])
 	c.convertGardener(groups[gardenerGroup])
+	c.convertExternalDNS(groups[externalDNSGroup])
 	return c.converted, c.found
 }
 

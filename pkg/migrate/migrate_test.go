@@ -22,6 +22,7 @@ import (
 const (
 	bindyAPI    = "apiVersion: bindy.firestoned.io/v1beta1\n"
 	gardenerAPI = "apiVersion: dns.gardener.cloud/v1alpha1\n"
+	externalAPI = "apiVersion: externaldns.k8s.io/v1alpha1\n"
 	soaFields   = "soaRecord: {primaryNs: ns1.example.org., adminEmail: admin.example.org., serial: 7, refresh: 3600, retry: 600, expire: 604800, negativeTtl: 60}"
 	// zoneOfTests selects the records of its namespace with the label zone.
 	zoneOfTests = bindyAPI + "kind: DNSZone\nmetadata: {name: example, namespace: dns}\nspec: {zoneName: example.org, " + soaFields + ", recordsFrom: [{selector: {matchLabels: {zone: example}}}]}\n"
@@ -230,11 +231,48 @@ spec: {domainName: t.example.org., type: TXT, values: ['"a b"', '"c" "d"', '"`+s
 	)
 }
 
+// M1: a DNSEndpoint becomes a Record for each name and type. Endpoints of one RRset are joined, as external-dns does.
+func TestConvertExternalDNS(t *testing.T) {
+	becomes(t, `apiVersion: kubi.zone/v1alpha1
+kind: Record
+metadata: {name: www.example.org-a.shop, namespace: team-a, labels: {app: shop}}
+spec: {domainName: www.example.org., type: A, ttl: 60, values: [192.0.2.1, 192.0.2.2, 192.0.2.3]}
+---
+apiVersion: kubi.zone/v1alpha1
+kind: Record
+metadata: {name: example.org-mx.shop, namespace: team-a, labels: {app: shop}}
+spec: {domainName: example.org., type: MX, rdata: 10 mail.example.org.}
+---
+apiVersion: kubi.zone/v1alpha1
+kind: Record
+metadata: {name: wildcard.example.org--1475fbd679-cname.shop, namespace: team-a, labels: {app: shop}}
+spec: {domainName: "*.example.org.", type: CNAME, rdata: lb.example.net.}`,
+		externalAPI+`kind: DNSEndpoint
+metadata:
+  name: shop
+  namespace: team-a
+  labels: {app: shop}
+  annotations: {externaldns.k8s.io/x: y}
+  ownerReferences: [{apiVersion: v1, kind: Service, name: s, uid: u}]
+spec:
+  endpoints:
+  - {dnsName: WWW.example.org, recordType: A, recordTTL: 60, targets: [192.0.2.2, 192.0.2.1], labels: {resource: ingress/team-b/forged}}
+  - {dnsName: example.org, recordType: MX, targets: [10 mail.example.org]}
+  - {dnsName: www.example.org., recordType: A, recordTTL: 60, targets: [192.0.2.3, 192.0.2.1]}
+  - {dnsName: "*.example.org", recordType: CNAME, targets: [lb.example.net], providerSpecific: [{name: alias, value: "false"}]}
+status: {observedGeneration: 1}
+`)
+}
+
 // M1: what is not carried over is reported with object, field and next step, and nothing is written of it.
 func TestConvert_reportsWhatIsNotCarriedOver(t *testing.T) {
 	entry := func(spec string) string {
 		return gardenerAPI + "kind: DNSEntry\nmetadata: {name: x, namespace: a}\nspec: {dnsName: x.example.org, " + spec + "}\n"
 	}
+	endpoints := func(all string) string {
+		return externalAPI + "kind: DNSEndpoint\nmetadata: {name: x, namespace: a}\nspec: {endpoints: [" + all + "]}\n"
+	}
+	const endpoint = "{dnsName: x.example.org, recordType: A, targets: [192.0.2.1]"
 	record := func(kind, spec string) string {
 		return zoneOfTests + "---\n" + bindyAPI + "kind: " + kind + "\n" + selected + "spec: {" + spec + "}\n"
 	}
@@ -290,6 +328,26 @@ func TestConvert_reportsWhatIsNotCarriedOver(t *testing.T) {
 			"metadata.name: its Record of type AAAA would have the name of DNSEntry x-aaaa"},
 		"a Service's": {strings.Replace(entry("targets: [192.0.2.1]"), "namespace: a", "namespace: a, ownerReferences: [{apiVersion: v1, "+
 			"kind: Service, name: s, uid: u}]", 1), 1, "not taken over: dnsentry a/x: metadata.ownerReferences: Service s"},
+		"an endpoint of a routing policy": {endpoints(endpoint + "}, " + strings.Replace(endpoint, "A,", "AAAA, setIdentifier: eu,",
+			1) + "}"), 1, "refused: dnsendpoint a/x: spec.endpoints[1].setIdentifier \"eu\": a name has one RRset"},
+		"a property of a cloud": {endpoints(endpoint + ", providerSpecific: [{name: aws/weight, value: '5'}]}"), 0,
+			"spec.endpoints[0].providerSpecific \"aws/weight\""},
+		"an endpoint's type": {endpoints("{dnsName: x.example.org, recordType: ALIAS, targets: [a.b]}"), 0,
+			`spec.endpoints[0].recordType "ALIAS"`},
+		"an endpoint's name": {endpoints("{dnsName: 'a..b', recordType: A, targets: [192.0.2.1]}"), 0,
+			`spec.endpoints[0].dnsName "a..b"`},
+		"an endpoint without data": {endpoints("{dnsName: x.example.org, recordType: A}"), 0,
+			"spec.endpoints[0].targets: there are none"},
+		"two TTLs": {endpoints(endpoint + "}, " + endpoint + ", recordTTL: 5}"), 1,
+			"spec.endpoints[1].recordTTL: another endpoint has x.example.org. A with"},
+		"a DNSEndpoint of nothing": {externalAPI + "kind: DNSEndpoint\nmetadata: {name: x, namespace: a}\n", 0,
+			"not taken over: dnsendpoint a/x: spec.endpoints: there are none"},
+		"a DNSEndpoint of tomorrow": {endpoints(endpoint + ", geo: eu}"), 0, `unknown field "endpoints[0].geo"`},
+		"a note of external-dns": {externalAPI + "kind: DNSRecord\nmetadata: {name: x, namespace: a}\n", 0,
+			"not taken over: dnsrecord a/x: DNSRecord is what external-dns notes"},
+		"a DNSEndpoint with an owner": {strings.Replace(endpoints(endpoint+"}, {dnsName: y.example.org, recordType: A, targets: [a]}"),
+			"namespace: a", "namespace: a, ownerReferences: [{apiVersion: v1, kind: Service, name: s, uid: u}]", 1), 2,
+			"not taken over: dnsendpoint a/x: metadata.ownerReferences: Service s"},
 		"a provider": {gardenerAPI + "kind: DNSProvider\nmetadata: {name: p, namespace: a}\n", 0, "DNSProvider has no zone data; " +
 			"make a Zone"},
 	} {
@@ -398,6 +456,7 @@ func FuzzConvert(f *testing.F) {
 		"SRVRecord":     `{"name":"_a._b","priority":1,"weight":2,"port":3,"target":"."}`,
 		"DNSEntry":      `{"dnsName":"a.example.org","targets":["::ffff:192.0.2.1"]}`,
 		"DNSAnnotation": `{"annotations":{}}`,
+		"DNSEndpoint":   `{"endpoints":[{"dnsName":"a.example.org","recordType":"A","targets":["::ffff:192.0.2.1"],"recordTTL":0}]}`,
 	} {
 		f.Add(kind, spec)
 	}
@@ -407,7 +466,10 @@ func FuzzConvert(f *testing.F) {
 			t.Skip()
 		}
 		api := bindyAPI
-		if strings.HasPrefix(kind, "DNSE") || strings.HasPrefix(kind, "DNSA") {
+		switch {
+		case kind == "DNSEndpoint":
+			api = externalAPI
+		case strings.HasPrefix(kind, "DNSE") || strings.HasPrefix(kind, "DNSA"):
 			api = gardenerAPI
 		}
 		document := func(fields map[string]any) string {

@@ -5,8 +5,10 @@ package cluster
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -14,6 +16,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,6 +27,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
@@ -61,6 +65,8 @@ var sources = []rbacv1.PolicyRule{
 	{APIGroups: []string{"discovery.k8s.io"}, Resources: []string{"endpointslices"}, Verbs: []string{"get", "list", "watch"}},
 	{APIGroups: []string{"networking.k8s.io"}, Resources: []string{"ingresses"}, Verbs: []string{"get", "list", "watch"}},
 	{APIGroups: []string{"externaldns.k8s.io"}, Resources: []string{"dnsendpoints"}, Verbs: []string{"get", "list", "watch"}},
+	{APIGroups: []string{"gateway.networking.k8s.io"}, Resources: []string{"httproutes", "gateways"},
+		Verbs: []string{"get", "list", "watch"}},
 	{APIGroups: []string{"externaldns.k8s.io"}, Resources: []string{"dnsendpoints/status"}, Verbs: []string{"update"}},
 }
 
@@ -75,6 +81,8 @@ type pair struct {
 	// url is where the webhook provider answers, and log its log.
 	url string
 	log func() string
+	// external is external-dns.
+	external *rig.Process
 	// run ends the name of each namespace and label of a run: tests share a cluster.
 	run string
 }
@@ -132,30 +140,50 @@ func startProvider(t *testing.T, c *cluster, local *kuberig.Kube, run string, ar
 	return p
 }
 
-// startPair starts the real external-dns before the provider, too.
-func startPair(t *testing.T, c *cluster, local *kuberig.Kube, run string, arguments ...string) *pair {
+// startPair starts the real external-dns before the provider, too. external are arguments of it, beside those that all
+// tests have.
+func startPair(t *testing.T, c *cluster, local *kuberig.Kube, run, external string, arguments ...string) *pair {
 	t.Helper()
 	program := rig.Need(rig.Tool("external-dns"))(t)
 	p := startProvider(t, c, local, run, arguments...)
-	external := must.Get(rig.StartProcess(nil, t.TempDir(), program, "--provider=webhook", "--webhook-provider-url",
-		p.url, "--source=service", "--source=ingress", "--source=crd", "--registry=noop",
-		"--policy=sync", "--interval=2s", "--kubeconfig", p.kubeconfig, "--metrics-address", must.Get(rig.FreePort())(t).String(),
-		"--label-filter=run="+run, "--log-level=debug"))(t)
+	p.external = must.Get(rig.StartProcess(nil, t.TempDir(), program, append(strings.Fields(external), "--provider=webhook",
+		"--webhook-provider-url", p.url, "--source=service", "--source=ingress", "--source=crd", "--interval=1s",
+		"--kubeconfig", must.Get(local.ServiceAccount(t.Context(), "external-dns-"+run, "external-dns"))(t),
+		"--metrics-address", must.Get(rig.FreePort())(t).String(), "--label-filter=run in (all,"+run+")")...))(t)
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("external-dns:\n%s\nwebhook provider:\n%s", external.Log(), p.log())
+			t.Logf("external-dns:\n%s\nwebhook provider:\n%s", p.external.Log(), p.log())
 		}
-		external.End()
+		p.external.End()
 	})
 	t.Cleanup(func() {
 		select {
-		case <-external.Ended():
-			t.Errorf("external-dns has ended: %v", external.Err())
+		case <-p.external.Ended():
+			t.Errorf("external-dns has ended: %v", p.external.Err())
 		default:
 		}
 	})
 	return p
 }
+
+// waitForLines waits until external-dns has said something so many times more.
+func (p *pair) waitForLines(count int, text string) {
+	p.t.Helper()
+	before := strings.Count(p.external.Log(), text)
+	for n := range count {
+		p.waitUntil(fmt.Sprintf("external-dns says %q %d times", text, n+1), func() bool {
+			return strings.Count(p.external.Log(), text) > before+n
+		})
+	}
+}
+
+const (
+	// inOrder is what external-dns says of a cycle without changes.
+	inOrder = "All records are already up to date"
+	// softError is what it says of a cycle that the provider answered by a 5xx.
+	softError = "Failed to do run once"
+	syncNoop  = "--registry=noop --policy=sync"
+)
 
 func (p *pair) waitUntil(what string, is func() bool) {
 	p.t.Helper()
@@ -181,15 +209,40 @@ func (p *pair) makeMeta(namespace, name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{"run": p.run}}
 }
 
+// bindWriter makes the RoleBinding that docs/external-dns.md names, where the provider writes in its own cluster.
+func (p *pair) bindWriter(namespaces ...string) {
+	p.t.Helper()
+	for _, namespace := range namespaces {
+		kubectlAs(p.t, p.cluster, p.cluster.kube.AdminKubeconfig(), "", "create", "rolebinding", "-n", namespace, "kubizone-external-dns",
+			"--clusterrole=kubizone-external-dns-writer", "--serviceaccount=external-dns-"+p.run+":external-dns")
+	}
+}
+
+// listVersions are the resourceVersions of the Records of a namespace, which a write changes, by name.
+func (p *pair) listVersions(namespace string) map[string]string {
+	p.t.Helper()
+	versions := map[string]string{}
+	for _, r := range must.Get(p.records.KubizoneV1alpha1().Records(namespace).List(p.t.Context(), metav1.ListOptions{}))(p.t).Items {
+		versions[r.Name] = string(r.UID) + r.ResourceVersion
+	}
+	return versions
+}
+
 func (p *pair) makeService(namespace, name, host, address string) {
 	p.t.Helper()
 	meta := p.makeMeta(namespace, name)
 	meta.Annotations = map[string]string{"external-dns.kubernetes.io/hostname": host, "external-dns.alpha.kubernetes.io/hostname": host}
 	services := p.core.CoreV1().Services(namespace)
-	made := must.Get(services.Create(p.t.Context(), &corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{
+	must.Get(services.Create(p.t.Context(), &corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{
 		Type: corev1.ServiceTypeLoadBalancer, Ports: []corev1.ServicePort{{Port: 443}}}}, metav1.CreateOptions{}))(p.t)
-	made.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: address}}
-	must.Get(services.UpdateStatus(p.t.Context(), made, metav1.UpdateOptions{}))(p.t)
+	p.setAddress(namespace, name, address)
+}
+
+// setAddress gives a Service the address of its load balancer.
+func (p *pair) setAddress(namespace, name, address string) {
+	p.t.Helper()
+	must.Get(p.core.CoreV1().Services(namespace).Patch(p.t.Context(), name, types.MergePatchType,
+		[]byte(`{"status":{"loadBalancer":{"ingress":[{"ip":"`+address+`"}]}}}`), metav1.PatchOptions{}, "status"))(p.t)
 }
 
 func (p *pair) makeIngress(namespace, name, host, address string) {
@@ -295,19 +348,16 @@ func requireRealParts(t *testing.T) *cluster {
 // tenant, a forged label, an address of one's own in another's RRset, no RoleBinding).
 func TestExternalDNS_servesTenants(t *testing.T) {
 	c := requireRealParts(t)
-	p := startPair(t, c, c.kube, "tenants")
+	applyGateway(t, c)
+	p := startPair(t, c, c.kube, "tenants", syncNoop+" --source=gateway-httproute")
 	dns, a, b, unbound := p.makeNamespace("dns"), p.makeNamespace("team-a"), p.makeNamespace("team-b"), p.makeNamespace("unbound")
-	bind := func(namespace string) {
-		kubectlAs(t, c, c.kube.AdminKubeconfig(), "", "create", "rolebinding", "-n", namespace, "kubizone-external-dns",
-			"--clusterrole=kubizone-external-dns-writer", "--user=system:serviceaccount:external-dns-tenants:external-dns")
-	}
-	bind(a)
-	bind(b)
+	p.bindWriter(a, b)
 	p.makeZone(dns, "tenants.example.", map[string]string{a: "a", b: "b", unbound: "u"})
 
 	p.makeService(a, "web", "web.a.tenants.example", "192.0.2.1")
 	p.makeIngress(a, "shop", "shop.a.tenants.example", "192.0.2.2")
 	p.makeEndpoint(b, "api", "api.b.tenants.example", "192.0.2.3", nil)
+	p.makeRoute(dns, b, "route.b.tenants.example", "192.0.2.5")
 	p.makeIngress(unbound, "www", "www.u.tenants.example", "192.0.2.4")
 	// A label that says another namespace, a name of another tenant, and a name that another tenant has, with an
 	// address of one's own, which external-dns joins to that of the tenant.
@@ -316,56 +366,249 @@ func TestExternalDNS_servesTenants(t *testing.T) {
 	p.makeIngress(b, "joined", "shop.a.tenants.example", "203.0.113.6")
 
 	p.waitForRecords(a, "shop.a.tenants.example 192.0.2.2; web.a.tenants.example 192.0.2.1")
-	p.waitForRecords(b, "api.b.tenants.example 192.0.2.3; forged.b.tenants.example 203.0.113.6")
-	p.waitForEvent(b, "Ingress", "stolen", "S4.")
+	p.waitForRecords(b, "api.b.tenants.example 192.0.2.3; forged.b.tenants.example 203.0.113.6; route.b.tenants.example 192.0.2.5")
+	p.waitForEvent(b, "Ingress", "stolen", "does not delegate A at stolen.a.tenants.example.")
+	p.waitForEvent(b, "Ingress", "joined", "another object has this name")
 	p.waitForEvent(unbound, "Ingress", "www", "kubectl create rolebinding -n "+unbound)
 	p.waitForRecords(unbound, "")
-	bind(unbound)
+	p.bindWriter(unbound)
 	p.waitForRecords(unbound, "www.u.tenants.example 192.0.2.4")
 	p.waitForRecords(a, "shop.a.tenants.example 192.0.2.2; web.a.tenants.example 192.0.2.1")
 
+	// A Record of kubizone v0's ingress mirroring stands beside, until the command of the page.
+	shop := must.Get(p.core.NetworkingV1().Ingresses(a).Get(t.Context(), "shop", metav1.GetOptions{}))(t)
+	mirrored := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: "shop-shop-a-tenants-example-192-0-2-2",
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "networking.k8s.io/v1", Kind: "Ingress", Name: "shop", UID: shop.UID}}},
+		Spec: v1alpha1.RecordSpec{DomainName: "shop.a.tenants.example.", Type: "A", Values: []string{"192.0.2.2"}}}
+	must.Get(p.records.KubizoneV1alpha1().Records(a).Create(t.Context(), mirrored, metav1.CreateOptions{}))(t)
+	_, command, _ := strings.Cut(readPage(t), "```sh\n")
+	command, _, _ = strings.Cut(command, "```")
+	runCommand(t, c, command)
+	p.waitForRecords(a, "shop.a.tenants.example 192.0.2.2; web.a.tenants.example 192.0.2.1")
+
 	must.Succeed(t, p.core.NetworkingV1().Ingresses(a).Delete(t.Context(), "shop", metav1.DeleteOptions{}))
+	must.Succeed(t, p.core.NetworkingV1().Ingresses(b).Delete(t.Context(), "joined", metav1.DeleteOptions{}))
 	p.waitForRecords(a, "web.a.tenants.example 192.0.2.1")
 }
 
-// Two clusters, one DNS: external-dns reads its own kube-apiserver, and the Records are at another one, in namespaces
-// that are labelled for the cluster. Objects of the cluster are told what is missing there, and one command removes
-// what the cluster has written.
+// applyGateway makes the kinds of the Gateway API, of the version that external-dns is built with.
+func applyGateway(t *testing.T, c *cluster) {
+	t.Helper()
+	list := exec.CommandContext(t.Context(), "go", "mod", "download", "-json", "sigs.k8s.io/gateway-api")
+	list.Dir, list.Env = "../../hack/tools/external-dns", append(os.Environ(), "GOFLAGS=", "GOWORK=off")
+	var module struct{ Dir string }
+	must.Succeed(t, json.Unmarshal(must.Get(list.Output())(t), &module))
+	for _, kind := range []string{"gateways", "httproutes"} {
+		kubectlAs(t, c, c.kube.AdminKubeconfig(), "", "apply", "--server-side", "-f",
+			filepath.Join(module.Dir, "config/crd/standard/gateway.networking.k8s.io_"+kind+".yaml"))
+		kubectlAs(t, c, c.kube.AdminKubeconfig(), "", "wait", "--for=condition=Established", "crd/"+kind+".gateway.networking.k8s.io")
+	}
+}
+
+// makeRoute makes a Gateway with an address, and an HTTPRoute of another namespace that it has accepted.
+func (p *pair) makeRoute(platform, tenant, host, address string) {
+	p.t.Helper()
+	at := `,"observedGeneration":1,"lastTransitionTime":"2026-01-01T00:00:00Z","reason":"x","message":""`
+	for _, one := range []struct{ kind, namespace, spec, status string }{
+		{"Gateway", platform, `"gatewayClassName":"x","listeners":[{"name":"http","port":80,"protocol":"HTTP","allowedRoutes":` +
+			`{"namespaces":{"from":"All"}}}]`, `"addresses":[{"type":"IPAddress","value":"` + address + `"}]`},
+		{"HTTPRoute", tenant, `"hostnames":["` + host + `"],"parentRefs":[{"name":"x","namespace":"` + platform + `"}]`,
+			`"parents":[{"controllerName":"example.org/x","parentRef":{"name":"x","namespace":"` + platform + `"},` +
+				`"conditions":[{"type":"Accepted","status":"True"` + at + `}]}]`},
+	} {
+		object := fmt.Sprintf(`{"apiVersion":"gateway.networking.k8s.io/v1","kind":%q,"metadata":{"name":"x","namespace":%q,`+
+			`"labels":{"run":%q}},"spec":{%s}}`, one.kind, one.namespace, p.run, one.spec)
+		kubectlAs(p.t, p.cluster, p.cluster.kube.AdminKubeconfig(), object, "apply", "-f", "-")
+		kubectlAs(p.t, p.cluster, p.cluster.kube.AdminKubeconfig(), "", "patch", strings.ToLower(one.kind), "-n", one.namespace, "x",
+			"--subresource=status", "--type=merge", "-p", `{"status":{`+one.status+`}}`)
+	}
+}
+
+// E4, X2: two namespaces want one host, with one target and with two; a hundred cycles write nothing. Then Kubizone is
+// away: external-dns neither ends nor deletes, and what has changed meanwhile is made up for.
+func TestExternalDNS_servesCalmly(t *testing.T) {
+	c := requireRealParts(t)
+	p := startPair(t, c, c.kube, "calm", syncNoop)
+	dns, a, b := p.makeNamespace("dns"), p.makeNamespace("team-a"), p.makeNamespace("team-b")
+	p.bindWriter(a, b)
+	p.makeZone(dns, "calm.example.", map[string]string{a: "a", b: "b"})
+	p.makeIngress(a, "web", "web.a.calm.example", "192.0.2.1")
+	p.makeIngress(a, "shop", "shop.a.calm.example", "192.0.2.1")
+	p.waitForRecords(a, "shop.a.calm.example 192.0.2.1; web.a.calm.example 192.0.2.1")
+	p.makeIngress(b, "web", "web.a.calm.example", "192.0.2.1")
+	p.makeIngress(b, "shop", "shop.a.calm.example", "192.0.2.2")
+	p.waitForEvent(b, "Ingress", "shop", "another object has this name")
+	before := p.listVersions(a)
+	p.waitForLines(100, inOrder)
+	if after := p.listVersions(a); !maps.Equal(before, after) {
+		t.Errorf("written: %v, %v", before, after)
+	}
+	p.waitForRecords(b, "")
+
+	must.Succeed(t, c.replicas[0].Stop(t.Context()))
+	back := sync.OnceFunc(func() {
+		must.Succeed(t, c.restartReplica(context.Background(), 0))
+		must.Succeed(t, c.waitReady(context.Background()))
+		_, _, err := c.kube.WaitAvailable(context.Background(), true)
+		must.Succeed(t, err)
+	})
+	t.Cleanup(back)
+	p.makeIngress(a, "late", "late.a.calm.example", "192.0.2.3")
+	for _, namespace := range []string{a, b} { // both, for either may stand for the other
+		must.Succeed(t, p.core.NetworkingV1().Ingresses(namespace).Delete(t.Context(), "shop", metav1.DeleteOptions{}))
+	}
+	p.waitForLines(100, softError)
+	back()
+	p.waitForRecords(a, "late.a.calm.example 192.0.2.3; web.a.calm.example 192.0.2.1")
+	const web = "ext--web.a.calm.example-a.calm"
+	if after := p.listVersions(a); before[web] == "" || after[web] != before[web] {
+		t.Errorf("written: %v, %v", before, after)
+	}
+	p.waitForLines(5, inOrder)
+}
+
+// The registry txt, whose texts are in no zone, and the policy upsert-only, which deletes nothing.
+func TestExternalDNS_servesRegistries(t *testing.T) {
+	c := requireRealParts(t)
+	dns := (&pair{t: t, run: "txt", core: must.Get(kubernetes.NewForConfig(c.kube.Admin()))(t)}).makeNamespace("dns")
+	for _, one := range []struct{ run, external, end string }{
+		{"txt", "--registry=txt --txt-owner-id=x --policy=sync", ""},
+		{"upsert", "--registry=noop --policy=upsert-only", "web.upsert.txt.example 192.0.2.2"},
+		{"both", "--registry=txt --txt-owner-id=y --policy=upsert-only", "web.both.txt.example 192.0.2.2"},
+	} {
+		t.Run(one.run, func(t *testing.T) {
+			p := startPair(t, c, c.kube, one.run, one.external)
+			a := p.makeNamespace("team-a")
+			p.bindWriter(a)
+			p.makeZone(dns, one.run+".txt.example.", map[string]string{a: "web"})
+			host := "web." + one.run + ".txt.example"
+			p.makeService(a, "web", host, "192.0.2.1")
+			p.waitForRecords(a, host+" 192.0.2.1")
+			p.waitForLines(3, inOrder)
+			p.setAddress(a, "web", "192.0.2.2")
+			p.waitForRecords(a, host+" 192.0.2.2")
+			p.waitForLines(3, inOrder)
+			must.Succeed(t, p.core.CoreV1().Services(a).Delete(t.Context(), "web", metav1.DeleteOptions{}))
+			p.waitForRecords(a, one.end)
+			p.waitForLines(3, inOrder)
+			p.waitForRecords(a, one.end)
+			if one.end != "" { // what it left is its own, and it takes it up again
+				p.makeService(a, "web", host, "192.0.2.3")
+				p.waitForRecords(a, host+" 192.0.2.3")
+			}
+		})
+	}
+}
+
+// With --create-ptr each namespace has the pointers to its own hosts, where the reverse zone is delegated to it.
+func TestExternalDNS_servesPointers(t *testing.T) {
+	c := requireRealParts(t)
+	p := startPair(t, c, c.kube, "ptr", syncNoop+" --create-ptr --managed-record-types=A --managed-record-types=PTR")
+	dns, a, b := p.makeNamespace("dns"), p.makeNamespace("team-a"), p.makeNamespace("team-b")
+	p.bindWriter(a, b)
+	p.makeZone(dns, "ptr.example.", map[string]string{a: "a", b: "b"})
+	p.makeZone(dns, "100.51.198.in-addr.arpa.", map[string]string{a: "1"})
+	p.makeService(a, "web", "web.a.ptr.example", "198.51.100.1")
+	p.makeService(b, "web", "web.b.ptr.example", "198.51.100.2")
+	p.waitForRecords(a, "1.100.51.198.in-addr.arpa web.a.ptr.example.; web.a.ptr.example 198.51.100.1")
+	p.waitForRecords(b, "web.b.ptr.example 198.51.100.2")
+	p.waitForEvent(b, "Service", "web", "does not delegate PTR at 2.100.51.198.in-addr.arpa.")
+	must.Succeed(t, p.core.CoreV1().Services(a).Delete(t.Context(), "web", metav1.DeleteOptions{}))
+	p.waitForRecords(a, "")
+}
+
+// readPage reads docs/external-dns.md.
+func readPage(t *testing.T) string {
+	t.Helper()
+	return string(must.Get(os.ReadFile("../../docs/external-dns.md"))(t))
+}
+
+// runCommand runs a command of the page as the administrator of the cluster with Kubizone.
+func runCommand(t *testing.T, c *cluster, command string) {
+	t.Helper()
+	shell := exec.CommandContext(t.Context(), "bash", "-c", "set -euo pipefail\n"+command)
+	shell.Env = append(os.Environ(), "KUBECONFIG="+c.kube.AdminKubeconfig(), "PATH="+filepath.Dir(c.kubectl)+":"+os.Getenv("PATH"))
+	if out, err := shell.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", command, err, out)
+	}
+}
+
+// readCommands are the commands of docs/external-dns.md for a cluster, in their order.
+func readCommands(t *testing.T, name string) (commands []string) {
+	t.Helper()
+	for line := range strings.Lines(readPage(t)) {
+		if command, ok := strings.CutPrefix(line, "    kubectl "); ok && strings.Contains(command, "paris") {
+			commands = append(commands, "kubectl "+strings.TrimSpace(strings.ReplaceAll(command, "paris", name)))
+		}
+	}
+	if len(commands) != 4 {
+		t.Fatalf("the page has other commands than the test knows: %q", commands)
+	}
+	return commands
+}
+
+// Several clusters, one DNS: external-dns reads its own kube-apiserver, and the Records are at another one, in
+// namespaces that are labelled for the cluster. Objects of the cluster are told what is missing there. Two clusters
+// feed one RRset, and the documented command removes what one of them has written.
 func TestExternalDNS_servesAnotherCluster(t *testing.T) {
 	c := requireRealParts(t)
 	ctx := t.Context()
 	local := must.Get(kuberig.StartKube(ctx, filepath.Join(t.TempDir(), "local"), kuberig.KubeConfig{}))(t)
 	t.Cleanup(func() { _ = local.Close() })
-	central := must.Get(c.kube.ServiceAccount(ctx, "clusters", "paris"))(t)
-	const user = "system:serviceaccount:clusters:paris"
 	kubectlAs(t, c, c.kube.AdminKubeconfig(), readRoles(t), "apply", "-f", "-")
-	admin := func(args ...string) { kubectlAs(t, c, c.kube.AdminKubeconfig(), "", args...) }
-	admin("create", "clusterrolebinding", "paris", "--clusterrole=kubizone-external-dns-namespaces", "--user="+user)
-	for _, namespace := range []string{"paris-team-a-far", "paris-unlabelled-far"} {
-		admin("create", "namespace", namespace)
-		admin("create", "rolebinding", "-n", namespace, "kubizone-external-dns", "--clusterrole=kubizone-external-dns-writer",
-			"--user="+user)
+	admin := func(command string) {
+		t.Helper()
+		runCommand(t, c, command)
 	}
-	admin("label", "namespace", "paris-team-a-far", v1alpha1.LabelCluster+"=paris")
-	localConfig := must.Get(local.ServiceAccount(ctx, "external-dns-far", "external-dns"))(t)
-	p := startPair(t, c, local, "far", "--kubeconfig", central, "--local-kubeconfig", localConfig, "--cluster", "paris")
-	a, unlabelled := p.makeNamespace("team-a"), p.makeNamespace("unlabelled")
-	admin("create", "namespace", "dns-far")
-	p.makeZone("dns-far", "far.example.", map[string]string{"paris-" + a: "a", "paris-" + unlabelled: "u"})
+	admin("kubectl create namespace dns-far")
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "dns-far", Name: "far.example"}, Spec: v1alpha1.ZoneSpec{
+		DomainName: "far.example.", NameServers: []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}},
+		Delegations: []v1alpha1.DelegationRule{{Namespaces: []string{"paris-team-a", "berlin-team-a"},
+			Records: []v1alpha1.RecordDelegation{{Pattern: "*", Shared: true}}}}}}
+	records := must.Get(versioned.NewForConfig(c.kube.Admin()))(t)
+	must.Get(records.KubizoneV1alpha1().Zones("dns-far").Create(ctx, zone, metav1.CreateOptions{}))(t)
+	t.Cleanup(func() { deleteZone(t, records, "dns-far", "far.example") })
 
-	p.makeIngress(a, "web", "web.a.far.example", "192.0.2.1")
-	p.makeIngress(unlabelled, "web", "web.u.far.example", "192.0.2.2")
-	p.waitForRecords("paris-"+a, "web.a.far.example 192.0.2.1")
-	p.waitForEvent(unlabelled, "Ingress", "web", "kubectl label namespace paris-"+unlabelled+" kubi.zone/cluster=paris")
-	p.waitForRecords("paris-"+unlabelled, "")
+	// Berlin's load balancer is another one: the same objects have other targets.
+	pairs := map[string]*pair{}
+	for name, targets := range map[string]string{"paris": "", "berlin": " --force-default-targets --default-targets=192.0.2.7"} {
+		central := must.Get(c.kube.ServiceAccount(ctx, "clusters", name))(t)
+		localConfig := must.Get(local.ServiceAccount(ctx, "external-dns-"+name, "external-dns"))(t)
+		admin(readCommands(t, name)[0])
+		pairs[name] = startPair(t, c, local, name, syncNoop+targets, "--kubeconfig", central, "--local-kubeconfig", localConfig,
+			"--cluster", name, "--namespace-template", "{cluster}-{namespace}")
+	}
+	p := pairs["paris"]
+	p.run = "all"
+	for _, namespace := range []string{"team-a", "unlabelled", strings.Repeat("x", 60)} {
+		must.Succeed(t, local.Namespace(ctx, namespace))
+	}
+	admin("kubectl create namespace paris-unlabelled")
+	p.makeIngress("team-a", "web", "web.far.example", "192.0.2.1")
+	p.makeIngress("unlabelled", "web", "u.far.example", "192.0.2.2")
+	p.makeIngress(strings.Repeat("x", 60), "web", "x.far.example", "192.0.2.2")
+	p.waitForEvent("team-a", "Ingress", "web", readCommands(t, "paris")[1])
+	p.waitForEvent("unlabelled", "Ingress", "web", "kubectl label namespace paris-unlabelled kubi.zone/cluster=paris")
+	p.waitForEvent(strings.Repeat("x", 60), "Ingress", "web", "shorter --namespace-template")
+	for name := range pairs {
+		for _, command := range readCommands(t, name)[1:3] {
+			admin(command)
+		}
+	}
+	p.waitForRecords("paris-team-a", "web.far.example 192.0.2.1")
+	p.waitForRecords("berlin-team-a", "web.far.example 192.0.2.7")
+	p.waitForRecords("paris-unlabelled", "")
 
-	own := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: "paris-" + a, Name: "own"},
-		Spec: v1alpha1.RecordSpec{DomainName: "own.a.far.example.", Type: "A", RData: "192.0.2.9"}}
+	own := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: "paris-team-a", Name: "own"},
+		Spec: v1alpha1.RecordSpec{DomainName: "own.far.example.", Type: "A", Values: []string{"192.0.2.9"}}}
 	must.Get(p.records.KubizoneV1alpha1().Records(own.Namespace).Create(ctx, own, metav1.CreateOptions{}))(t)
-	must.Succeed(t, p.core.NetworkingV1().Ingresses(a).Delete(ctx, "web", metav1.DeleteOptions{}))
-	p.waitForRecords("paris-"+a, "own.a.far.example ")
-	admin("delete", "records", "-A", "-l", v1alpha1.LabelCluster+"=paris")
-	p.waitForRecords("paris-"+a, "own.a.far.example ")
+	// The cluster goes: its external-dns answers nothing any more, and what it wrote stands until the command.
+	must.Succeed(t, p.external.Pause())
+	p.waitForRecords("paris-team-a", "own.far.example 192.0.2.9; web.far.example 192.0.2.1")
+	admin(readCommands(t, "paris")[3])
+	p.waitForRecords("paris-team-a", "own.far.example 192.0.2.9")
+	pairs["berlin"].waitForLines(3, inOrder)
+	p.waitForRecords("berlin-team-a", "web.far.example 192.0.2.7")
 }
 
 // E1, E2: the provider with the rights of the chart and no others: a namespace without RoleBinding has no Records, and
@@ -375,8 +618,7 @@ func TestExternalDNS_needsARoleBinding(t *testing.T) {
 	p := startProvider(t, c, c.kube, "alone")
 	dns, bound, unbound := p.makeNamespace("dns"), p.makeNamespace("bound"), p.makeNamespace("unbound")
 	p.makeZone(dns, "alone.example.", map[string]string{bound: "b", unbound: "u"})
-	kubectlAs(t, c, c.kube.AdminKubeconfig(), "", "create", "rolebinding", "-n", bound, "kubizone-external-dns",
-		"--clusterrole=kubizone-external-dns-writer", "--user=system:serviceaccount:external-dns-alone:external-dns")
+	p.bindWriter(bound)
 	var wanted []string
 	for _, one := range [][2]string{{bound, "www.b"}, {bound, "www.u"}, {unbound, "www.u"}} {
 		name := strings.ReplaceAll(one[1], ".", "-")

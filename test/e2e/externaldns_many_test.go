@@ -70,16 +70,89 @@ func TestExternalDNS_ofMany(t *testing.T) {
 		}
 	}
 	before := b.versionsOf()
-	asked := time.Now()
-	if code := b.runCycle(endpoints...); code != 0 {
-		t.Errorf("a cycle without changes writes: %d", code)
+	b.spent = nil
+	for range 3 {
+		if code := b.runCycle(endpoints...); code != 0 {
+			t.Errorf("a cycle without changes writes: %d", code)
+		}
 	}
-	t.Logf("%d endpoints: all stand after %s and %d cycles; a cycle without changes takes %s", count, first, cycles, time.Since(asked))
+	t.Logf("%d endpoints: all stand after %s and %d cycles; requests of three cycles without changes take %s", count, first,
+		cycles, b.spent)
 	if after := b.versionsOf(); !maps.Equal(before, after) || len(after) != count {
 		t.Errorf("%d Records, or others than before", len(after))
 	}
 	if longest > 3*10*time.Second { // of three requests
 		t.Errorf("a request is answered after %s", longest)
+	}
+}
+
+// E2: what one tenant is refused keeps nothing from the others: how long their Records take, with 500 refused endpoints
+// of one tenant and without.
+func TestExternalDNS_isFair(t *testing.T) {
+	if !rig.Long() {
+		t.Skip("times of requests on a busy machine say nothing: KUBIZONE_TEST_LONG=1")
+	}
+	b := runBridge(t)
+	const tenants, each, refused = 40, 25, 500
+	noisy := []int{0, 1, 1, 0, 0, 1, 1, 0} // in each round more stands than in the one before
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "fair"}, Spec: v1alpha1.ZoneSpec{
+		DomainName: "fair.example.", NameServers: []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}}}}
+	for i := range tenants {
+		zone.Spec.Delegations = append(zone.Spec.Delegations, v1alpha1.DelegationRule{Namespace: fmt.Sprintf("tenant-%d", i),
+			Records: []v1alpha1.RecordDelegation{{Pattern: fmt.Sprintf("t%d", i)}, {Pattern: fmt.Sprintf("*.t%d", i)}}})
+	}
+	must.Get(b.client.KubizoneV1alpha1().Zones("dns").Create(t.Context(), zone, metav1.CreateOptions{}))(t)
+	arrived := make(chan time.Time, len(noisy)*tenants*each)
+	go func() {
+		for seen := map[string]bool{}; t.Context().Err() == nil; { // a server may end a watch at any time
+			watching, err := b.client.KubizoneV1alpha1().Records("").Watch(t.Context(), metav1.ListOptions{})
+			if err != nil {
+				continue
+			}
+			for event := range watching.ResultChan() {
+				if r, ok := event.Object.(*v1alpha1.Record); ok && r.Namespace != "tenant-0" && !seen[r.Name] {
+					seen[r.Name] = true
+					arrived <- time.Now()
+				}
+			}
+		}
+	}()
+	var endpoints []*externaldns.Endpoint
+	add := func(host string, at, tenant int) {
+		endpoints = append(endpoints, &externaldns.Endpoint{DNSName: fmt.Sprintf("%s.t%d.fair.example", host, at), RecordType: "A",
+			Targets: []string{"192.0.2.1"}, Labels: map[string]string{"resource": fmt.Sprintf("ingress/tenant-%d/%s", tenant, host)}})
+	}
+	var slowest [2][]time.Duration // without those that are refused, and with them
+	for round, noise := range noisy {
+		for i := range tenants * each {
+			add(fmt.Sprintf("h%d-%d", round, i), i%tenants, i%tenants)
+		}
+		for i := range refused * noise {
+			add(fmt.Sprintf("r%d-%d", round, i), 1, 0)
+		}
+		began := time.Now()
+		var took []time.Duration
+		for len(took) < (tenants-1)*each {
+			if time.Since(began) > waitTimeout {
+				t.Fatalf("round %d: %d Records of the others stand", round, len(took))
+			}
+			b.tryCycle(endpoints)
+			for len(arrived) > 0 {
+				took = append(took, (<-arrived).Sub(began))
+			}
+		}
+		slowest[noise] = append(slowest[noise], took[len(took)*99/100])
+	}
+	sum := func(all []time.Duration) (total float64) {
+		for _, one := range all {
+			total += one.Seconds()
+		}
+		return total
+	}
+	ratio := sum(slowest[1]) / sum(slowest[0])
+	t.Logf("p99 of the others, without and with %d refused endpoints of one tenant: %s, ratio %.2f", refused, slowest, ratio)
+	if ratio > 1.5 { // on a machine without other load it is at most 1.2
+		t.Error("the others wait for what one is refused")
 	}
 }
 

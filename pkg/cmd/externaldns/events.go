@@ -39,7 +39,7 @@ var kinds = map[string]struct{ version, kind, resource string }{
 	"crd":       {"externaldns.k8s.io/v1alpha1", "DNSEndpoint", "dnsendpoints"},
 	"httproute": {"gateway.networking.k8s.io/v1", "HTTPRoute", "httproutes"},
 	"grpcroute": {"gateway.networking.k8s.io/v1", "GRPCRoute", "grpcroutes"},
-	"tlsroute":  {"gateway.networking.k8s.io/v1alpha2", "TLSRoute", "tlsroutes"},
+	"tlsroute":  {"gateway.networking.k8s.io/v1", "TLSRoute", "tlsroutes"},
 	"tcproute":  {"gateway.networking.k8s.io/v1alpha2", "TCPRoute", "tcproutes"},
 	"udproute":  {"gateway.networking.k8s.io/v1alpha2", "UDPRoute", "udproutes"},
 	"route":     {"route.openshift.io/v1", "Route", "routes"},

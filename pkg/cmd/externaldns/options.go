@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -85,13 +86,13 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 	}
 	c.HealthListen, err = dnsserving.ListenAddress("--health-listen", o.HealthListen, 8080)
 	wrong = append(wrong, err)
-	if !externaldns.IsName(c.Owner) {
+	if len(validation.IsDNS1123Label(c.Owner)) > 0 {
 		wrong = append(wrong, fmt.Errorf("--owner %q: it is one DNS label, in small letters", c.Owner))
 	}
 	switch {
 	case c.Cluster == "" && c.Template != "":
 		wrong = append(wrong, errors.New("--namespace-template: it needs --cluster, the name of this cluster at the central Kubizone"))
-	case c.Cluster != "" && !externaldns.IsName(c.Cluster):
+	case c.Cluster != "" && len(validation.IsDNS1123Label(c.Cluster)) > 0:
 		wrong = append(wrong, fmt.Errorf("--cluster %q: it is one DNS label, in small letters", c.Cluster))
 	case c.Cluster != "" && c.Template == "":
 		c.Template = "{cluster}-{namespace}"

@@ -4,6 +4,7 @@
 package externaldns
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,6 +19,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -32,8 +34,11 @@ import (
 )
 
 const (
-	// workers is how many requests are under way at once: writes into one zone share a transaction.
-	workers = 64
+	// workers is how many requests are under way at once: writes into one zone share a transaction. restWorkers is
+	// that of questions for which no answer waits.
+	workers, restWorkers = 64, 4
+	// minShare is how many verdicts of each namespace an answer waits for at least.
+	minShare = 64
 	// maxRemembered bounds each cache.
 	maxRemembered = 1 << 16
 	// A refusal is asked about anew after refusedTime, since a rule may have changed; admittedTime is that of what has
@@ -64,19 +69,28 @@ func newProvider(m externaldns.Mapping, records typed.KubizoneV1alpha1Interface,
 // snapshot is what stands.
 type snapshot struct {
 	standing externaldns.Standing
-	// namespaces are those that a central Kubizone has for this cluster; nil without one.
+	// namespaces are those that a central Kubizone has for this cluster.
 	namespaces map[string]bool
 	at         time.Time
 	answered   bool
 }
 
+// readStanding is the last list, or a new one.
+func (p *provider) readStanding(ctx context.Context) (*snapshot, error) {
+	if p.kept != nil && time.Since(p.kept.at) < keepTime {
+		return p.kept, nil
+	}
+	return p.listStanding(ctx)
+}
+
 // listStanding reads the Records that are ours: of all namespaces in one request where that is allowed, else of each in
 // which a RoleBinding allows it.
 func (p *provider) listStanding(ctx context.Context) (*snapshot, error) {
-	found, selector := &snapshot{at: time.Now()}, labels.Set{v1alpha1.LabelExternalDNS: p.Owner}
+	found := &snapshot{at: time.Now(), namespaces: map[string]bool{}}
+	ours := metav1.ListOptions{LabelSelector: labels.Set{v1alpha1.LabelExternalDNS: p.Owner}.String()}
 	p.kept = nil
 	if p.Cluster == "" {
-		all, err := p.records.Records(metav1.NamespaceAll).List(ctx, metav1.ListOptions{LabelSelector: selector.String()})
+		all, err := p.records.Records(metav1.NamespaceAll).List(ctx, ours)
 		if err == nil {
 			found.standing, p.kept = p.ReadStanding(all.Items), found
 			return found, nil
@@ -85,18 +99,23 @@ func (p *provider) listStanding(ctx context.Context) (*snapshot, error) {
 			return nil, fmt.Errorf("records: %w", err)
 		}
 	}
-	namespaces, err := p.central.CoreV1().Namespaces().List(ctx, metav1.ListOptions{LabelSelector: p.clusterSelector()})
+	var ofCluster metav1.ListOptions
+	if p.Cluster != "" {
+		ofCluster.LabelSelector = labels.Set{v1alpha1.LabelCluster: p.Cluster}.String()
+	}
+	namespaces, err := p.central.CoreV1().Namespaces().List(ctx, ofCluster)
 	if err != nil {
 		return nil, fmt.Errorf("namespaces: %w", err)
 	}
 	lists := make([]*v1alpha1.RecordList, len(namespaces.Items))
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(workers)
-	for i := range namespaces.Items {
+	for i, namespace := range namespaces.Items {
+		found.namespaces[namespace.Name] = true
 		group.Go(func() (err error) {
-			lists[i], err = p.records.Records(namespaces.Items[i].Name).List(groupCtx, metav1.ListOptions{LabelSelector: selector.String()})
+			lists[i], err = p.records.Records(namespace.Name).List(groupCtx, ours)
 			if apierrors.IsForbidden(err) {
-				return nil // no RoleBinding: nothing there is ours to change
+				lists[i], err = &v1alpha1.RecordList{}, nil // no RoleBinding: nothing there is ours to change
 			}
 			return err
 		})
@@ -105,26 +124,11 @@ func (p *provider) listStanding(ctx context.Context) (*snapshot, error) {
 		return nil, fmt.Errorf("records: %w", err)
 	}
 	var items []v1alpha1.Record
-	for i, list := range lists {
-		if list != nil {
-			items = append(items, list.Items...)
-		}
-		if p.Cluster != "" {
-			if found.namespaces == nil {
-				found.namespaces = map[string]bool{}
-			}
-			found.namespaces[namespaces.Items[i].Name] = true
-		}
+	for _, list := range lists {
+		items = append(items, list.Items...)
 	}
 	found.standing, p.kept = p.ReadStanding(items), found
 	return found, nil
-}
-
-func (p *provider) clusterSelector() string {
-	if p.Cluster == "" {
-		return ""
-	}
-	return labels.Set{v1alpha1.LabelCluster: p.Cluster}.String()
 }
 
 // adjustment is one request to adjust.
@@ -134,12 +138,9 @@ type adjustment struct {
 }
 
 func (p *provider) newAdjustment(ctx context.Context, endpoints []*externaldns.Endpoint) (*adjustment, error) {
-	stands := p.kept
-	if stands == nil || time.Since(stands.at) > keepTime {
-		var err error
-		if stands, err = p.listStanding(ctx); err != nil {
-			return nil, err
-		}
+	stands, err := p.readStanding(ctx)
+	if err != nil {
+		return nil, err
 	}
 	return &adjustment{stands, externaldns.Group(p.MakeCandidates(endpoints))}, nil
 }
@@ -150,8 +151,9 @@ type decision struct {
 	candidate externaldns.Candidate
 }
 
-// decideAll asks about all candidates that would change something, of each namespace one after the other.
-func (p *provider) decideAll(ctx context.Context, a *adjustment) {
+// decideAll asks about all candidates that would change something, of each namespace one after the other. It closes
+// shared when each namespace has had its share: the answer does not wait for what one has more than others.
+func (p *provider) decideAll(ctx context.Context, a *adjustment, shared chan<- struct{}) {
 	var open []*externaldns.Candidate
 	for _, same := range a.wanted {
 		for _, c := range same {
@@ -163,8 +165,7 @@ func (p *provider) decideAll(ctx context.Context, a *adjustment) {
 			}
 		}
 	}
-	namespaceOf := func(c *externaldns.Candidate) string { return c.Namespace }
-	forEachFairly(ctx, open, namespaceOf, func(ctx context.Context, c *externaldns.Candidate) {
+	decide := func(c *externaldns.Candidate) {
 		d := decision{candidate: *c}
 		if len(c.Endpoint.Targets) > 1 { // external-dns joins endpoints
 			p.KeepTargets(&d.candidate, p.readSource(ctx, c.Resource).texts)
@@ -187,11 +188,16 @@ func (p *provider) decideAll(ctx context.Context, a *adjustment) {
 			}
 		}
 		p.verdicts.Add(p.keyOf(a, c), d, good)
-	})
+	}
+	share := orderFairly(open, func(c *externaldns.Candidate) string { return c.Namespace })
+	forEach(ctx, open[:share], workers, decide)
+	close(shared)
+	forEach(ctx, open[share:], restWorkers, decide)
 }
 
-// forEachFairly does all of them, some at once, one of each namespace after the other.
-func forEachFairly[T any](ctx context.Context, all []T, namespaceOf func(T) string, do func(context.Context, T)) {
+// orderFairly orders all, one of each namespace after the other, and returns how many are no more of a namespace than
+// half of the namespaces have, or than minShare.
+func orderFairly[T any](all []T, namespaceOf func(T) string) (share int) {
 	counts := map[string]int{}
 	type place struct {
 		at   int
@@ -204,14 +210,26 @@ func forEachFairly[T any](ctx context.Context, all []T, namespaceOf func(T) stri
 		counts[namespace]++
 	}
 	slices.SortStableFunc(ordered, func(a, b place) int { return a.at - b.at })
+	sizes := slices.Sorted(maps.Values(counts))
+	for i, one := range ordered {
+		all[i] = one.what
+		if one.at < max(minShare, sizes[(len(sizes)-1)/2]) {
+			share++
+		}
+	}
+	return share
+}
+
+// forEach does all of them, some at once, in their order.
+func forEach[T any](ctx context.Context, all []T, limit int, do func(T)) {
 	var group errgroup.Group
-	group.SetLimit(workers)
-	for _, one := range ordered {
+	group.SetLimit(limit)
+	for _, one := range all {
 		if ctx.Err() != nil {
 			break
 		}
 		group.Go(func() error {
-			do(ctx, one.what)
+			do(one)
 			return nil
 		})
 	}
@@ -245,53 +263,39 @@ func (p *provider) askServer(ctx context.Context, a *adjustment, c *externaldns.
 		made, err = p.records.Records(c.Namespace).Create(ctx, c.Record,
 			metav1.CreateOptions{FieldManager: externaldns.FieldManager, DryRun: dry})
 	}
-	switch {
-	case err == nil && made != nil && made.Status.ZoneRef == nil:
-		return externaldns.Verdict{Decided: true, Refusal: whyNotAdopted(made)}
-	case err == nil:
-		return externaldns.Verdict{Decided: true}
-	case isRefusal(err):
-		return externaldns.Verdict{Decided: true, Refusal: explainRefusal(err)}
-	}
-	return externaldns.Verdict{}
-}
-
-func whyNotAdopted(r *v1alpha1.Record) string {
-	for _, condition := range r.Status.Conditions {
-		if condition.Type == v1alpha1.ConditionAdopted {
-			return condition.Message
+	refusal := readRefusal(err)
+	if made != nil && made.Status.ZoneRef == nil && err == nil {
+		refusal = "no zone takes the name"
+		if adopted := meta.FindStatusCondition(made.Status.Conditions, v1alpha1.ConditionAdopted); adopted != nil {
+			refusal = adopted.Message
 		}
 	}
-	return "no zone takes the name"
+	return externaldns.Verdict{Decided: err == nil || refusal != "", Refusal: refusal}
 }
 
-// isRefusal says whether the same request would be refused again. A Record of that name that is not ours is one, a
-// Record that has changed is none.
-func isRefusal(err error) bool {
+// readRefusal is the server's sentence where the same request would be refused again, else "". A Record of that name
+// that is not ours is such a refusal, a Record that has changed is none.
+func readRefusal(err error) string {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || apierrors.IsConflict(err) {
-		return false
+		return ""
 	}
-	code := status.Status().Code
-	return code >= http.StatusBadRequest && code < http.StatusInternalServerError && code != http.StatusTooManyRequests &&
-		code != http.StatusRequestTimeout && code != http.StatusUnauthorized
-}
-
-// explainRefusal is the server's sentence.
-func explainRefusal(err error) string {
-	var status apierrors.APIStatus
-	if errors.As(err, &status) {
-		details := status.Status().Details
-		if details != nil && len(details.Causes) > 0 {
-			var causes []string
-			for _, cause := range details.Causes {
-				causes = append(causes, cause.Message)
-			}
-			return strings.Join(causes, "; ")
-		}
-		return status.Status().Message
+	said := status.Status()
+	switch said.Code {
+	case http.StatusTooManyRequests, http.StatusRequestTimeout, http.StatusUnauthorized:
+		return ""
 	}
-	return err.Error()
+	if said.Code < http.StatusBadRequest || said.Code >= http.StatusInternalServerError {
+		return ""
+	}
+	if said.Details == nil || len(said.Details.Causes) == 0 {
+		return cmp.Or(said.Message, http.StatusText(int(said.Code)))
+	}
+	var causes []string
+	for _, cause := range said.Details.Causes {
+		causes = append(causes, cause.Message)
+	}
+	return strings.Join(causes, "; ")
 }
 
 // mayWrite says why Records may not be written in a namespace; "" where they may.
@@ -369,20 +373,16 @@ type update struct {
 
 // applyChanges carries changes out: all of them, whatever becomes of the others. Its error says which were not.
 func (p *provider) applyChanges(ctx context.Context, changes externaldns.Changes) error {
-	stands := p.kept
-	if stands == nil || time.Since(stands.at) > keepTime {
-		var err error
-		if stands, err = p.listStanding(ctx); err != nil {
-			return err
-		}
+	stands, err := p.readStanding(ctx)
+	if err != nil {
+		return err
 	}
 	p.kept = nil
 	byName, wrong := p.sortChanges(stands, changes)
 	failed := make(chan error, len(byName))
-	all, namespaceOf := slices.Collect(maps.Values(byName)), func(c *change) string { return c.namespace }
-	forEachFairly(ctx, all, namespaceOf, func(ctx context.Context, c *change) {
-		failed <- p.carryOut(ctx, stands, c)
-	})
+	all := slices.Collect(maps.Values(byName))
+	orderFairly(all, func(c *change) string { return c.namespace })
+	forEach(ctx, all, workers, func(c *change) { failed <- p.carryOut(ctx, stands, c) })
 	close(failed)
 	if ctx.Err() != nil {
 		wrong = append(wrong, ctx.Err())
@@ -403,7 +403,8 @@ func (p *provider) sortChanges(stands *snapshot, changes externaldns.Changes) (b
 	at := func(namespace, fqdn string) *change {
 		key := namespace + "/" + fqdn
 		if byName[key] == nil {
-			byName[key] = &change{namespace: namespace}
+			byName[key] = &change{namespace: namespace, texts: stands.standing.ReadTextsAt(fqdn)}
+			maps.Copy(byName[key].texts, texts[fqdn])
 		}
 		return byName[key]
 	}
@@ -434,7 +435,6 @@ func (p *provider) sortChanges(stands *snapshot, changes externaldns.Changes) (b
 			x := at(c.Namespace, c.Name)
 			x.update = append(x.update, update{same[0], c})
 		}
-		at(c.Namespace, c.Name).texts = texts[c.Name]
 	}
 	for _, e := range dropTexts(changes.Delete) {
 		key, err := e.Key()
@@ -456,15 +456,15 @@ func (p *provider) carryOut(ctx context.Context, stands *snapshot, x *change) er
 		if err == nil {
 			return
 		}
-		if isRefusal(err) {
-			p.tellObject(c.Resource, c.Endpoint, explainRefusal(err))
+		if refusal := readRefusal(err); refusal != "" {
+			p.tellObject(c.Resource, c.Endpoint, refusal)
 			// What was let in is refused now, and is asked about anew.
 			p.verdicts.RemoveAll(func(key any) bool { return strings.HasPrefix(key.(string), prefixOf(c)) })
 		}
 		wrong = append(wrong, fmt.Errorf("%s: %w", c.Key, err))
 	}
 	for _, c := range x.create {
-		setTexts(c.Record, nil, x.texts)
+		setTexts(c.Record, x.texts)
 		if refusal, err := p.mayWrite(ctx, stands, x.namespace); err != nil || refusal != "" {
 			return fmt.Errorf("%s: %w", c.Key, errors.Join(err, errors.New(refusal)))
 		}
@@ -494,17 +494,12 @@ func (p *provider) carryOut(ctx context.Context, stands *snapshot, x *change) er
 	return errors.Join(wrong...)
 }
 
-// setTexts writes what external-dns' registry says of a Record beside what it has said.
-func setTexts(r, before *v1alpha1.Record, texts map[string]string) {
-	all := map[string]string{}
-	if before != nil {
-		maps.Copy(all, externaldns.ReadTexts(before))
-	}
-	maps.Copy(all, texts)
-	if len(all) == 0 {
+// setTexts writes what external-dns' registry says of a Record.
+func setTexts(r *v1alpha1.Record, texts map[string]string) {
+	if len(texts) == 0 {
 		return
 	}
-	text, err := json.Marshal(all)
+	text, err := json.Marshal(texts)
 	if err != nil {
 		panic(err) // texts have a form in JSON
 	}
@@ -515,7 +510,7 @@ func setTexts(r, before *v1alpha1.Record, texts map[string]string) {
 func (p *provider) patchRecord(ctx context.Context, stands, wanted *v1alpha1.Record, texts map[string]string, dry []string) (
 	*v1alpha1.Record, error) {
 	wanted = wanted.DeepCopy()
-	setTexts(wanted, stands, texts)
+	setTexts(wanted, texts)
 	body, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": stands.UID, "resourceVersion": stands.ResourceVersion, "annotations": wanted.Annotations},
 		"spec":     map[string]any{"values": wanted.Spec.Values, "rdata": nil, "ttl": wanted.Spec.TTL},

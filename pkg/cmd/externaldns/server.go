@@ -41,7 +41,7 @@ func newHandler(running context.Context, p *provider) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
 		// The filter is read once, when external-dns starts: a zone that comes later must not be missing in it.
-		if wantsOurs(w, r, "Accept") {
+		if wantsOurs(w, r, "Accept", http.StatusNotAcceptable) {
 			writeJSON(w, struct{}{})
 		}
 	})
@@ -52,14 +52,10 @@ func newHandler(running context.Context, p *provider) http.Handler {
 }
 
 // wantsOurs judges the media type of a request, and answers one of another version.
-func wantsOurs(w http.ResponseWriter, r *http.Request, header string) bool {
+func wantsOurs(w http.ResponseWriter, r *http.Request, header string, code int) bool {
 	given := r.Header.Get(header)
-	if externaldns.IsMediaType(given) || header == "Accept" && (given == "" || given == "*/*") {
+	if given == externaldns.MediaType || header == "Accept" && (given == "" || given == "*/*") {
 		return true
-	}
-	code := http.StatusUnsupportedMediaType
-	if header == "Accept" {
-		code = http.StatusNotAcceptable
 	}
 	http.Error(w, fmt.Sprintf("%s %q: a webhook provider of external-dns speaks %s", header, given, externaldns.MediaType), code)
 	return false
@@ -104,7 +100,7 @@ func answerLater(w http.ResponseWriter) {
 }
 
 func (h *handler) serveRecords(w http.ResponseWriter, r *http.Request) {
-	if !wantsOurs(w, r, "Accept") {
+	if !wantsOurs(w, r, "Accept", http.StatusNotAcceptable) {
 		return
 	}
 	var found *snapshot
@@ -112,10 +108,10 @@ func (h *handler) serveRecords(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	inTime := h.workAlone(time.After(answerTime), func(ctx context.Context) {
 		// A list that came too late answers the request after the one that asked for it.
-		if found = h.kept; found == nil || found.answered || time.Since(found.at) > keepTime {
-			found, err = h.listStanding(ctx)
+		if h.kept != nil && h.kept.answered {
+			h.kept = nil
 		}
-		if err == nil {
+		if found, err = h.readStanding(ctx); err == nil {
 			found.answered = time.Since(began) < answerTime
 		}
 	})
@@ -131,7 +127,7 @@ func (h *handler) serveRecords(w http.ResponseWriter, r *http.Request) {
 
 func (h *handler) serveAdjustment(w http.ResponseWriter, r *http.Request) {
 	timeout, decided := time.After(answerTime), time.After(decideTime)
-	if !wantsOurs(w, r, "Content-Type") {
+	if !wantsOurs(w, r, "Content-Type", http.StatusUnsupportedMediaType) {
 		return
 	}
 	endpoints, err := externaldns.ReadEndpoints(r.Body)
@@ -141,7 +137,7 @@ func (h *handler) serveAdjustment(w http.ResponseWriter, r *http.Request) {
 	}
 	// What stands is read anew: with a cache of external-dns' registry no request for records came before.
 	var a *adjustment
-	done := make(chan struct{})
+	shared := make(chan struct{})
 	inTime := h.workAlone(timeout, func(ctx context.Context) {
 		if a, err = h.newAdjustment(ctx, endpoints); err != nil {
 			return
@@ -150,10 +146,7 @@ func (h *handler) serveAdjustment(w http.ResponseWriter, r *http.Request) {
 		h.endDeciding()
 		var deciding context.Context
 		deciding, h.endDeciding = context.WithTimeout(h.running, workTime)
-		go func() {
-			defer close(done)
-			h.decideAll(deciding, a)
-		}()
+		go h.decideAll(deciding, a, shared)
 	})
 	switch {
 	case !inTime:
@@ -163,9 +156,10 @@ func (h *handler) serveAdjustment(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 		return
 	}
-	// An endpoint without a verdict waits for the next cycle: a slow namespace keeps nothing from the others.
+	// An endpoint without a verdict waits for the next cycle: a namespace that is slow, or has very many, keeps nothing
+	// from the others.
 	select {
-	case <-done:
+	case <-shared:
 	case <-decided:
 	}
 	writeJSON(w, h.chooseAnswer(a))
@@ -173,7 +167,7 @@ func (h *handler) serveAdjustment(w http.ResponseWriter, r *http.Request) {
 
 func (h *handler) serveChanges(w http.ResponseWriter, r *http.Request) {
 	timeout := time.After(answerTime)
-	if !wantsOurs(w, r, "Content-Type") {
+	if !wantsOurs(w, r, "Content-Type", http.StatusUnsupportedMediaType) {
 		return
 	}
 	changes, err := externaldns.ReadChanges(r.Body)

@@ -328,9 +328,9 @@ with --prune. If that holds the zone (S7.5), the report has the command that let
 
 All sources go into one Zone. Manifests of Zones and Records are written by kubectl apply.
 
-With --from-crd, the sources are manifests (.yaml, .yml, .json) of custom resources of kubizone v0, or of the DNS
-operators bindy (bindy.firestoned.io) and external-dns-management (dns.gardener.cloud), which become Zones and Records.
-A field that is not carried over is reported with the next step.`,
+With --from-crd, the sources are manifests (.yaml, .yml, .json) of custom resources of kubizone v0, or of bindy
+(bindy.firestoned.io), external-dns (DNSEndpoint of externaldns.k8s.io) and external-dns-management
+(dns.gardener.cloud), which become Zones and Records. A field that is not carried over is reported with the next step.`,
 		Example: `  kubizone import example.org.zone --zone platform/example-org
   kubizone import example.org.zone --zone platform/example-org --create-zone --plan
   kubizone import example.org.zone --zone platform/example-org --prune --plan
@@ -363,7 +363,8 @@ A field that is not carried over is reported with the next step.`,
 		"in their Zone and namespace; never a Record with fields of another field manager, nor a Zone")
 	flags.BoolVar(&o.forceConflicts, "force-conflicts", false, "overwrite changes of other field managers since the last import")
 	flags.BoolVar(&o.fromCRD, "from-crd", false, "the sources are manifests of custom resources of kubizone v0.1 to v0.4, "+
-		"bindy.firestoned.io or dns.gardener.cloud: convert them; what v0 served is compared with the content of each zone")
+		"bindy.firestoned.io, externaldns.k8s.io or dns.gardener.cloud: convert them; what v0 served is compared with the "+
+		"content of each zone")
 	flags.StringVar(&o.tsigKeyFile, "tsig-key-file", "", "file of TSIG keys as tsig-keygen writes them; "+
 		"the first signs requests for transfers, and has to sign the answers")
 	return command

@@ -495,6 +495,34 @@ spec:
 	}
 }
 
+// DNSEndpoints of external-dns: those of one namespace make one RRset, and a name of another tenant is refused.
+func TestImport_takesDNSEndpoints(t *testing.T) {
+	s := startServer(t)
+	text := `apiVersion: kubi.zone/v1alpha1
+kind: Zone
+metadata: {namespace: dns, name: t}
+spec:
+  domainName: t.test.
+  nameServers: [{name: ns1, addresses: [192.0.2.53]}]
+  delegations: [{namespace: a, records: [{pattern: "*"}]}, {namespace: b, records: [{pattern: "*"}]}]
+`
+	for _, at := range [][2]string{{"a", "one"}, {"a", "two"}, {"b", "one"}} {
+		text += "---\napiVersion: externaldns.k8s.io/v1alpha1\nkind: DNSEndpoint\nmetadata: {namespace: " + at[0] + ", name: " + at[1] +
+			"}\nspec:\n  endpoints:\n  - {dnsName: www.t.test, recordType: A, targets: [192.0.2.1]}\n" +
+			"  - {dnsName: " + at[0] + at[1] + ".t.test, recordType: TXT, targets: [v=spf1 -all]}\n"
+	}
+	zone, endpoints, _ := strings.Cut(text, "---\n")
+	if done := s.runImport(zone, "-", "--from-crd"); done.failed != nil {
+		t.Fatal(done.err)
+	}
+	for _, counts := range []string{"5 written, 0 unchanged, 1 refused", "0 written, 5 unchanged, 1 refused"} {
+		done := s.runImport(endpoints, "-", "--from-crd")
+		if done.failed == nil || !strings.Contains(done.out+done.err, counts) || !strings.Contains(done.err, "record b/www.t.test-a.one") {
+			t.Errorf("want %q: %v\n%s%s", counts, done.failed, done.out, done.err)
+		}
+	}
+}
+
 // canceling ends a context when a line is written to it.
 type canceling struct{ cancel func() }
 

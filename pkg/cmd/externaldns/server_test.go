@@ -1,0 +1,141 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package externaldns
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"kubi.zone/kubizone/pkg/externaldns"
+	"kubi.zone/kubizone/test/must"
+	"kubi.zone/kubizone/test/rig"
+)
+
+// standingText is a list with one Record of the owner default, as an API server has it.
+const standingText = `{"kind":"RecordList","apiVersion":"kubi.zone/v1alpha1","metadata":{},"items":[{"metadata":{"name":"x","namespace":"a",
+	"uid":"u","resourceVersion":"1","labels":{"kubi.zone/external-dns":"default"},"managedFields":[{"manager":"kubizone-external-dns"}],
+	"annotations":{"kubi.zone/external-dns-resource":"ingress/a/x"}},
+	"spec":{"domainName":"x.example.org.","type":"A","values":["192.0.2.1"]}}]}`
+
+// runBefore serves external-dns before an API server that answers so, and returns where.
+func runBefore(t *testing.T, answer http.HandlerFunc) string {
+	t.Helper()
+	server := httptest.NewServer(answer)
+	t.Cleanup(server.Close)
+	if answer == nil {
+		server.Close() // nothing listens there
+	}
+	local := &rest.Config{Host: server.URL}
+	out, said := io.Pipe()
+	config := &Config{Mapping: externaldns.Mapping{Owner: "default"}, Listen: netip.MustParseAddrPort("127.0.0.1:0"),
+		HealthListen: netip.MustParseAddrPort("127.0.0.1:0"), Records: local, Local: local, Out: said}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- config.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	lines := bufio.NewScanner(out)
+	serving := regexp.MustCompile(`^ready: serving external-dns on (\S+)`)
+	for lines.Scan() {
+		if found := serving.FindStringSubmatch(lines.Text()); found != nil {
+			go func() { _, _ = io.Copy(io.Discard, out) }()
+			return found[1]
+		}
+	}
+	t.Fatal("it does not serve")
+	return ""
+}
+
+// E3, X4: while the API is away, whatever it or what stands before it answers, external-dns gets a 5xx or a right
+// answer within ten seconds, and no answer by which it would remove what stands.
+func TestRun_whileTheServerIsAway(t *testing.T) {
+	say := func(code int, body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Retry-After", "3600")
+			w.WriteHeader(code)
+			_, _ = io.WriteString(w, body)
+		}
+	}
+	listAlone := func(then http.HandlerFunc) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/records") {
+				say(http.StatusOK, standingText)(w, r)
+				return
+			}
+			then(w, r)
+		}
+	}
+	hanging := func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // before that the server does not see that the client has gone
+		<-r.Context().Done()
+	}
+	const moved = `{"dnsName":"x.example.org","recordType":"A","targets":["192.0.2.9"],"labels":{"resource":"ingress/a/x"}}`
+	for what, c := range map[string]struct {
+		answer http.HandlerFunc
+		lists  bool
+	}{
+		"nothing listens":                 {nil, false},
+		"503":                             {say(http.StatusServiceUnavailable, "service unavailable"), false},
+		"429":                             {say(http.StatusTooManyRequests, "{}"), false},
+		"401":                             {say(http.StatusUnauthorized, "{}"), false},
+		"403":                             {say(http.StatusForbidden, `{"kind":"Status","code":403,"reason":"Forbidden"}`), false},
+		"404, as without an APIService":   {say(http.StatusNotFound, "404 page not found"), false},
+		"200, of something else":          {say(http.StatusOK, "<html>"), false},
+		"no answer":                       {hanging, false},
+		"a list, and 503 to all else":     {listAlone(say(http.StatusServiceUnavailable, "")), true},
+		"a list, and 500 to all else":     {listAlone(say(http.StatusInternalServerError, "")), true},
+		"a list, and no answer otherwise": {listAlone(hanging), true},
+	} {
+		t.Run(what, func(t *testing.T) {
+			if strings.Contains(what, "no answer") && !rig.Long() {
+				t.Skip("it waits for half a minute: KUBIZONE_TEST_LONG=1")
+			}
+			t.Parallel()
+			url := runBefore(t, c.answer)
+			for _, request := range []struct{ method, path, body, lists string }{
+				{"GET", "/", "", "{}"},
+				{"GET", "/records", "", `"targets":["192.0.2.1"]`},
+				{"POST", "/adjustendpoints", "[" + moved + "]", `"targets":["192.0.2.1"]`},
+				{"POST", "/records", `{"create":[` + strings.ReplaceAll(moved, "x.", "y.") + `],"delete":[` + moved + `]}`, ""},
+			} {
+				began := time.Now()
+				sent := must.Get(http.NewRequestWithContext(t.Context(), request.method, url+request.path,
+					strings.NewReader(request.body)))(t)
+				sent.Header.Set("Content-Type", externaldns.MediaType)
+				sent.Header.Set("Accept", externaldns.MediaType)
+				answer := must.Get(http.DefaultClient.Do(sent))(t)
+				text := string(must.Get(io.ReadAll(answer.Body))(t))
+				answer.Body.Close()
+				said := fmt.Sprintf("%s %s after %s: %d %s", request.method, request.path, time.Since(began), answer.StatusCode, text)
+				if time.Since(began) > 14*time.Second { // external-dns waits for 15
+					t.Error(said)
+				}
+				switch {
+				case request.path == "/" || c.lists && request.lists != "":
+					if answer.StatusCode != http.StatusOK || !strings.Contains(text, request.lists) {
+						t.Error(said)
+					}
+				case answer.StatusCode < 500 || answer.StatusCode > 510:
+					t.Error(said)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,69 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package externaldns
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/test/must"
+)
+
+// FuzzChoose answers arbitrary endpoints. X2, X3: an RRset has one endpoint, which is a Record, and when these Records
+// stand the next cycle is answered the same, in any order of the endpoints.
+func FuzzChoose(f *testing.F) {
+	f.Add([]byte(`[{"dnsName":"www.example.org","recordType":"A","targets":["192.0.2.1"],"labels":{"resource":"ingress/a/x"}},
+		{"dnsName":"WWW.example.org","recordType":"A","targets":["192.0.2.2","192.0.2.1"],"labels":{"resource":"crd/b/x"}}]`))
+	f.Add([]byte(`[{"dnsName":"x.org","recordType":"AAAA","targets":["2001:DB8::1"],"labels":{"resource":"service/a/x"},"recordTTL":60},
+		{"dnsName":"1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa","recordType":"PTR","targets":["x.org"]}]`))
+	f.Add([]byte(`[{"dnsName":"a.org","recordType":"CNAME","targets":["b.org."],"labels":{"resource":"pod/a/x"}},null,
+		{"dnsName":"a.org","recordType":"txt","targets":["\"heritage=external-dns\"",""],"providerSpecific":[{"name":"alias"}]}]`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		show := func(all []*Endpoint) (shown []string) {
+			for _, e := range all {
+				key := must.Get(e.Key())(t)
+				targets := slices.Sorted(slices.Values(e.Targets))
+				shown = append(shown, strings.ToLower(key.String()+" "+strings.Join(targets, ","))+e.Labels[labelResource])
+			}
+			slices.Sort(shown)
+			return shown
+		}
+		admit := func(*Candidate) Verdict { return Verdict{Decided: true} }
+		var records []v1alpha1.Record
+		var before []string
+		for cycle := range 3 {
+			endpoints, err := ReadEndpoints(bytes.NewReader(body))
+			if err != nil {
+				return
+			}
+			if cycle == 2 {
+				slices.Reverse(endpoints)
+			}
+			answer, _ := ours.ReadStanding(records).Choose(Group(ours.MakeCandidates(endpoints)), admit)
+			if shown := show(answer); cycle > 0 && !slices.Equal(shown, before) {
+				t.Fatalf("cycle %d: %q, before %q", cycle, shown, before)
+			}
+			before = show(answer)
+			seen := map[Key]bool{}
+			records = nil
+			for _, e := range answer {
+				key := must.Get(e.Key())(t)
+				if seen[key] {
+					t.Fatalf("%s is answered twice", key)
+				}
+				seen[key] = true
+				r := must.Get(ours.MakeRecord(e))(t)
+				resource, _ := ReadResource(e.Labels[labelResource])
+				r.Namespace = resource.Namespace
+				r.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: FieldManager}}
+				records = append(records, *r)
+			}
+		}
+	})
+}

@@ -1,0 +1,75 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/externaldns"
+	"kubi.zone/kubizone/pkg/objectname"
+)
+
+const externalDNSGroup = "externaldns.k8s.io"
+
+// convertExternalDNS converts DNSEndpoints of external-dns' source crd. The Zones of the Records are not in them.
+func (c *conversion) convertExternalDNS(all []*unstructured.Unstructured) {
+	for _, o := range all {
+		if kind := o.GetKind(); kind != "DNSEndpoint" {
+			c.omit(o, kind+" is what external-dns notes for itself", "import its sources, or write the Records")
+			continue
+		}
+		var spec struct {
+			Endpoints []externaldns.Endpoint `json:"endpoints"`
+		}
+		if err := readSpec(o.Object["spec"], &spec); err != nil {
+			c.refuse(o, err.Error(), fixFields)
+			continue
+		}
+		c.convertEndpoints(o, spec.Endpoints)
+	}
+}
+
+// convertEndpoints makes one Record for each name and type of a DNSEndpoint. An endpoint that is refused keeps none of
+// the others back. Labels of an endpoint are left out: external-dns' source writes its own.
+func (c *conversion) convertEndpoints(o *unstructured.Unstructured, endpoints []externaldns.Endpoint) {
+	if len(endpoints) == 0 {
+		c.omit(o, "spec.endpoints: there are none", "")
+	}
+	made, order := map[externaldns.Key]*v1alpha1.RecordSpec{}, []externaldns.Key{}
+	for i := range endpoints {
+		at := fmt.Sprintf("spec.endpoints[%d].", i)
+		r, err := externaldns.Mapping{}.MakeRecord(&endpoints[i])
+		if err != nil {
+			c.refuse(o, at+err.Error(), fixFields)
+			continue
+		}
+		key, _ := endpoints[i].Key() // MakeRecord has read it, and the type
+		switch before := made[key]; {
+		case before == nil:
+			made[key], order = &r.Spec, append(order, key)
+		case !ptr.Equal(before.TTL, r.Spec.TTL):
+			c.refuse(o, fmt.Sprintf("%srecordTTL: another endpoint has %s with another TTL", at, key), "write one TTL")
+		default: // as external-dns does
+			before.Values = append(before.Values, r.Spec.Values...)
+		}
+	}
+	for _, key := range order {
+		spec := made[key]
+		slices.Sort(spec.Values)
+		values := slices.Compact(spec.Values)
+		spec.Values = nil
+		setData(spec, values)
+		owner, _ := name.MustParse(key.Name).Rel(name.Root)
+		t, _ := rdata.ParseType(key.Type)
+		c.addReplacement(o, "Record", objectname.OfRecord(owner, t, o.GetName())[0], spec)
+		o.SetOwnerReferences(nil) // they are said once
+	}
+}
