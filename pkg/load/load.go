@@ -53,8 +53,15 @@ type Config struct {
 	// Prune has Finish remove the Records that this field manager made in an earlier run and that no source has any
 	// more.
 	Prune bool
-	// Plan receives a line for each object that is added (+), changed (~) or removed (-).
-	Plan func(line string)
+	// Plan receives what each write changes, and Note what is to be said of one: its kind, as "refused" or "warning",
+	// and the text; nil: Report gets the notes.
+	Plan func(Change)
+	Note func(kind, text string)
+	// AsLastApplied has a dry run of manifests apply each object as the client that applied it last.
+	AsLastApplied bool
+	// PruneSelector has a dry run of manifests remove the Zones, Delegations and Records with these labels that the
+	// manifests lack.
+	PruneSelector string
 	// HowToRemove is the next step that the report of left-over Records names; empty: to delete them.
 	HowToRemove string
 	// ForceConflicts overwrites fields that other managers have changed (L4).
@@ -242,6 +249,9 @@ func refusalReason(err error) (reason string, ok bool) {
 // the rest of the file answers, which the server does not know.
 type needlessKey struct{}
 
+// warnedKey is the context key of a func(text string) string that adds to a Warning what it is about.
+type warnedKey struct{}
+
 // warnings collects the server's Warnings, each text once.
 type warnings struct {
 	mutex sync.Mutex
@@ -258,6 +268,9 @@ func (w *warnings) HandleWarningHeaderWithContext(ctx context.Context, code int,
 	if needless, ok := ctx.Value(needlessKey{}).(func(string) bool); ok && needless(text) {
 		return
 	}
+	if of, ok := ctx.Value(warnedKey{}).(func(string) string); ok {
+		text = of(text)
+	}
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	if w.texts == nil {
@@ -266,21 +279,14 @@ func (w *warnings) HandleWarningHeaderWithContext(ctx context.Context, code int,
 	w.texts[text] = true
 }
 
-// takeLines returns the collected warnings as lines and clears them.
-func (w *warnings) takeLines() []string {
+// takeTexts returns the collected warnings and clears them; more is how many there are beside them.
+func (w *warnings) takeTexts() (texts []string, more int) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	texts := slices.Sorted(maps.Keys(w.texts))
+	texts = slices.Sorted(maps.Keys(w.texts))
 	w.texts = nil
-	var lines []string
-	for i, text := range texts {
-		if i == maxWarnings {
-			lines = append(lines, fmt.Sprintf("and %d more warnings", len(texts)-i))
-			break
-		}
-		lines = append(lines, "warning: "+text)
-	}
-	return lines
+	shown := min(len(texts), maxWarnings)
+	return texts[:shown], len(texts) - shown
 }
 
 // mapper finds the resource of a kind.
