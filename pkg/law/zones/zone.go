@@ -30,7 +30,7 @@ func (d *zoneDecision) decideZone() (*law.Plan, *law.Refusal) {
 		if ask.Before.Pending {
 			return plan, nil
 		}
-		if refusal := d.checkForeign(); refusal != nil {
+		if refusal := d.checkForeign(plan); refusal != nil {
 			return nil, refusal
 		}
 		return d.removeZone(plan)
@@ -71,7 +71,7 @@ func (d *zoneDecision) refuseOrWait(plan *law.Plan, refusal *law.Refusal) (*law.
 func (d *zoneDecision) decideNamed(plan *law.Plan) (*law.Plan, *law.Refusal) {
 	ask := &d.ask
 	if ask.After.Terminating {
-		if refusal := d.checkForeign(); refusal != nil {
+		if refusal := d.checkForeign(plan); refusal != nil {
 			return nil, refusal
 		}
 	}
