@@ -6,13 +6,9 @@ package load
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -33,6 +29,8 @@ import (
 const (
 	// maxSets is how many change sets the server takes of one namespace at a time.
 	maxSets = 4
+	// fewRecords of a namespace are read one by one, and not all of the namespace.
+	fewRecords = 20
 	// maxSetOctets leaves room for the rest of a change set.
 	maxSetOctets = v1alpha1.MaxChangeSetOctets - 8<<10
 )
@@ -53,8 +51,8 @@ type prior struct {
 type priors struct {
 	// zones have theirs in the order in which they are applied.
 	zones map[types.NamespacedName][]prior
-	// removed are the Records that the run removes, by their names.
-	removed map[name.Name]*v1alpha1.Record
+	// removed says what frees names: the removal of a Record, or a change of its type.
+	removed map[name.Name]string
 	// live are the zones that there are.
 	live map[types.NamespacedName]prior
 }
@@ -97,15 +95,21 @@ func (p *priors) findZone(fqdn name.Name, view string) (zone types.NamespacedNam
 	return zone
 }
 
-// removedAt is the removal of a Record at, above or below a name; empty: there is none.
-func (p *priors) removedAt(fqdn string) string {
-	n, err := name.Parse(fqdn)
-	if err != nil {
-		return ""
+// addRemoved notes what frees the name of a Record.
+func (p *priors) addRemoved(r *v1alpha1.Record, how string) {
+	if p.removed == nil {
+		p.removed = make(map[name.Name]string)
 	}
+	if n, err := name.Parse(r.Status.FQDN); err == nil {
+		p.removed[n] = how + titleOf("Record", r)
+	}
+}
+
+// removedAt is what frees a name at, above or below one, but for the Record that asks; empty: nothing does.
+func (p *priors) removedAt(n name.Name, asks metav1.Object) string {
 	for _, of := range slices.SortedFunc(maps.Keys(p.removed), name.Name.Compare) {
-		if of.Encloses(n) || n.Encloses(of) {
-			return "removal of " + titleOf("Record", p.removed[of])
+		if !n.IsZero() && p.removed[of] != titleOf("Record", asks) && (of.Encloses(n) || n.Encloses(of)) {
+			return p.removed[of]
 		}
 	}
 	return ""
@@ -168,7 +172,6 @@ func (l *Loader) listLeft(ctx context.Context, wanted []*manifest) (left leftObj
 		in[m.object.GetNamespace()] = true
 	}
 	delete(in, "")
-	l.priors.removed = make(map[name.Name]*v1alpha1.Record)
 	for _, kind := range []string{"Delegation", "Zone", "Record"} {
 		gvk := v1alpha1.SchemeGroupVersion.WithKind(kind)
 		mapping, err := l.mapping.RESTMapping(gvk.GroupKind(), gvk.Version)
@@ -190,9 +193,7 @@ func (l *Loader) listLeft(ctx context.Context, wanted []*manifest) (left leftObj
 						return err
 					}
 					left.records = append(left.records, r)
-					if n, err := name.Parse(r.Status.FQDN); err == nil {
-						l.priors.removed[n] = r
-					}
+					l.priors.addRemoved(r, "removal of ")
 					return nil
 				})
 		}
@@ -285,9 +286,9 @@ func (l *Loader) foreseeObject(ctx context.Context, m *manifest) (Result, error)
 		return one, err
 	}
 	if refused != nil {
-		one = l.refuseOrDefer(m, *refused)
+		one = l.refuseOrDefer(m, *refused, fqdn)
 	}
-	if refused != nil && m.after == "" {
+	if one.Refused > 0 {
 		return one, nil
 	}
 	switch {
@@ -308,8 +309,11 @@ func (l *Loader) foreseeObject(ctx context.Context, m *manifest) (Result, error)
 }
 
 // refuseOrDefer reports a refusal, or that another object of the run decides about it.
-func (l *Loader) refuseOrDefer(m *manifest, refused Refusal) Result {
-	if m.after == "" || refused.final {
+func (l *Loader) refuseOrDefer(m *manifest, refused Refusal, fqdn name.Name) Result {
+	if !refused.final && m.after == "" && m.object.GetKind() == "Record" {
+		m.after = l.priors.removedAt(fqdn, m.object)
+	}
+	if refused.final || m.after == "" {
 		l.reportRefused(refused)
 		return Result{Refused: 1}
 	}
@@ -438,429 +442,4 @@ func (l *Loader) foreseeRemovals(ctx context.Context, left leftObjects) (Result,
 		result.Removed++
 	}
 	return result, nil
-}
-
-// recordWrite is a write of a Record in a change set.
-type recordWrite struct {
-	// manifest is nil for a Record of a zone file, and for a removal, which has no after.
-	manifest      *manifest
-	before, after *v1alpha1.Record
-	zone          types.NamespacedName
-	as            applier
-	// prior is the object that it rests on, and at where it comes from.
-	prior string
-	at    Refusal
-	// needless tells which Warnings the rest of its file answers; nil: none.
-	needless func(text string) bool
-}
-
-func (w *recordWrite) object() *v1alpha1.Record {
-	if w.after != nil {
-		return w.after
-	}
-	return w.before
-}
-
-func (w *recordWrite) makeItem() (v1alpha1.ChangeSetItem, error) {
-	if w.after == nil {
-		return v1alpha1.ChangeSetItem{Delete: &v1alpha1.ChangeSetDelete{Name: w.before.Name}}, nil
-	}
-	var raw []byte
-	var err error
-	if w.manifest != nil {
-		raw, err = w.manifest.object.MarshalJSON()
-	} else {
-		var content map[string]any
-		if content, err = AsWritten(w.after); err == nil {
-			raw, err = json.Marshal(content)
-		}
-	}
-	return v1alpha1.ChangeSetItem{Apply: &runtime.RawExtension{Raw: raw}}, err
-}
-
-// foreseeRecords decides Records: those of one namespace and zone together, and one by one those whose zone is not
-// known or not there yet, or that no change set can write.
-func (l *Loader) foreseeRecords(ctx context.Context, what string, manifests []*manifest, left []*v1alpha1.Record) (Result, error) {
-	var result Result
-	var writes, removals []*recordWrite
-	var alone []*manifest
-	existing, err := l.readExisting(ctx, manifests)
-	if err != nil {
-		return result, err
-	}
-	for _, m := range manifests {
-		w := &recordWrite{manifest: m, before: existing[describeObject(m.object)]}
-		var removes []string
-		if w.after, removes, w.as, err = l.recordAfter(m.object, w.before); err != nil {
-			alone = append(alone, m) // the server says what is wrong with it
-			continue
-		}
-		if w.before != nil && equality.Semantic.DeepEqual(w.before.Spec, w.after.Spec) {
-			result.Present++
-			continue
-		}
-		w.zone, _ = l.zoneOf(m.object)
-		if w.before != nil && w.before.Status.ZoneRef != nil {
-			w.zone = types.NamespacedName{Namespace: w.before.Status.ZoneRef.Namespace, Name: w.before.Status.ZoneRef.Name}
-		}
-		above := l.priors.first(w.zone, m.object.GetNamespace())
-		waits := m.object.GetAnnotations()[v1alpha1.AnnotationOnConflict] != "" // which no change set does (S2.14)
-		if w.zone.Name == "" || above.made || waits || w.as.client && len(removes) > 0 {
-			alone = append(alone, m)
-			continue
-		}
-		w.prior, w.at = above.object, m.refusal("", "")
-		writes = append(writes, w)
-	}
-	for _, r := range left {
-		w := &recordWrite{before: r}
-		if by := r.Status.ZoneRef; by != nil && len(r.Finalizers) == 0 {
-			w.zone = types.NamespacedName{Namespace: by.Namespace, Name: by.Name}
-			removals = append(removals, w)
-		} else { // it is in no zone
-			l.showRecord(nil, r, nil, w.zone, "")
-			result.Removed++
-		}
-	}
-	l.fillNames(ctx, writes)
-	one, err := runWorkers(ctx, l, what, l.workers, slices.Collect(slices.Chunk(alone, 1)),
-		func(ctx context.Context, one []*manifest) (Result, error) { return l.foreseeObject(ctx, one[0]) })
-	if result.Add(one); err != nil {
-		return result, err
-	}
-	// Clients apply before they remove, so an apply does not have what a removal frees.
-	one, err = runWorkers(ctx, l, what, maxSets, slices.Concat(splitSets(writes), splitSets(removals)), l.foreseeSet)
-	result.Add(one)
-	return result, err
-}
-
-// readExisting reads the Records of manifests, by what describeObject says.
-func (l *Loader) readExisting(ctx context.Context, manifests []*manifest) (map[string]*v1alpha1.Record, error) {
-	out := make(map[string]*v1alpha1.Record)
-	for _, group := range groupBy(manifests, func(m *manifest) string { return m.object.GetNamespace() }) {
-		err := l.eachRecord(ctx, group[0].object.GetNamespace(), "", func(r *v1alpha1.Record) { out[describeName("record", r)] = r })
-		if err != nil {
-			return nil, fmt.Errorf("records in namespace %s: %w", group[0].object.GetNamespace(), err)
-		}
-	}
-	return out, nil
-}
-
-// fillNames gives new Records the names that they get.
-func (l *Loader) fillNames(ctx context.Context, writes []*recordWrite) {
-	for _, w := range writes {
-		if w.manifest == nil {
-			continue
-		}
-		if _, known := l.priors.live[w.zone]; !known {
-			if l.priors.live == nil {
-				l.priors.live = make(map[types.NamespacedName]prior)
-			}
-			of := prior{}
-			if z, err := l.typed.KubizoneV1alpha1().Zones(w.zone.Namespace).Get(ctx, w.zone.Name, metav1.GetOptions{}); err == nil {
-				of.fqdn, _ = name.Parse(z.Status.FQDN)
-				of.view = z.Status.View
-			}
-			l.priors.live[w.zone] = of
-		}
-		if _, fqdn := l.zoneOf(w.manifest.object); !fqdn.IsZero() {
-			w.after.Status.FQDN = fqdn.String()
-		}
-	}
-}
-
-// splitSets makes change sets of one namespace, zone and manager, with all that is at one name in one of them, as far
-// as it has room.
-func splitSets(writes []*recordWrite) (sets [][]*recordWrite) {
-	type place struct {
-		namespace string
-		zone      types.NamespacedName
-	}
-	type key struct {
-		place
-		as applier
-	}
-	in := func(w *recordWrite) place { return place{w.object().Namespace, w.zone} }
-	slices.SortStableFunc(writes, func(a, b *recordWrite) int { return strings.Compare(a.object().Status.FQDN, b.object().Status.FQDN) })
-	// A manager that applies what is there makes and removes the others, too.
-	managers := make(map[place]applier)
-	for _, w := range writes {
-		if _, known := managers[in(w)]; w.before != nil && w.after != nil || !known && w.after != nil {
-			managers[in(w)] = w.as
-		}
-	}
-	for _, w := range writes {
-		if w.after == nil || w.before == nil {
-			w.as = managers[in(w)]
-		}
-	}
-	for _, group := range groupBy(writes, func(w *recordWrite) key { return key{in(w), w.as} }) {
-		var set []*recordWrite
-		octets := 0
-		for _, there := range groupBy(group, func(w *recordWrite) string { return w.object().Status.FQDN }) {
-			size := 0
-			for _, w := range there {
-				if item, err := w.makeItem(); err == nil && item.Apply != nil {
-					size += len(item.Apply.Raw)
-				}
-			}
-			if len(set) > 0 && (len(set)+len(there) > v1alpha1.MaxChangeSetItems || octets+size > maxSetOctets) {
-				sets, set, octets = append(sets, set), nil, 0
-			}
-			set, octets = append(set, there...), octets+size
-		}
-		sets = append(sets, set)
-	}
-	for i := 0; i < len(sets); i++ { // one name with more than that
-		if most := v1alpha1.MaxChangeSetItems; len(sets[i]) > most {
-			sets = append(sets, sets[i][most:])
-			sets[i] = sets[i][:most]
-		}
-	}
-	return sets
-}
-
-// inSet matches the item in a field of a refused change set, or at the beginning of a Warning, with its Record there.
-var inSet = regexp.MustCompile(`^spec\.items\[(\d+)\](?: \([^()]*\): )?`)
-
-// warnOfItems has the Warnings of a change set name the Record of their item, and drops needless ones.
-func warnOfItems(ctx context.Context, writes []*recordWrite) context.Context {
-	split := func(text string) (w *recordWrite, rest string) {
-		if at := inSet.FindStringSubmatch(text); at != nil {
-			if i, err := strconv.Atoi(at[1]); err == nil && i < len(writes) {
-				return writes[i], strings.TrimPrefix(text, at[0])
-			}
-		}
-		return nil, text
-	}
-	ctx = context.WithValue(ctx, needlessKey{}, func(text string) bool {
-		w, rest := split(text)
-		return w != nil && w.needless != nil && w.needless(rest)
-	})
-	return context.WithValue(ctx, warnedKey{}, func(text string) string {
-		if w, rest := split(text); w != nil && w.manifest != nil {
-			return describeName("record", w.object()) + ": " + rest
-		} else {
-			return rest
-		}
-	})
-}
-
-// foreseeSet decides a change set, and again without the items that are refused.
-func (l *Loader) foreseeSet(ctx context.Context, writes []*recordWrite) (result Result, err error) {
-	for len(writes) > 0 {
-		set := &v1alpha1.ChangeSet{Spec: v1alpha1.ChangeSetSpec{FieldManager: writes[0].as.manager, Force: writes[0].as.force}}
-		for _, w := range writes {
-			item, err := w.makeItem()
-			if err != nil {
-				return result, err
-			}
-			set.Spec.Items = append(set.Spec.Items, item)
-		}
-		warned := warnOfItems(ctx, writes)
-		made, err := retryTransient(warned, func() (*v1alpha1.ChangeSet, error) {
-			return l.typed.KubizoneV1alpha1().ChangeSets(writes[0].object().Namespace).Create(warned, set, l.createOptions())
-		})
-		if err == nil {
-			for i, item := range made.Status.Items {
-				result.Add(l.showWrite(writes[i], item.Operation))
-			}
-			return result, nil
-		}
-		refused := refusedItems(err)
-		if len(refused) == 0 {
-			reason, ok := refusalReason(err)
-			switch {
-			case !ok:
-				return result, fmt.Errorf("change set of namespace %s: %w", writes[0].object().Namespace, err)
-			case len(writes) == 1:
-				refused = map[int][]metav1.StatusCause{0: {{Message: reason}}}
-			default: // it is refused as a whole: each says why
-				for _, w := range writes {
-					one, err := l.foreseeSet(ctx, []*recordWrite{w})
-					if result.Add(one); err != nil {
-						return result, err
-					}
-				}
-				return result, nil
-			}
-		}
-		var others []*recordWrite
-		for i, w := range writes {
-			if causes := refused[i]; causes != nil {
-				result.Add(l.refuseWrite(w, causes))
-			} else {
-				others = append(others, w)
-			}
-		}
-		writes = others
-	}
-	return result, nil
-}
-
-// refusedItems are the items that an answer refuses, and why.
-func refusedItems(err error) map[int][]metav1.StatusCause {
-	out := make(map[int][]metav1.StatusCause)
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) || status.Status().Details == nil || status.Status().Code < 400 || status.Status().Code >= 500 {
-		return nil
-	}
-	for _, cause := range status.Status().Details.Causes {
-		if at := inSet.FindStringSubmatch(cause.Field); at != nil {
-			if i, err := strconv.Atoi(at[1]); err == nil {
-				out[i] = append(out[i], cause)
-			}
-		}
-	}
-	return out
-}
-
-// showWrite shows what a change set does to a Record.
-func (l *Loader) showWrite(w *recordWrite, operation string) Result {
-	switch {
-	case operation == v1alpha1.OperationDeleted:
-		l.showRecord(w.manifest, w.before, nil, w.zone, "")
-		return Result{Removed: 1}
-	case operation == v1alpha1.OperationUnchanged || !l.showRecord(w.manifest, w.before, w.after, w.zone, w.prior):
-		return Result{Present: 1}
-	}
-	return Result{Written: 1}
-}
-
-// refuseWrite reports the refusal of an item, or what else of the run decides about it.
-func (l *Loader) refuseWrite(w *recordWrite, causes []metav1.StatusCause) Result {
-	var reasons []string
-	conflict, forbidden := false, false
-	for _, cause := range causes {
-		reasons = append(reasons, cause.Message)
-		conflict = conflict || cause.Type == metav1.CauseTypeFieldManagerConflict
-		forbidden = forbidden || cause.Type == metav1.CauseType(metav1.StatusReasonForbidden)
-	}
-	refusal := w.at
-	refusal.Reason = strings.Join(reasons, ", ")
-	if w.after == nil {
-		refusal.Path, refusal.Text = "--prune", describeRecord(w.before)
-		l.reportRefused(refusal)
-		return Result{Refused: 1}
-	}
-	if conflict {
-		l.reportLeftAsIs(refusal)
-		return Result{Left: 1}
-	}
-	after := w.prior
-	if after == "" || !forbidden {
-		after = l.priors.removedAt(w.after.Status.FQDN)
-	}
-	if after == "" {
-		l.reportRefused(refusal)
-		return Result{Refused: max(len(refusal.Lines), 1)}
-	}
-	l.showRecord(w.manifest, w.before, w.after, w.zone, after)
-	return Result{Written: 1}
-}
-
-// applier is the client that applies an object.
-type applier struct {
-	manager string
-	// client says that the client works out what to change, as kubectl apply does without --server-side.
-	client bool
-	force  bool
-}
-
-// clientApplier stands for kubectl apply.
-var clientApplier = applier{manager: "kubectl-client-side-apply", client: true, force: true}
-
-// applierOf is the client that applied an object last, and kubectl apply where none did: it takes over what others
-// wrote.
-func (l *Loader) applierOf(before metav1.Object) applier {
-	if !l.cfg.AsLastApplied {
-		return applier{manager: l.cfg.FieldManager, force: l.cfg.ForceConflicts}
-	}
-	var last *metav1.ManagedFieldsEntry
-	for _, entry := range before.GetManagedFields() {
-		if entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == "" && touchesSpec(entry.FieldsV1) &&
-			(last == nil || last.Time.Before(entry.Time)) {
-			last = &entry
-		}
-	}
-	if last == nil {
-		return clientApplier
-	}
-	return applier{manager: last.Manager, force: l.cfg.ForceConflicts}
-}
-
-// removedFields are the fields of the spec that an apply removes, since its last one had them and o does not.
-func removedFields(o *unstructured.Unstructured, before metav1.Object, as applier) (removes []string) {
-	spec, _, _ := unstructured.NestedMap(o.Object, "spec")
-	had := make(map[string]any)
-	if as.client {
-		var last struct {
-			Spec map[string]any `json:"spec"`
-		}
-		if json.Unmarshal([]byte(before.GetAnnotations()[lastAppliedAnnotation]), &last) == nil {
-			had = last.Spec
-		}
-	} else {
-		for _, own := range []bool{true, false} { // what others own as well stays
-			for _, entry := range before.GetManagedFields() {
-				var fields struct {
-					Spec map[string]json.RawMessage `json:"f:spec"`
-				}
-				ours := entry.Manager == as.manager && entry.Operation == metav1.ManagedFieldsOperationApply
-				if ours != own || entry.Subresource != "" || entry.FieldsV1 == nil ||
-					json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields) != nil {
-					continue
-				}
-				for field := range fields.Spec {
-					if field = strings.TrimPrefix(field, "f:"); own {
-						had[field] = nil
-					} else {
-						delete(had, field)
-					}
-				}
-			}
-		}
-	}
-	for _, field := range slices.Sorted(maps.Keys(had)) {
-		if _, has := spec[field]; !has {
-			removes = append(removes, field)
-		}
-	}
-	return removes
-}
-
-// lastAppliedAnnotation has what kubectl apply applied last.
-const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration"
-
-// recordAfter is a Record as an apply of o leaves it, the fields of the spec that go by that, and the client that
-// applies. The status is that of before.
-func (l *Loader) recordAfter(o *unstructured.Unstructured, before *v1alpha1.Record) (*v1alpha1.Record, []string, applier, error) {
-	as := applier{manager: l.cfg.FieldManager, force: l.cfg.ForceConflicts}
-	want := o.DeepCopy()
-	var removes []string
-	if before != nil {
-		as = l.applierOf(before)
-		removes = removedFields(o, before, as)
-		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(before)
-		if err != nil {
-			return nil, nil, as, err
-		}
-		all, _, _ := unstructured.NestedMap(content, "spec")
-		spec, _, _ := unstructured.NestedMap(o.Object, "spec")
-		maps.Copy(all, spec)
-		for _, field := range removes {
-			delete(all, field)
-		}
-		if err := unstructured.SetNestedMap(want.Object, all, "spec"); err != nil {
-			return nil, nil, as, err
-		}
-	}
-	record := &v1alpha1.Record{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(want.Object, record, true); err != nil {
-		return nil, nil, as, err
-	}
-	if before != nil {
-		record.Status = before.Status
-	}
-	return record, removes, as, nil
 }

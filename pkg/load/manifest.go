@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -192,13 +193,13 @@ func (l *Loader) applyManifest(ctx context.Context, m *manifest) (Result, *Refus
 	if !l.cfg.DryRun {
 		judged = context.WithValue(ctx, needlessKey{}, func(text string) bool { return strings.HasSuffix(text, "(S6.15)") })
 	}
-	as := applier{manager: l.cfg.FieldManager, force: l.cfg.ForceConflicts}
+	as := l.applierOf(nil)
 	if before != nil {
 		as = l.applierOf(before)
 	}
 	after, err := retryTransient(ctx, func() (*unstructured.Unstructured, error) {
 		if as.client {
-			return l.mergeManifest(judged, resource, m)
+			return l.mergeManifest(judged, resource, m, as)
 		}
 		return resource.Apply(judged, m.object.GetName(), m.object, metav1.ApplyOptions{FieldManager: as.manager,
 			DryRun: l.dryRun(), Force: as.force})
@@ -209,7 +210,10 @@ func (l *Loader) applyManifest(ctx context.Context, m *manifest) (Result, *Refus
 	}
 	if reason, ok := refusalReason(err); ok {
 		r := m.refusal(reason, "")
-		r.final = !apierrors.IsForbidden(err)
+		var status apierrors.APIStatus
+		if errors.As(err, &status) && !apierrors.IsForbidden(err) {
+			r.final = status.Status().Details == nil || slices.ContainsFunc(status.Status().Details.Causes, isFinal)
+		}
 		return Result{}, &r, nil
 	}
 	if err != nil {
@@ -227,20 +231,18 @@ func (l *Loader) applyManifest(ctx context.Context, m *manifest) (Result, *Refus
 	return Result{Written: 1}, nil, nil
 }
 
-// mergeManifest applies a manifest as kubectl apply does: by a patch that has what the manifest says, and removes what
-// the last apply said and it does not.
-func (l *Loader) mergeManifest(ctx context.Context, resource dynamic.ResourceInterface, m *manifest) (*unstructured.Unstructured, error) {
+// mergeManifest applies a manifest as kubectl apply does.
+func (l *Loader) mergeManifest(ctx context.Context, resource dynamic.ResourceInterface, m *manifest, as applier) (
+	*unstructured.Unstructured, error) {
 	patch := m.object.DeepCopy()
-	for _, field := range removedFields(m.object, m.before, clientApplier) {
-		if err := unstructured.SetNestedField(patch.Object, nil, "spec", field); err != nil {
-			return nil, err
-		}
+	if err := unstructured.SetNestedMap(patch.Object, clientPatch(m.object, m.before), "spec"); err != nil {
+		return nil, err
 	}
 	body, err := patch.MarshalJSON()
 	if err != nil {
 		return nil, err
 	}
-	return resource.Patch(ctx, m.object.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: clientApplier.manager,
+	return resource.Patch(ctx, m.object.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: as.manager,
 		DryRun: l.dryRun(), FieldValidation: metav1.FieldValidationStrict})
 }
 

@@ -39,6 +39,8 @@ type report struct {
 	// unread are the documents that are no objects; wanted are the objects.
 	unread int
 	wanted []*unstructured.Unstructured
+	// classes are those that there are; nil: they are not read yet.
+	classes *v1alpha1.DNSClassList
 }
 
 // zoneReport is what changes in one zone.
@@ -141,13 +143,17 @@ func (r *report) completeZone(ctx context.Context, client versioned.Interface, z
 	if len(z.Told) > 0 {
 		return nil
 	}
-	classes, err := client.KubizoneV1alpha1().DNSClasses().List(ctx, metav1.ListOptions{})
+	classes, err := r.classes, error(nil)
+	if classes == nil {
+		classes, err = client.KubizoneV1alpha1().DNSClasses().List(ctx, metav1.ListOptions{})
+	}
 	if apierrors.IsForbidden(err) {
 		z.Unknown = "the default classes, which may not be read: a ClusterRoleBinding to kubizone-class-viewer shows them"
 		return nil
 	} else if err != nil {
 		return fmt.Errorf("DNSClasses: %w", err)
 	}
+	r.classes = classes
 	for i := range classes.Items {
 		c := &classes.Items[i]
 		switch {
