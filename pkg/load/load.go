@@ -76,26 +76,26 @@ type Config struct {
 // Result counts objects.
 type Result struct {
 	// Written were created or changed.
-	Written int
+	Written int `json:"written"`
 	// Present existed and were equal.
-	Present int
+	Present int `json:"present"`
 	// Removed are Records that no source has any more.
-	Removed int
+	Removed int `json:"removed"`
 	// Left were changed by another field manager and stay so (L4).
-	Left int
+	Left int `json:"left"`
 	// NotTaken are lines of zone files, of SOA and NS, that differ from the fields of the Zone, which stays as it is,
 	// and fields and objects of custom resources that are no zone data.
-	NotTaken int
+	NotTaken int `json:"notTaken"`
 	// Refused are the lines of zone files and the objects of manifests that were not loaded.
-	Refused int
+	Refused int `json:"refused"`
 	// Failed are files that could not be read whole.
-	Failed int
+	Failed int `json:"failed"`
 	// NotServable are zones that name servers would not load as they are now.
-	NotServable int
+	NotServable int `json:"notServable"`
 	// Changed are entries that a zone had as a custom resource and has no longer, or with another TTL.
-	Changed int
+	Changed int `json:"changed"`
 	// Held are zones that are not delivered, because too much was removed from them at once.
-	Held int
+	Held int `json:"held"`
 }
 
 // Add counts more objects.

@@ -146,6 +146,7 @@ func (o *planOptions) readManifests(ctx context.Context, loader *load.Loader, in
 			if err != nil {
 				return nil, err
 			}
+			report.PassedOver += len(found.Zones)
 			if paths = found.Manifests; len(paths) == 0 {
 				return nil, fmt.Errorf("-f %s: no manifest (.yaml, .yml, .json); a zone file is an argument: kubizone plan %s --zone "+
 					"NAMESPACE/NAME", file, file)

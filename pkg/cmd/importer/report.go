@@ -70,7 +70,7 @@ func (r *report) addChange(c load.Change) {
 	}
 	z := r.byName[c.Zone]
 	if z == nil {
-		z = &zoneReport{Zone: c.Zone}
+		z = &zoneReport{Zone: c.Zone, Told: []string{}}
 		r.byName[c.Zone] = z
 	}
 	z.Changes = append(z.Changes, c)
@@ -271,29 +271,39 @@ func printLines(b *strings.Builder, changes []load.Change) {
 	}
 }
 
-// printMarkdown writes it for a pull request.
+// printMarkdown writes it for a pull request. What clients have written stands in blocks of code, whatever it is.
 func (r *report) printMarkdown(b *strings.Builder) {
-	block := func(title string, changes []load.Change) {
-		fmt.Fprintf(b, "### %s\n\n```diff\n", title)
-		printLines(b, changes)
-		b.WriteString("```\n\n")
+	block := func(title, language string, lines []string) {
+		text := strings.Join(lines, "\n")
+		fence := "```"
+		for strings.Contains(text, fence) {
+			fence += "`"
+		}
+		fmt.Fprintf(b, "### %s\n\n%s%s\n%s\n%s\n\n", title, fence, language, text, fence)
+	}
+	changes := func(title string, of []load.Change) {
+		var lines []string
+		for _, c := range of {
+			lines = append(lines, c.String())
+		}
+		block(title, "diff", lines)
 	}
 	for _, z := range r.Zones {
-		title := z.title()
-		block(strings.ToUpper(title[:1])+title[1:], z.Changes)
+		changes("Z"+z.title()[1:], z.Changes)
 		fmt.Fprintf(b, "Told: %s.\n\n", z.told())
 		if z.Held != "" {
 			fmt.Fprintf(b, "**Held**: %s\n\n", z.Held)
 		}
 	}
 	if len(r.Others) > 0 {
-		block("In no zone", r.Others)
-	}
-	for _, n := range r.Notes {
-		fmt.Fprintf(b, "- **%s**: %s\n", n.Kind, strings.NewReplacer("<", "&lt;", "*", "\\*", "_", "\\_", "`", "\\`").Replace(n.Text))
+		changes("In no zone", r.Others)
 	}
 	if len(r.Notes) > 0 {
-		b.WriteString("\n")
+		var lines []string
+		for _, n := range r.Notes {
+			lines = append(lines, n.Kind+": "+n.Text)
+		}
+		block("Refusals and warnings", "text", lines)
 	}
 	b.WriteString(r.summary() + "\n")
 }
