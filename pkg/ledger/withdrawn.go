@@ -244,7 +244,7 @@ func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Pla
 	}
 	after := plan.Zone.Zone
 	if before == nil || before.Pending {
-		if above := plan.Zone.Holding.Parent; above != nil {
+		if above := plan.Zone.Holding.Parent; above != nil && plan.Zone.TakesOver {
 			l.warnOfTaken(ctx, l.takingOver(above.UID, after, at))
 		}
 		return

@@ -288,7 +288,7 @@ func (l *Loader) foreseeObject(ctx context.Context, m *manifest) (Result, error)
 	if refused != nil {
 		one = l.refuseOrDefer(m, *refused, fqdn)
 	}
-	if one.Refused > 0 {
+	if one.Refused+one.Left > 0 {
 		return one, nil
 	}
 	switch {

@@ -107,7 +107,7 @@ func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.R
 	warnOfDeadPatterns(plan, z, z.Rules...)
 	z.Serial = from
 	h := &law.Holding{Ref: spec.Ref, Target: spec.ZoneRef}
-	change := &law.ZoneChange{Zone: z, Holding: h, Delegated: d.setParent(h, s)}
+	change := &law.ZoneChange{Zone: z, Holding: h, Delegated: d.setParent(h, s), TakesOver: s.taken > 0 || s.zones}
 	var losing string
 	var locks name.Name
 	scans := []law.Scan{{Kind: law.ScanReferring, Target: &law.Ref{Namespace: spec.Namespace, Name: spec.Name}, View: s.view, Name: s.fqdn}}
