@@ -230,10 +230,12 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 		s.ledger.PreviewDelegation)); err != nil {
 		return err
 	}
-	if _, err := delivery.Kind.AddStorage(paths, registry.Scheme, options, nil); err != nil {
+	deliveries, err := delivery.Kind.AddStorage(paths, registry.Scheme, options, nil)
+	if err != nil {
 		return err
 	}
-	classes, err := dnsclass.NewKind(of.inlineSecrets).AddStorage(paths, registry.Scheme, options, nil)
+	delivered := &deliveredZones{deliveries: deliveries, namespaces: &s.namespaces}
+	classes, err := dnsclass.NewKind(of.inlineSecrets, delivered.describeWithdrawn).AddStorage(paths, registry.Scheme, options, nil)
 	if err != nil {
 		return err
 	}
@@ -266,6 +268,7 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 	}); err != nil {
 		return err
 	}
+	delivered.zones = paths["zones"].(rest.Getter)
 	paths["namereviews"] = namereview.NewREST(namereview.Config{Authorizer: s.authorizer, Admit: judge.admitQuestion,
 		Review: s.ledger.ReviewName, Zones: paths["zones"].(rest.Lister), Delegations: paths["delegations"].(rest.Lister)})
 	changes := changeset.Config{Handler: items, NewSet: func(n int) changeset.Set { return s.ledger.NewSet(n) }}

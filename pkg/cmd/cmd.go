@@ -83,6 +83,7 @@ changes a record, and secondaries are told within a second.`,
 		apiservercmd.NewCommand(),
 		primarycmd.NewCommand(),
 		importer.NewCommand(),
+		importer.NewPlanCommand(),
 		exporter.NewCommand(),
 		applier.NewCommand(),
 		changes.NewCommand(),
@@ -181,7 +182,12 @@ const (
 	exitDiffers = 1
 	// exitFailed: the command did not run to its end, so there is no answer.
 	exitFailed = 2
+	// exitChanges: a plan ran to its end, and an apply would change something.
+	exitChanges = 2
 )
+
+// planName is the command of which every error, of its flags too, is exitDiffers.
+const planName = "plan"
 
 // negativeAnswers are the errors of commands that ran to their end.
 var negativeAnswers = []error{verifycmd.ErrDifferent, importer.ErrRefused, applier.ErrRefused, fsck.ErrDamaged, doctor.ErrFailed,
@@ -201,6 +207,8 @@ func Main(arguments []string, out, stderr io.Writer) int {
 	switch {
 	case err == nil:
 		return 0
+	case errors.Is(err, importer.ErrChanges):
+		return exitChanges
 	case command == root && !strings.Contains(err.Error(), "--help"):
 		// The root has no function of its own, so there was no such command.
 		var typed string
@@ -216,6 +224,9 @@ func Main(arguments []string, out, stderr io.Writer) int {
 		jsonLogger(stderr, 0).WithOptions(zap.WithCaller(false)).Error(said)
 	} else {
 		fmt.Fprintf(stderr, "kubizone: %s\n", said)
+	}
+	if command.Name() == planName { // 2 says there that something would change
+		return exitDiffers
 	}
 	if slices.ContainsFunc(negativeAnswers, func(answer error) bool { return errors.Is(err, answer) }) {
 		return exitDiffers

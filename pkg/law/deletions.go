@@ -64,6 +64,19 @@ func (e *Excess) String() string {
 	return strings.Join(parts, ", and ")
 }
 
+// ForeseeHold is why the zone would be held, if its own namespace took that many RRsets more, later than in a period
+// from now; nil: it would not.
+func (z *Zone) ForeseeHold(taken int) *Excess {
+	after := *z
+	after.Deletions.Own -= taken
+	for _, had := range append(z.Deletions.Least[1:], z.stock()) {
+		if excess := after.ExcessOf(&Held{Had: had}); taken > 0 && excess.Holds() {
+			return excess
+		}
+	}
+	return nil
+}
+
 // settledAt is the serial that is delivered of z.
 func (z *Zone) settledAt(h *Holding) serial.Serial {
 	if h.Settled() {

@@ -83,6 +83,8 @@ type ZoneChange struct {
 	Delegated, Servable *Condition
 	Step                *content.Step
 	Gone                bool
+	// TakesOver says that names or zones of the zone above stand at or below the name of a new zone.
+	TakesOver bool
 	// Ended is the zone as it stood, where it ends and is pending from now on (S3.5).
 	Ended *Zone
 	// Held says that the change begins a hold (S7.5).

@@ -79,7 +79,7 @@ func (l *Ledger) PreviewZone(ctx context.Context, before, after *v1alpha1.Zone) 
 		return commit.Status("zones", object.Name, out.Refusal)
 	}
 	commit.Warn(ctx, out.Plan.Warnings)
-	l.warnOfZoneRules(ctx, ask.Before, out.Plan, l.childrenOf(string(object.UID)), 0)
+	l.warnOfZone(ctx, ask.Before, out.Plan, nil, 0)
 	if after != nil {
 		after.Status.ObservedGeneration = after.Generation
 		l.placer.PlaceZone(after, out.Plan.Zone)

@@ -23,8 +23,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// The answer of a write that takes rules away, of a dry run too, says what stood and is allowed no more (S2.16). It is
-// a look at the objects as of the write: it changes nothing, and the cascade that decides each of them may be quicker.
+// The answer of a write that takes from others what stood, of a dry run too, says what that is (S2.16). It is a look at
+// the objects as of the write: it changes nothing, and the cascade that decides each of them may be quicker.
 
 const (
 	// maxTaken bounds the Records that one answer looks at, and defaultTakenWithin the time for that.
@@ -34,16 +34,38 @@ const (
 	maxTakenNames = 5
 )
 
-// ruleChange is what a write changes of the rules of a zone.
-type ruleChange struct {
-	zone *law.Zone
+// taking is a write that takes what stands in a zone.
+type taking struct {
+	// zone is the uid of the zone.
+	zone string
 	// namespaces are those that it may concern; nil: all.
 	namespaces []string
-	// before and after return the zone with the rules that hold for a namespace, of which Delegations give some.
-	before, after func(delegated []law.DelegatedRule) *law.Zone
+	// takes judges what stands of a namespace, to which Delegations give some rules.
+	takes func(namespace string, delegated []law.DelegatedRule) (judge takes)
 	// children are the zones below it from before the write, and at is the revision of the write; 0: the newest.
 	children children
 	at       int64
+	// tell says what is taken, by number and names, of the namespaces.
+	tell func(what string, namespaces []string) string
+}
+
+// takes says whether a write takes a Record or a child zone.
+type takes struct {
+	record func(r *v1alpha1.Record, n name.Name, t rdata.Type) bool
+	zone   func(n name.Name, h *law.Holding) bool
+}
+
+// takesByRules judges by the rules before and after a write.
+func takesByRules(before, after *law.Zone, namespace string) takes {
+	had, has := before.RuleSet(), after.RuleSet()
+	return takes{
+		record: func(_ *v1alpha1.Record, n name.Name, t rdata.Type) bool {
+			return had.AllowsRecord(n, t, namespace) && !has.AllowsRecord(n, t, namespace)
+		},
+		zone: func(n name.Name, _ *law.Holding) bool {
+			return had.DelegatesZone(n, namespace) && !has.DelegatesZone(n, namespace)
+		},
+	}
 }
 
 // children are zones that a parent delegates by a rule.
@@ -70,8 +92,8 @@ func (t *taken) add(namespace, text string) {
 	t.namespaces[namespace] = true
 }
 
-// warnOfTaken tells the client what the change takes.
-func (l *Ledger) warnOfTaken(ctx context.Context, c ruleChange) {
+// warnOfTaken tells the client what the write takes.
+func (l *Ledger) warnOfTaken(ctx context.Context, c taking) {
 	within, cancel := context.WithTimeout(ctx, l.config.takenWithin)
 	defer cancel()
 	t := &taken{namespaces: map[string]bool{}}
@@ -97,25 +119,30 @@ func (l *Ledger) warnOfTaken(ctx context.Context, c ruleChange) {
 	if t.more {
 		number = "at least " + number
 	}
-	namespaces := slices.Sorted(maps.Keys(t.namespaces))
-	when := fmt.Sprintf("that goes at once (withdrawalGracePeriod: 0s), and if that is more than %d %% of the zone, "+
-		"it is delivered as it is until %s lets that through (S7.9)", c.zone.MaxDeletePercent, v1alpha1.AnnotationPublishDeletions)
-	if c.zone.Grace > 0 {
-		period := time.Duration(c.zone.Grace) * time.Second
-		when = fmt.Sprintf("that stays for %s, until about %s, and the annotation %s: %s of the Zone or the Delegation "+
-			"releases it now", duration.HumanDuration(period), l.mem.Now().Add(period).UTC().Format(time.RFC3339),
-			v1alpha1.AnnotationReleaseNow, strings.Join(namespaces, ","))
+	what := fmt.Sprintf("%s (%s)", number, strings.Join(t.names, ", "))
+	commit.Warn(ctx, []string{c.tell(what, slices.Sorted(maps.Keys(t.namespaces))) + " (S2.16)"})
+}
+
+// tellWithdrawal says what the rules of a zone allow no more, and until when that stays.
+func (l *Ledger) tellWithdrawal(zone *law.Zone) func(what string, namespaces []string) string {
+	return func(what string, namespaces []string) string {
+		when := fmt.Sprintf("that goes at once (withdrawalGracePeriod: 0s), and if that is more than %d %% of the zone, "+
+			"it is delivered as it is until %s lets that through (S7.9)", zone.MaxDeletePercent, v1alpha1.AnnotationPublishDeletions)
+		if zone.Grace > 0 {
+			period := time.Duration(zone.Grace) * time.Second
+			when = fmt.Sprintf("that stays for %s, until about %s, and the annotation %s: %s of the Zone or the Delegation "+
+				"releases it now", duration.HumanDuration(period), l.mem.Now().Add(period).UTC().Format(time.RFC3339),
+				v1alpha1.AnnotationReleaseNow, strings.Join(namespaces, ","))
+		}
+		return fmt.Sprintf("the rules of zone %s allow no more what stands in it: %s; %s", zone.FQDN(), what, when)
 	}
-	commit.Warn(ctx, []string{fmt.Sprintf("the rules of zone %s allow no more what stands in it: %s (%s); %s (S2.16)",
-		c.zone.FQDN(), number,
-		strings.Join(t.names, ", "), when)})
 }
 
 // findTaken adds to t what stands and is allowed no more. Error: it did not look at all of it.
-func (l *Ledger) findTaken(ctx context.Context, c ruleChange, t *taken) error {
+func (l *Ledger) findTaken(ctx context.Context, c taking, t *taken) error {
 	namespaces := c.namespaces
 	if namespaces == nil {
-		prefix := l.mem.Layout.Key(law.CountKey(c.zone.UID, ""))
+		prefix := l.mem.Layout.Key(law.CountKey(c.zone, ""))
 		r, err := l.mem.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly(), clientv3.WithRev(c.at))
 		if err != nil {
 			return err
@@ -131,7 +158,7 @@ func (l *Ledger) findTaken(ctx context.Context, c ruleChange, t *taken) error {
 	}
 	looked := 0
 	for _, namespace := range namespaces {
-		r, err := l.mem.Client.Get(ctx, l.mem.Layout.Key(law.CountKey(c.zone.UID, namespace)), clientv3.WithKeysOnly(),
+		r, err := l.mem.Client.Get(ctx, l.mem.Layout.Key(law.CountKey(c.zone, namespace)), clientv3.WithKeysOnly(),
 			clientv3.WithRev(c.at))
 		if err != nil {
 			return err
@@ -140,24 +167,24 @@ func (l *Ledger) findTaken(ctx context.Context, c ruleChange, t *taken) error {
 		if len(r.Kvs) == 0 && !has {
 			continue // what it has elsewhere is none of the zone's (S1.8)
 		}
-		delegated, err := l.readRules(ctx, c.zone.UID, namespace, c.at)
+		delegated, err := l.readRules(ctx, c.zone, namespace, c.at)
 		if err != nil {
 			return err
 		}
-		before, after := c.before(delegated).RuleSet(), c.after(delegated).RuleSet()
+		judge := c.takes(namespace, delegated)
 		for k, h := range c.children {
-			if h.Namespace == namespace && before.DelegatesZone(k.Name, namespace) && !after.DelegatesZone(k.Name, namespace) {
+			if h.Namespace == namespace && judge.zone(k.Name, h) {
 				t.zones++
 				t.add(namespace, "zone "+k.Name.String())
 			}
 		}
 		if err := l.eachRecordIn(ctx, namespace, c.at, &looked, func(r *v1alpha1.Record) {
-			if r.Status.ZoneRef == nil || string(r.Status.ZoneRef.UID) != c.zone.UID {
+			if r.Status.ZoneRef == nil || string(r.Status.ZoneRef.UID) != c.zone {
 				return
 			}
 			n, err := name.Parse(r.Status.FQDN)
 			kind, err2 := rdata.ParseType(r.Spec.Type)
-			if err == nil && err2 == nil && before.AllowsRecord(n, kind, namespace) && !after.AllowsRecord(n, kind, namespace) {
+			if err == nil && err2 == nil && judge.record(r, n, kind) {
 				t.records++
 				t.add(namespace, n.String()+" "+kind.String())
 			}
@@ -209,35 +236,96 @@ func (l *Ledger) readRules(ctx context.Context, zone, namespace string, at int64
 	return rules.List, nil
 }
 
-// warnOfZoneRules is warnOfTaken for a write of a Zone, at a revision.
-func (l *Ledger) warnOfZoneRules(ctx context.Context, before *law.Zone, plan *law.Plan, stood children, at int64) {
-	if before == nil || before.Pending || plan.Zone == nil || plan.Zone.Gone || plan.Zone.Zone.Pending {
+// warnOfZone is warnOfTaken for a write of a Zone, at a revision. stood are the zones below it, or below the zone above
+// a new one, from before the write; nil: they are as they were.
+func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Plan, stood children, at int64) {
+	if plan.Zone == nil || plan.Zone.Gone || plan.Zone.Zone.Pending {
 		return
 	}
 	after := plan.Zone.Zone
-	namespaces, changed := law.ChangedRules(before, after)
-	if !changed {
+	if before == nil || before.Pending {
+		if above := plan.Zone.Holding.Parent; above != nil && plan.Zone.TakesOver {
+			l.warnOfTaken(ctx, l.takingOver(above.UID, after, at))
+		}
 		return
 	}
-	l.warnOfTaken(ctx, ruleChange{zone: after, namespaces: namespaces, before: before.WithDelegated, after: after.WithDelegated,
-		children: stood, at: at})
+	namespaces, changed := law.ChangedRules(before, after)
+	if stood == nil && (changed || !slices.Equal(before.ReleaseNow, after.ReleaseNow)) {
+		stood = l.childrenOf(after.UID)
+	}
+	if changed {
+		l.warnOfTaken(ctx, taking{zone: after.UID, namespaces: namespaces, children: stood, at: at, tell: l.tellWithdrawal(after),
+			takes: func(namespace string, delegated []law.DelegatedRule) takes {
+				return takesByRules(before.WithDelegated(delegated), after.WithDelegated(delegated), namespace)
+			}})
+	}
+	l.warnOfReleases(ctx, after.UID, after.FQDN().String(), before.ReleaseNow, after.ReleaseNow, stood, at)
+}
+
+// takingOver is what a new zone takes from the zone above, given by its uid, and does not allow itself. A DS at its
+// name stays above.
+func (l *Ledger) takingOver(above string, made *law.Zone, at int64) taking {
+	within := l.mem.Holdings(func(h *law.Holding) bool {
+		return h.Parent != nil && (h.Parent.UID == above || h.Parent.UID == made.UID) && !h.Established && h.UID != made.UID
+	})
+	return taking{zone: above, children: within, at: at,
+		takes: func(namespace string, _ []law.DelegatedRule) takes {
+			has := made.RuleSet()
+			return takes{
+				record: func(_ *v1alpha1.Record, n name.Name, t rdata.Type) bool {
+					return made.FQDN().Encloses(n) && (n != made.FQDN() || t != rdata.DS) && !has.AllowsRecord(n, t, namespace)
+				},
+				zone: func(n name.Name, _ *law.Holding) bool {
+					return made.FQDN().Encloses(n) && !has.DelegatesZone(n, namespace)
+				},
+			}
+		},
+		tell: func(what string, _ []string) string {
+			return fmt.Sprintf("the rules of the new zone %s do not allow what stands at and below its name: %s; Records are released at "+
+				"once, and zones end after its withdrawalGracePeriod", made.FQDN(), what)
+		}}
+}
+
+// warnOfReleases tells the client what the annotation release-now releases in a zone, given by uid and name, where the
+// write adds namespaces to it.
+func (l *Ledger) warnOfReleases(ctx context.Context, zone, fqdn string, before, after []string, stood children, at int64) {
+	added := slices.DeleteFunc(slices.Clone(after), func(ns string) bool { return slices.Contains(before, ns) })
+	if len(added) == 0 {
+		return
+	}
+	l.warnOfTaken(ctx, taking{zone: zone, namespaces: added, children: stood, at: at,
+		takes: func(string, []law.DelegatedRule) takes {
+			return takes{
+				record: func(r *v1alpha1.Record, _ name.Name, _ rdata.Type) bool { return r.Status.EndsAt != nil },
+				zone:   func(_ name.Name, h *law.Holding) bool { return h.Withdrawn != "" },
+			}
+		},
+		tell: func(what string, _ []string) string {
+			return fmt.Sprintf("%s releases now what the rules of zone %s allow no more: %s", v1alpha1.AnnotationReleaseNow, fqdn, what)
+		}})
 }
 
 // warnOfDelegation is warnOfTaken for a write of a Delegation, at a revision.
 func (l *Ledger) warnOfDelegation(ctx context.Context, ask *zones.DelegationAsk, plan *law.Plan, stood children, at int64) {
-	if ask.Before == nil || plan.Zone == nil || ask.In != plan.Zone.Zone.UID || ask.Terminating || plan.Zone.Zone.Terminating {
+	if ask.Before == nil || ask.Terminating {
+		return
+	}
+	if ask.After != nil {
+		l.warnOfReleases(ctx, ask.In, ask.Namespace+"/"+ask.After.Zone, ask.Before.ReleaseNow, ask.After.ReleaseNow, stood, at)
+	}
+	if plan.Zone == nil || ask.In != plan.Zone.Zone.UID || plan.Zone.Zone.Terminating {
 		return
 	}
 	zone := plan.Zone.Zone
-	with := func(spec *zones.DelegationSpec) func([]law.DelegatedRule) *law.Zone {
-		return func(delegated []law.DelegatedRule) *law.Zone {
-			rules := slices.DeleteFunc(slices.Clone(delegated), func(r law.DelegatedRule) bool { return r.Name == ask.Name })
-			if spec != nil {
-				rules = append(rules, law.DelegatedRule{Name: ask.Name, Rule: spec.Rule})
-			}
-			return zone.WithDelegated(rules)
+	with := func(spec *zones.DelegationSpec, delegated []law.DelegatedRule) *law.Zone {
+		rules := slices.DeleteFunc(slices.Clone(delegated), func(r law.DelegatedRule) bool { return r.Name == ask.Name })
+		if spec != nil {
+			rules = append(rules, law.DelegatedRule{Name: ask.Name, Rule: spec.Rule})
 		}
+		return zone.WithDelegated(rules)
 	}
-	l.warnOfTaken(ctx, ruleChange{zone: zone, namespaces: ask.Before.Rule.Namespaces, before: with(ask.Before), after: with(ask.After),
-		children: stood, at: at})
+	l.warnOfTaken(ctx, taking{zone: zone.UID, namespaces: ask.Before.Rule.Namespaces, children: stood, at: at, tell: l.tellWithdrawal(zone),
+		takes: func(namespace string, delegated []law.DelegatedRule) takes {
+			return takesByRules(with(ask.Before, delegated), with(ask.After, delegated), namespace)
+		}})
 }

@@ -128,7 +128,8 @@ func (w *zoneWrite) commitWrite(ctx context.Context, key string, expected int64,
 		return &op, placed, err
 	}
 	var stood children
-	if w.before != nil && w.after != nil && !apiequality.Semantic.DeepEqual(w.before.Spec.Delegations, w.after.Spec.Delegations) {
+	if w.before != nil && w.after != nil && (!apiequality.Semantic.DeepEqual(w.before.Spec.Delegations, w.after.Spec.Delegations) ||
+		w.before.Annotations[v1alpha1.AnnotationReleaseNow] != w.after.Annotations[v1alpha1.AnnotationReleaseNow]) {
 		stood = l.childrenOf(string(w.before.UID))
 	}
 	out, err := l.com.Commit(ctx, tx)
@@ -137,7 +138,7 @@ func (w *zoneWrite) commitWrite(ctx context.Context, key string, expected int64,
 	}
 	w.releaseLocks()
 	commit.Warn(ctx, tx.Plan.Warnings)
-	l.warnOfZoneRules(ctx, ask.Before, tx.Plan, stood, out.Rev)
+	l.warnOfZone(ctx, ask.Before, tx.Plan, stood, out.Rev)
 	if placed != nil {
 		w.commitAs(placed.DeepCopy(), out) // the head keeps placed, and the caller may change what it gets
 	}

@@ -23,6 +23,47 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
+// Change is what one write of a plan changes.
+type Change struct {
+	// Op is + for what is added, ~ for what is changed and - for what is removed.
+	Op string `json:"op"`
+	// Zone is the Zone that the object is, lies in or is a rule of, as NAMESPACE/NAME; empty: none.
+	Zone string `json:"zone,omitempty"`
+	// Object is a Record of a manifest. Text says what changes, with the object where that is no Record.
+	Object string `json:"object,omitempty"`
+	Text   string `json:"text"`
+	// Namespace, FQDN and Type are those of a Record.
+	Namespace string `json:"namespace,omitempty"`
+	FQDN      string `json:"fqdn,omitempty"`
+	Type      string `json:"type,omitempty"`
+	// After is the object of the same plan that decides about this one; then the server's answer may become another.
+	After string `json:"after,omitempty"`
+}
+
+func (c Change) String() string {
+	var more []string
+	if c.Object != "" {
+		more = append(more, c.Object)
+	}
+	if c.After != "" {
+		more = append(more, "after: "+c.After)
+	}
+	line := c.Op + " " + c.Text
+	if len(more) > 0 {
+		line += " (" + strings.Join(more, "; ") + ")"
+	}
+	return line
+}
+
+// changeOf is the change of a Record that is in a zone, or is to be.
+func changeOf(op string, r *v1alpha1.Record, zone types.NamespacedName, text string) Change {
+	c := Change{Op: op, Text: text, Namespace: r.Namespace, FQDN: cmp.Or(r.Status.FQDN, r.Spec.DomainName), Type: r.Spec.Type}
+	if zone.Name != "" {
+		c.Zone = zone.String()
+	}
+	return c
+}
+
 // scope is what the zone files of one run describe completely: a Zone and a namespace. A Record that the same field
 // manager made there before, and no file has, is left over.
 type scope struct {
@@ -153,7 +194,7 @@ func recordChange(have, want *v1alpha1.RecordSpec) string {
 // objectLine formats an object of a manifest as a line of a plan.
 func objectLine(what string, o *unstructured.Unstructured) string {
 	line := what + ":"
-	for _, field := range []string{"domainName", "ttl", "type", "rdata", "values"} {
+	for _, field := range []string{"domainName", "ttl", "type", "rdata", "values", "namespaces"} {
 		if value, found, _ := unstructured.NestedFieldNoCopy(o.Object, "spec", field); found {
 			line += fmt.Sprintf(" %v", value)
 		}
@@ -184,11 +225,34 @@ func objectChange(before, after *unstructured.Unstructured) string {
 	}
 	var said []string
 	for _, field := range slices.Sorted(maps.Keys(fields)) {
-		if pair := fields[field]; !equality.Semantic.DeepEqual(pair[0], pair[1]) {
-			said = append(said, fmt.Sprintf("%s %s instead of %s", field, asJSON(pair[1]), asJSON(pair[0])))
+		pair := fields[field]
+		if equality.Semantic.DeepEqual(pair[0], pair[1]) {
+			continue
 		}
+		had, isList := pair[0].([]any)
+		if has, ok := pair[1].([]any); ok && isList {
+			said = append(said, field+" "+listChange(had, has))
+			continue
+		}
+		said = append(said, fmt.Sprintf("%s %s instead of %s", field, asJSON(pair[1]), asJSON(pair[0])))
 	}
 	return strings.Join(said, ", ")
+}
+
+// listChange says which elements come and go.
+func listChange(had, has []any) string {
+	var said []string
+	for _, one := range []struct {
+		word     string
+		of, than []any
+	}{{"with ", has, had}, {"without ", had, has}} {
+		for _, element := range one.of {
+			if !slices.ContainsFunc(one.than, func(e any) bool { return equality.Semantic.DeepEqual(e, element) }) {
+				said = append(said, one.word+asJSON(element))
+			}
+		}
+	}
+	return cmp.Or(strings.Join(said, ", "), "in another order")
 }
 
 func asJSON(value any) string {
@@ -217,6 +281,9 @@ type manifest struct {
 	// owner is its DNS name, as far as the manifest tells; created is when it was created on an earlier server.
 	owner   string
 	created time.Time
+	// before and answer are the object before and after the write; after is the object of the plan that it depends on.
+	before, answer *unstructured.Unstructured
+	after          string
 }
 
 // newManifest keeps of an object what the loader needs, and drops the fields that the server sets.

@@ -18,10 +18,13 @@
 //	L6. A source may be a pipe. A slow one is reported, and ctx ends the wait.
 //	L7. Records are removed with Prune alone, and then only those of zone files of which every field of the spec
 //	    belongs to this field manager, and only if all files of the run were read whole.
+//	L8. A dry run asks the server about everything. What rests on another object of the same run is marked with that,
+//	    and not guessed.
 //
 // It does not know storage, serials or delegation: the server decides about those. Of formats of other systems it reads
 // zone files alone.
 //
 // Read run.go first, then plan.go, which decides without a server what a zone file becomes. import.go is the import
-// into an existing Zone, prune.go the removal of left-over Records.
+// into an existing Zone, prune.go the removal of left-over
+// Records, foresee.go the dry run.
 package load

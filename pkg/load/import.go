@@ -199,10 +199,8 @@ func (l *Loader) makeZone(ctx context.Context, p *plan, target Target) (Result, 
 	if err != nil {
 		return Result{}, fmt.Errorf("zone %s: %w", target.Zone, err)
 	}
-	l.showPlan("+ zone %s as %s", p.fqdn, target.Zone)
-	if l.cfg.DryRun {
-		l.say("zone %s would be created; in a plan it is not there, so its records are judged each by itself", target.Zone)
-	}
+	l.showPlan(Change{Op: "+", Zone: target.Zone.String(), Text: fmt.Sprintf("zone %s as %s", p.fqdn, target.Zone)})
+	l.priors.addMade(target.Zone, p.fqdn, zone.Spec.View)
 	return Result{Written: 1}, nil
 }
 
@@ -227,7 +225,7 @@ func (l *Loader) reportSOA(path string, soa zonefile.RR, zone *v1alpha1.Zone) in
 		wrong = append(wrong, err.Error())
 	}
 	if len(wrong) > 0 {
-		l.say("not taken over: %s", Refusal{Path: path, Lines: []int{soa.Line}, Text: text, Reason: strings.Join(wrong, ", ")})
+		l.note("not taken over", Refusal{Path: path, Lines: []int{soa.Line}, Text: text, Reason: strings.Join(wrong, ", ")}.String())
 		return 1
 	}
 	patch := make(map[string]any)
@@ -254,8 +252,8 @@ func (l *Loader) reportSOA(path string, soa zonefile.RR, zone *v1alpha1.Zone) in
 	if len(patch) == 0 {
 		return 0
 	}
-	l.say("not taken over: %s", Refusal{Path: path, Lines: []int{soa.Line}, Text: text,
-		Reason: "the SOA is made from the Zone, and the file differs", Fix: "to take it over: " + patchCommand(zone, patch)})
+	l.note("not taken over", Refusal{Path: path, Lines: []int{soa.Line}, Text: text,
+		Reason: "the SOA is made from the Zone, and the file differs", Fix: "to take it over: " + patchCommand(zone, patch)}.String())
 	return 1
 }
 
@@ -286,7 +284,7 @@ func (l *Loader) reportNameServers(path string, p *plan, zone *v1alpha1.Zone) in
 		}
 		at.Fix = "to serve them: " + patchCommand(zone, map[string]any{"nameServers": servers})
 	}
-	l.say("not taken over: %s", at)
+	l.note("not taken over", at.String())
 	return len(ns.lines)
 }
 

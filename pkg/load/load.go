@@ -53,8 +53,15 @@ type Config struct {
 	// Prune has Finish remove the Records that this field manager made in an earlier run and that no source has any
 	// more.
 	Prune bool
-	// Plan receives a line for each object that is added (+), changed (~) or removed (-).
-	Plan func(line string)
+	// Plan receives what each write changes, and Note what is to be said of one: its kind, as "refused" or "warning",
+	// and the text; nil: Report gets the notes.
+	Plan func(Change)
+	Note func(kind, text string)
+	// AsLastApplied has a dry run of manifests apply each object as the client that applied it last.
+	AsLastApplied bool
+	// PruneSelector has a dry run of manifests remove the Zones, Delegations and Records with these labels that the
+	// manifests lack.
+	PruneSelector string
 	// HowToRemove is the next step that the report of left-over Records names; empty: to delete them.
 	HowToRemove string
 	// ForceConflicts overwrites fields that other managers have changed (L4).
@@ -69,26 +76,26 @@ type Config struct {
 // Result counts objects.
 type Result struct {
 	// Written were created or changed.
-	Written int
+	Written int `json:"written"`
 	// Present existed and were equal.
-	Present int
+	Present int `json:"present"`
 	// Removed are Records that no source has any more.
-	Removed int
+	Removed int `json:"removed"`
 	// Left were changed by another field manager and stay so (L4).
-	Left int
+	Left int `json:"left"`
 	// NotTaken are lines of zone files, of SOA and NS, that differ from the fields of the Zone, which stays as it is,
 	// and fields and objects of custom resources that are no zone data.
-	NotTaken int
+	NotTaken int `json:"notTaken"`
 	// Refused are the lines of zone files and the objects of manifests that were not loaded.
-	Refused int
+	Refused int `json:"refused"`
 	// Failed are files that could not be read whole.
-	Failed int
+	Failed int `json:"failed"`
 	// NotServable are zones that name servers would not load as they are now.
-	NotServable int
+	NotServable int `json:"notServable"`
 	// Changed are entries that a zone had as a custom resource and has no longer, or with another TTL.
-	Changed int
+	Changed int `json:"changed"`
 	// Held are zones that are not delivered, because too much was removed from them at once.
-	Held int
+	Held int `json:"held"`
 }
 
 // Add counts more objects.
@@ -242,6 +249,9 @@ func refusalReason(err error) (reason string, ok bool) {
 // the rest of the file answers, which the server does not know.
 type needlessKey struct{}
 
+// warnedKey is the context key of a func(text string) string that adds to a Warning what it is about.
+type warnedKey struct{}
+
 // warnings collects the server's Warnings, each text once.
 type warnings struct {
 	mutex sync.Mutex
@@ -258,6 +268,9 @@ func (w *warnings) HandleWarningHeaderWithContext(ctx context.Context, code int,
 	if needless, ok := ctx.Value(needlessKey{}).(func(string) bool); ok && needless(text) {
 		return
 	}
+	if of, ok := ctx.Value(warnedKey{}).(func(string) string); ok {
+		text = of(text)
+	}
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	if w.texts == nil {
@@ -266,21 +279,14 @@ func (w *warnings) HandleWarningHeaderWithContext(ctx context.Context, code int,
 	w.texts[text] = true
 }
 
-// takeLines returns the collected warnings as lines and clears them.
-func (w *warnings) takeLines() []string {
+// takeTexts returns the collected warnings and clears them; more is how many there are beside them.
+func (w *warnings) takeTexts() (texts []string, more int) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	texts := slices.Sorted(maps.Keys(w.texts))
+	texts = slices.Sorted(maps.Keys(w.texts))
 	w.texts = nil
-	var lines []string
-	for i, text := range texts {
-		if i == maxWarnings {
-			lines = append(lines, fmt.Sprintf("and %d more warnings", len(texts)-i))
-			break
-		}
-		lines = append(lines, "warning: "+text)
-	}
-	return lines
+	shown := min(len(texts), maxWarnings)
+	return texts[:shown], len(texts) - shown
 }
 
 // mapper finds the resource of a kind.

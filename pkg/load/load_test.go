@@ -490,7 +490,7 @@ sibling NS ns.sub
 	} {
 		ctx := context.WithValue(t.Context(), needlessKey{}, func(text string) bool { return needless(sets[x.set], text) })
 		l.warnings.HandleWarningHeaderWithContext(ctx, 299, "", x.text)
-		if got := l.warnings.takeLines(); (len(got) == 0) != x.needless {
+		if got, _ := l.warnings.takeTexts(); (len(got) == 0) != x.needless {
 			t.Errorf("%s: %q", x.text, got)
 		}
 	}
@@ -529,11 +529,11 @@ func TestWarnings_areSaidOnceAndNotWithoutEnd(t *testing.T) {
 		w.HandleWarningHeaderWithContext(t.Context(), 299, "", fmt.Sprintf("occluded %d", i/2))
 	}
 	w.HandleWarningHeaderWithContext(t.Context(), 199, "", "not ours")
-	lines := w.takeLines()
-	if len(lines) != maxWarnings+1 || lines[0] != "warning: occluded 0" || lines[maxWarnings] != "and 3 more warnings" {
-		t.Errorf("%q", lines)
+	texts, more := w.takeTexts()
+	if len(texts) != maxWarnings || texts[0] != "occluded 0" || more != 3 {
+		t.Errorf("%q, %d more", texts, more)
 	}
-	if len(w.takeLines()) > 0 {
+	if texts, more := w.takeTexts(); len(texts)+more > 0 {
 		t.Error("warnings are said again")
 	}
 }

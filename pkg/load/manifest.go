@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -50,11 +51,11 @@ func (l *Loader) loadManifests(ctx context.Context, source Source, paths []strin
 	return result, err
 }
 
-// Apply applies objects. path is what the report calls their source.
+// Apply applies objects. path is what the report calls the source of those that no ReadObjects of this loader has read.
 func (l *Loader) Apply(ctx context.Context, path string, objects []*unstructured.Unstructured) (Result, error) {
 	var all []*manifest
 	for _, o := range objects {
-		all = append(all, newManifest(path, o))
+		all = append(all, newManifest(cmp.Or(l.paths[o], path), o))
 	}
 	result, err := l.applyManifests(ctx, path, all)
 	l.reportHidden()
@@ -79,6 +80,14 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 	// A zone made above others does not capture them (S3.4), and records without a zone wait for one: first zones,
 	// parents before children, then Delegations, then everything else.
 	sortParentsFirst(zones)
+	if l.cfg.DryRun {
+		one, err := l.foreseeManifests(ctx, what, zones, delegations, rest)
+		result.Add(one)
+		if err != nil {
+			return result, fmt.Errorf("plan %s: %w", what, err)
+		}
+		return result, nil
+	}
 	for _, batch := range []struct {
 		groups  [][]*manifest
 		workers int
@@ -178,34 +187,63 @@ func (l *Loader) applyManifest(ctx context.Context, m *manifest) (Result, *Refus
 	if err != nil {
 		before = nil // absent or unreadable; the apply reports what matters
 	}
+	m.before = before
 	// Whether a Zone has name servers without an address is reported when its Records are there.
-	judged := context.WithValue(ctx, needlessKey{}, func(text string) bool { return !l.cfg.DryRun && strings.HasSuffix(text, "(S6.15)") })
+	judged := ctx
+	if !l.cfg.DryRun {
+		judged = context.WithValue(ctx, needlessKey{}, func(text string) bool { return strings.HasSuffix(text, "(S6.15)") })
+	}
+	as := l.applierOf(nil)
+	if before != nil {
+		as = l.applierOf(before)
+	}
 	after, err := retryTransient(ctx, func() (*unstructured.Unstructured, error) {
-		return resource.Apply(judged, m.object.GetName(), m.object, metav1.ApplyOptions{FieldManager: l.cfg.FieldManager,
-			DryRun: l.dryRun(), Force: l.cfg.ForceConflicts})
+		if as.client {
+			return l.mergeManifest(judged, resource, m, as)
+		}
+		return resource.Apply(judged, m.object.GetName(), m.object, metav1.ApplyOptions{FieldManager: as.manager,
+			DryRun: l.dryRun(), Force: as.force})
 	})
 	if apierrors.IsConflict(err) {
 		l.reportLeftAsIs(m.refusal(err.Error(), ""))
 		return Result{Left: 1}, nil, nil
 	}
 	if reason, ok := refusalReason(err); ok {
-		return refused(reason, "")
+		r := m.refusal(reason, "")
+		var status apierrors.APIStatus
+		if errors.As(err, &status) && !apierrors.IsForbidden(err) {
+			r.final = status.Status().Details == nil || slices.ContainsFunc(status.Status().Details.Causes, isFinal)
+		}
+		return Result{}, &r, nil
 	}
 	if err != nil {
 		return Result{}, nil, fmt.Errorf("%s: %s: %w", m.path, describeObject(m.object), err)
 	}
-	if before == nil {
-		l.showPlan("+ %s", objectLine(describeObject(m.object), after))
-		return Result{Written: 1}, nil, nil
-	}
+	m.answer = after
 	// The resourceVersion does not tell: in a dry run it is arbitrary, and it differs if the status was written since
 	// the object was read.
-	change := objectChange(before, after)
-	if change == "" {
+	if before != nil && objectChange(before, after) == "" {
 		return Result{Present: 1}, nil, nil
 	}
-	l.showPlan("~ %s: %s", describeObject(m.object), change)
+	if l.cfg.DryRun && !l.showManifest(m, before, after) {
+		return Result{Present: 1}, nil, nil
+	}
 	return Result{Written: 1}, nil, nil
+}
+
+// mergeManifest applies a manifest as kubectl apply does.
+func (l *Loader) mergeManifest(ctx context.Context, resource dynamic.ResourceInterface, m *manifest, as applier) (
+	*unstructured.Unstructured, error) {
+	patch := m.object.DeepCopy()
+	if err := unstructured.SetNestedMap(patch.Object, clientPatch(m.object, m.before), "spec"); err != nil {
+		return nil, err
+	}
+	body, err := patch.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	return resource.Patch(ctx, m.object.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: as.manager,
+		DryRun: l.dryRun(), FieldValidation: metav1.FieldValidationStrict})
 }
 
 // ReadObjects reads the objects of a YAML or JSON text, and reports and counts the documents that are none. Those that
@@ -220,7 +258,7 @@ func (l *Loader) ReadObjects(path string, text []byte) (objects []*unstructured.
 		return o.GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Namespace"}
 	})
 	for _, o := range objects {
-		if o.GetNamespace() == "" {
+		if l.paths[o] = path; o.GetNamespace() == "" {
 			o.SetNamespace(l.cfg.Namespace)
 		}
 	}

@@ -56,6 +56,8 @@ type Refusal struct {
 	Text string
 	// Reason is why it is refused. Fix is the next step, if the reason does not name it.
 	Reason, Fix string
+	// final says that no rule and no other object would change that.
+	final bool
 }
 
 func (r Refusal) String() string {

@@ -51,6 +51,14 @@ func (l *Loader) Finish(ctx context.Context, doubt string) (Result, error) {
 			return result, fmt.Errorf("%s: %w", s.what(), err)
 		}
 	}
+	l.fillNames(ctx, l.planned)
+	planned, err := runWorkers(ctx, l, "the plan", maxSets, splitSets(l.planned), l.foreseeSet)
+	result.Add(planned)
+	l.planned = nil
+	l.reportHidden()
+	if err != nil {
+		return result, err
+	}
 	judged, err := l.judgeZones(ctx)
 	result.Add(judged)
 	if err != nil {
@@ -92,6 +100,12 @@ func (l *Loader) finishScope(ctx context.Context, s *scope) (Result, error) {
 	})
 	if !l.cfg.Prune {
 		l.reportLeft(s, left)
+		return result, nil
+	}
+	if l.cfg.DryRun {
+		for _, r := range left {
+			l.planned = append(l.planned, &recordWrite{before: r, zone: s.zone})
+		}
 		return result, nil
 	}
 	removed, err := runWorkers(ctx, l, s.what(), l.workers, slices.Collect(slices.Chunk(left, 1)),
@@ -192,7 +206,6 @@ func (l *Loader) deleteRecord(ctx context.Context, s *scope, r *v1alpha1.Record)
 		})
 		switch reason, refused := refusalReason(err); {
 		case err == nil:
-			l.showPlan("- %s", recordLine(r))
 			return Result{Removed: 1}, nil
 		case apierrors.IsNotFound(err):
 			return Result{Removed: 1}, nil
@@ -226,11 +239,6 @@ func (l *Loader) retryRefused(ctx context.Context, s *scope, owners map[string]b
 	for _, r := range s.refused {
 		refused := &r.refusal
 		if owners[r.owner] {
-			if l.cfg.DryRun {
-				result.Written++
-				l.showPlan("+ %s (decided after the removal there)", r.refusal.Text)
-				continue
-			}
 			one, again, err := r.put(ctx)
 			if err != nil {
 				return err

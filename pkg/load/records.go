@@ -161,12 +161,19 @@ func (l *Loader) putRecord(ctx context.Context, path string, s *set, to *destina
 	records := l.typed.KubizoneV1alpha1().Records(to.namespace)
 	for _, want.Name = range objectNames {
 		have := there.byName[want.Name]
+		if prior := l.priors.first(to.zone, want.Namespace); l.cfg.DryRun && have == nil && prior.object == "" {
+			l.planRecord(ctx, want, s, path, to)
+			return Result{}, nil
+		}
 		if have == nil {
 			_, err := retryTransient(ctx, func() (*v1alpha1.Record, error) {
 				return records.Create(ctx, want, l.createOptions())
 			})
 			if err == nil {
-				l.showPlan("+ %s %d %s %s", s.fqdn(to.fqdn), s.ttl, s.typ, strings.Join(s.data, ", "))
+				want.Status.FQDN = s.fqdn(to.fqdn)
+				added := changeOf("+", want, to.zone, recordLine(want))
+				added.After = l.priors.first(to.zone, want.Namespace).object
+				l.showPlan(added)
 				return Result{Written: 1}, nil
 			}
 			if !apierrors.IsAlreadyExists(err) {
@@ -190,10 +197,21 @@ func (l *Loader) putRecord(ctx context.Context, path string, s *set, to *destina
 		if err := l.updateRecord(ctx, have, want); err != nil {
 			return Result{}, err
 		}
-		l.showPlan("~ %s: %s", s.describe(to.fqdn), recordChange(&have.Spec, &want.Spec))
+		l.showPlan(changeOf("~", have, to.zone, s.describe(to.fqdn)+": "+recordChange(&have.Spec, &want.Spec)))
 		return Result{Written: 1}, nil
 	}
 	return Result{}, fmt.Errorf("the object names %q are taken in namespace %s; load into another namespace", objectNames, to.namespace)
+}
+
+// planRecord notes a Record that a dry run makes, with others at its name.
+func (l *Loader) planRecord(ctx context.Context, want *v1alpha1.Record, s *set, path string, to *destination) {
+	want.TypeMeta = metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Record"}
+	want.Status.FQDN = s.fqdn(to.fqdn)
+	l.report.Lock()
+	defer l.report.Unlock()
+	needless, _ := ctx.Value(needlessKey{}).(func(string) bool)
+	l.planned = append(l.planned, &recordWrite{after: want, zone: to.zone, needless: needless,
+		at: Refusal{Path: path, Lines: s.lines, Text: s.describe(to.fqdn)}})
 }
 
 // updateRecord makes the content of a Record that of another one. It is a patch: a PUT would conflict with writes of

@@ -134,13 +134,31 @@ func (l *Loader) reportLeftAsIs(r Refusal) { l.sayGrouped("left as it is", r) }
 
 func (l *Loader) sayGrouped(verb string, r Refusal) {
 	if l.reports.shouldShow(verb, r) {
-		l.say("%s: %s", verb, r)
+		l.note(verb, r.String())
 	}
 }
 
 // reportHidden ends the report of a file with the counts of what was not shown, and the warnings.
 func (l *Loader) reportHidden() {
-	for _, line := range append(l.reports.takeHidden(), l.warnings.takeLines()...) {
+	for _, line := range l.reports.takeHidden() {
 		l.say("%s", line)
 	}
+	texts, more := l.warnings.takeTexts()
+	for _, text := range texts {
+		l.note("warning", text)
+	}
+	if more > 0 {
+		l.note("warning", fmt.Sprintf("%d more warnings are not shown", more))
+	}
+}
+
+// note passes a text of a kind on to Config.Note, or without that to Config.Report.
+func (l *Loader) note(kind, text string) {
+	if l.cfg.Note == nil {
+		l.say("%s: %s", kind, text)
+		return
+	}
+	l.report.Lock()
+	defer l.report.Unlock()
+	l.cfg.Note(kind, escapeUnprintable(text))
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
@@ -42,6 +43,12 @@ type Loader struct {
 	scopeOrder []*scope
 	// applied are the Zones that manifests have.
 	applied map[types.NamespacedName]bool
+	// paths are those that objects were read from.
+	paths map[*unstructured.Unstructured]string
+	// planned are the Records that a dry run of zone files makes and removes.
+	planned []*recordWrite
+	// priors are what a dry run would change, and other objects of it depend on.
+	priors priors
 }
 
 // New makes a Loader. It does not connect to the server yet.
@@ -73,7 +80,8 @@ func New(cfg Config) (*Loader, error) {
 func newLoader(cfg Config, typed versioned.Interface, any dynamic.Interface, mapping mapper, heard *warnings) *Loader {
 	cfg.FieldManager, cfg.Interval = cmp.Or(cfg.FieldManager, FieldManager), cmp.Or(cfg.Interval, defaultInterval)
 	return &Loader{cfg: cfg, typed: typed, dynamic: any, mapping: mapping, warnings: heard, workers: maxWorkers,
-		scopes: make(map[string]*scope), applied: make(map[types.NamespacedName]bool)}
+		scopes: make(map[string]*scope), applied: make(map[types.NamespacedName]bool),
+		paths: make(map[*unstructured.Unstructured]string)}
 }
 
 // Load loads one source. Refusals, and files that cannot be read or hold no zone, are reported and counted. An error
@@ -129,18 +137,24 @@ func (l *Loader) ReadText(ctx context.Context, name string, read func() ([]byte,
 	}
 }
 
-func (l *Loader) say(format string, arguments ...any) { l.tell(l.cfg.Report, format, arguments...) }
-
-// showPlan passes one line on to Config.Plan.
-func (l *Loader) showPlan(format string, arguments ...any) { l.tell(l.cfg.Plan, format, arguments...) }
-
-func (l *Loader) tell(listener func(line string), format string, arguments ...any) {
-	if listener == nil {
+func (l *Loader) say(format string, arguments ...any) {
+	if l.cfg.Report == nil {
 		return
 	}
 	l.report.Lock()
 	defer l.report.Unlock()
-	listener(escapeUnprintable(fmt.Sprintf(format, arguments...)))
+	l.cfg.Report(escapeUnprintable(fmt.Sprintf(format, arguments...)))
+}
+
+// showPlan passes a change on to Config.Plan.
+func (l *Loader) showPlan(c Change) {
+	if l.cfg.Plan == nil {
+		return
+	}
+	l.report.Lock()
+	defer l.report.Unlock()
+	c.Text = escapeUnprintable(c.Text)
+	l.cfg.Plan(c)
 }
 
 // EachItem calls do for every object that list, a method of a client, returns for the options, page by page.

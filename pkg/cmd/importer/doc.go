@@ -10,11 +10,13 @@
 //	M2. A refusal is one line with its place, its reason and the next step, and the exit code is 1. A source that
 //	    fails does not stop the others, and the exit code is 2.
 //	M3. The same import again writes nothing, so no serial changes.
-//	M4. A plan is a dry run of the server: the same report, and nothing is stored.
-//	M5. Results go to standard output, progress and refusals to standard error.
-//	M6. A plan lists, line by line, what the same import would add, change and remove. Only --prune removes.
+//	M4. A plan is a dry run of the server, of an import or of manifests: nothing is stored.
+//	M5. Results go to standard output, progress and refusals to standard error; the report of a plan has all but the
+//	    progress, and its exit code is 2 where something would change.
+//	M6. A plan lists, zone by zone and line by line, what would be added, changed and removed. Only --prune removes.
 //
-// It does not know how lines become records, nor how a transfer is read: see pkg/load and pkg/transfer.
+// It does not know how lines become records, what a plan asks the server, nor how a transfer is read: see pkg/load and
+// pkg/transfer.
 //
-// Read importer.go.
+// Read importer.go, then plan.go and report.go.
 package importer

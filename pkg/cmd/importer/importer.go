@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
@@ -112,7 +113,7 @@ func (o *options) completeOptions(arguments []string) (c *config, warnings []str
 		FieldManager:   FieldManager,
 		DryRun:         o.plan,
 		Prune:          o.prune,
-		HowToRemove:    "import it with --prune, after a check with --plan",
+		HowToRemove:    "import it with --prune, after a look at kubizone plan with --prune",
 		ForceConflicts: o.forceConflicts,
 	}
 	return c, warnings, errors.Join(wrong...)
@@ -176,31 +177,18 @@ func (o *options) parseTarget(namespace string) (load.Target, error) {
 // run imports one source after the other. It returns ErrRefused if a part of them was refused.
 func (c *config) run(ctx context.Context, in io.Reader, out, progress io.Writer) error {
 	c.load.Report = func(line string) { fmt.Fprintln(progress, line) }
-	cfg := c.load
-	var planned []string
-	if cfg.DryRun {
-		cfg.Plan = func(line string) { planned = append(planned, line) }
-	}
-	loader, err := load.New(cfg)
+	loader, err := load.New(c.load)
 	if err != nil {
 		return err
 	}
 	total, failed := c.importAll(ctx, loader, in)
-	// Sorted by name: the answers come in any order.
-	slices.SortStableFunc(planned, func(a, b string) int { return strings.Compare(a[2:], b[2:]) })
-	for _, line := range planned {
-		fmt.Fprintln(out, line)
-	}
 	summary := total.String()
 	if len(failed) > 0 {
 		summary += fmt.Sprintf(", %d of %d sources not imported", len(failed), len(c.sources))
 	}
-	if cfg.DryRun {
-		summary += " (plan: nothing is kept)"
-	}
 	fmt.Fprintln(out, summary)
 	amiss := total.Amiss()
-	if !cfg.DryRun && total.Written+total.Removed > 0 && (len(failed) > 0 || amiss != "") {
+	if total.Written+total.Removed > 0 && (len(failed) > 0 || amiss != "") {
 		fmt.Fprintln(progress, "what is written stays: an import is not one transaction; kubizone apply changes up to 100 "+
 			"Records in one")
 	}
@@ -323,8 +311,9 @@ SOA and name servers are fields of the Zone: where the file differs, the report 
 without name servers gets those of the file as a Record. The records go into the namespace of -n, which may be another
 one than the Zone's; without it, into the Zone's.
 
---plan prints what would change. Records of an earlier import that no source has any more are reported, and removed
-with --prune. If that holds the zone (S7.5), the report has the command that lets it through, and the exit code is 1.
+kubizone plan, with the same arguments, prints what would change. Records of an earlier import that no source has any
+more are reported, and removed with --prune. If that holds the zone (S7.5), the report has the command that lets it
+through, and the exit code is 1.
 
 All sources go into one Zone. Manifests of Zones and Records are written by kubectl apply.
 
@@ -332,11 +321,11 @@ With --from-crd, the sources are manifests (.yaml, .yml, .json) of custom resour
 (bindy.firestoned.io), external-dns (DNSEndpoint of externaldns.k8s.io) and external-dns-management
 (dns.gardener.cloud), which become Zones and Records. A field that is not carried over is reported with the next step.`,
 		Example: `  kubizone import example.org.zone --zone platform/example-org
-  kubizone import example.org.zone --zone platform/example-org --create-zone --plan
-  kubizone import example.org.zone --zone platform/example-org --prune --plan
+  kubizone import example.org.zone --zone platform/example-org --create-zone
+  kubizone import example.org.zone --zone platform/example-org --prune
   kubizone import axfr://192.0.2.53/example.org --zone platform/example-org --tsig-key-file transfer.key
   kubectl get zones,records -A -o yaml | kubizone import - --from-crd --server https://127.0.0.1:7443 --token "$TOKEN"
-  kubectl get dnsentries.dns.gardener.cloud -A -o yaml | kubizone import - --from-crd --plan`,
+  kubectl get dnsentries.dns.gardener.cloud -A -o yaml | kubizone plan - --from-crd`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(command *cobra.Command, arguments []string) error {
 			c, warnings, err := o.completeOptions(arguments)
@@ -349,7 +338,12 @@ With --from-crd, the sources are manifests (.yaml, .yml, .json) of custom resour
 			return c.run(command.Context(), command.InOrStdin(), command.OutOrStdout(), command.ErrOrStderr())
 		},
 	}
-	flags := command.Flags()
+	o.addFlags(command.Flags())
+	return command
+}
+
+// addFlags binds the options to flags.
+func (o *options) addFlags(flags *pflag.FlagSet) {
 	o.client.AddFlagsWithNamespace(flags)
 	flags.StringVar(&o.zone, "zone", "", "NAMESPACE/NAME or NAME of the Zone object that takes the records of a zone file or transfer")
 	flags.StringVar(&o.origin, "origin", "", "origin of relative names of a zone file before its first $ORIGIN; default: "+
@@ -357,8 +351,6 @@ With --from-crd, the sources are manifests (.yaml, .yml, .json) of custom resour
 	flags.StringVar(&o.view, "view", "", "view of the Zone, or of the one that --create-zone makes; empty is the default view")
 	flags.BoolVar(&o.createZone, "create-zone", false, "make the Zone of the SOA if it does not exist, "+
 		"and import NS at the apex as Records")
-	flags.BoolVar(&o.plan, "plan", false, "print what would be added (+), changed (~) and removed (-), one line each, "+
-		"as the server decides, and store nothing")
 	flags.BoolVar(&o.prune, "prune", false, "remove the Records that an earlier import of zone files made and no source has any more, "+
 		"in their Zone and namespace; never a Record with fields of another field manager, nor a Zone")
 	flags.BoolVar(&o.forceConflicts, "force-conflicts", false, "overwrite changes of other field managers since the last import")
@@ -367,5 +359,4 @@ With --from-crd, the sources are manifests (.yaml, .yml, .json) of custom resour
 		"content of each zone")
 	flags.StringVar(&o.tsigKeyFile, "tsig-key-file", "", "file of TSIG keys as tsig-keygen writes them; "+
 		"the first signs requests for transfers, and has to sign the answers")
-	return command
 }

@@ -63,6 +63,11 @@ func (s *server) runImport(in string, arguments ...string) said {
 	return s.runCommand(importer.NewCommand(), in, arguments...)
 }
 
+func (s *server) runPlan(in string, arguments ...string) said {
+	s.t.Helper()
+	return s.runCommand(importer.NewPlanCommand(), in, arguments...)
+}
+
 // applyFile loads a manifest, as up --load does.
 func (s *server) applyFile(path string) load.Result {
 	s.t.Helper()

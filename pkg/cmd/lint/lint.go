@@ -32,7 +32,7 @@ func NewCommand() *cobra.Command {
 		Short: "judge manifests without a server",
 		Long: `Judge the Zones, Records, Delegations, DNSClasses and UpdateKeys of manifests (.yaml, .yml, .json, directories of them, or -)
 each by itself, as the server does: errors and warnings in its words. Objects of other kinds are passed over. What rests on
-other objects (rules, claims, what stands at a name) says kubectl apply --dry-run=server. The exit code is 1 for an error.`,
+other objects (rules, claims, what stands at a name) says kubizone plan. The exit code is 1 for an error.`,
 		Example: "  kubizone lint records.yaml zones/\n  kustomize build . | kubizone lint -",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(command *cobra.Command, files []string) error {
@@ -75,7 +75,7 @@ func lintFiles(files []string, in io.Reader, out io.Writer) error {
 				return err
 			}
 			if paths = found.Manifests; len(paths) == 0 {
-				return fmt.Errorf("%s: no manifest (.yaml, .yml, .json); kubizone import --plan judges zone files", file)
+				return fmt.Errorf("%s: no manifest (.yaml, .yml, .json); kubizone plan judges zone files", file)
 			}
 		}
 		for _, path := range paths {

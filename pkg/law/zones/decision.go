@@ -84,4 +84,6 @@ type zonePlace struct {
 	owner         name.Rel // relative to parent
 	// taken is the number of names at or below the zone's name with records of the parent.
 	taken int
+	// zones says that zones stand below it.
+	zones bool
 }

@@ -126,6 +126,8 @@ func (d *zoneDecision) checkPlace(plan *law.Plan, s *zonePlace) *law.Refusal {
 	if o != nil && len(o.Values) > 0 {
 		s.taken++
 	}
+	below := law.Get[law.ZonesBelow](d.Reading, law.ZonesBelowKey(s.view, s.fqdn))
+	s.zones = below != nil && len(below.Zones) > 0
 	if s.taken > 0 && !d.ask.Cascade {
 		plan.Warn("the zone takes over the records of %d names at or below %s as far as its delegations allow them; the others are "+
 			"released (S3.10)", s.taken, s.fqdn)

@@ -13,11 +13,11 @@ import (
 )
 
 // checkForeign refuses to delete a zone that has records or child zones of other namespaces, but where the annotation
-// names it (S8.1). From deletionTimestamp on it takes in nothing more, so the request that sets it is judged, and the
-// removal that follows is not.
-func (d *zoneDecision) checkForeign() *law.Refusal {
+// names it (S8.1): then the answer says what they are (S2.16). From deletionTimestamp on it takes in nothing more, so
+// the request that sets it is judged, and the removal that follows is not.
+func (d *zoneDecision) checkForeign(plan *law.Plan) *law.Refusal {
 	z := d.ask.Before
-	if d.ask.Annotated || z.Terminating {
+	if z.Terminating {
 		return nil
 	}
 	keys := []law.Key{law.ForeignRecordsKey(z), law.ForeignZonesKey(z)}
@@ -35,6 +35,10 @@ func (d *zoneDecision) checkForeign() *law.Refusal {
 		has = append(has, fmt.Sprintf("more than %d zones below it, whose namespaces were not all looked at", law.FirstKeys))
 	}
 	if len(has) == 0 {
+		return nil
+	}
+	if d.ask.Annotated {
+		plan.Warn("zone %s is deleted with %s (S2.16)", z.FQDN(), strings.Join(has, ", and "))
 		return nil
 	}
 	return law.NewForbidden(law.ReasonInUse, "zone %s has %s (S8.1; wait until they have left, or delete it with them in it: "+

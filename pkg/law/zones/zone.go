@@ -30,7 +30,7 @@ func (d *zoneDecision) decideZone() (*law.Plan, *law.Refusal) {
 		if ask.Before.Pending {
 			return plan, nil
 		}
-		if refusal := d.checkForeign(); refusal != nil {
+		if refusal := d.checkForeign(plan); refusal != nil {
 			return nil, refusal
 		}
 		return d.removeZone(plan)
@@ -71,7 +71,7 @@ func (d *zoneDecision) refuseOrWait(plan *law.Plan, refusal *law.Refusal) (*law.
 func (d *zoneDecision) decideNamed(plan *law.Plan) (*law.Plan, *law.Refusal) {
 	ask := &d.ask
 	if ask.After.Terminating {
-		if refusal := d.checkForeign(); refusal != nil {
+		if refusal := d.checkForeign(plan); refusal != nil {
 			return nil, refusal
 		}
 	}
@@ -107,7 +107,7 @@ func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.R
 	warnOfDeadPatterns(plan, z, z.Rules...)
 	z.Serial = from
 	h := &law.Holding{Ref: spec.Ref, Target: spec.ZoneRef}
-	change := &law.ZoneChange{Zone: z, Holding: h, Delegated: d.setParent(h, s)}
+	change := &law.ZoneChange{Zone: z, Holding: h, Delegated: d.setParent(h, s), TakesOver: s.taken > 0 || s.zones}
 	var losing string
 	var locks name.Name
 	scans := []law.Scan{{Kind: law.ScanReferring, Target: &law.Ref{Namespace: spec.Namespace, Name: spec.Name}, View: s.view, Name: s.fqdn}}

@@ -16,7 +16,15 @@ import (
 )
 
 func strategyWith(inlineSecrets bool) kind.Strategy[*v1alpha1.DNSClass] {
-	return kind.Strategy[*v1alpha1.DNSClass]{Of: NewKind(inlineSecrets)}
+	return kind.Strategy[*v1alpha1.DNSClass]{Of: NewKind(inlineSecrets, describeDeleted)}
+}
+
+// describeDeleted has a deletion alone withdraw zones.
+func describeDeleted(_, after *v1alpha1.DNSClass) string {
+	if after != nil {
+		return ""
+	}
+	return "2 zones (a.example., b.example.)"
 }
 
 func makeClass() *v1alpha1.DNSClass {
@@ -101,7 +109,8 @@ func TestDelete_warnsWhereTheClassIsInUse(t *testing.T) {
 		class.Finalizers = []string{v1alpha1.FinalizerDelivery}
 		c.change(class)
 		said := &recorder{}
-		if err := warnOfUse(warning.WithWarningRecorder(t.Context(), said), class, false); err != nil || len(*said) != c.want {
+		check := NewKind(false, describeDeleted).CheckDeletion
+		if err := check(warning.WithWarningRecorder(t.Context(), said), class, false); err != nil || len(*said) != c.want {
 			t.Errorf("%s: %v, %q", what, err, *said)
 		}
 	}

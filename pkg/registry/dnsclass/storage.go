@@ -5,22 +5,26 @@ package dnsclass
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/warning"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
 // NewKind makes the kind of DNSClasses. With inlineSecrets it accepts secrets in the class itself, where every user
 // with read permission for classes sees them. The kind is in no category: tenants may not list classes, and `kubectl
-// get kubizone` is theirs.
-func NewKind(inlineSecrets bool) *kind.Kind[*v1alpha1.DNSClass] {
+// get kubizone` is theirs. withdrawn says which zones a change of a class takes from it, or its deletion, for which
+// after is nil; empty: none.
+func NewKind(inlineSecrets bool, withdrawn func(before, after *v1alpha1.DNSClass) string) *kind.Kind[*v1alpha1.DNSClass] {
 	return &kind.Kind[*v1alpha1.DNSClass]{
 		GroupVersion: v1alpha1.SchemeGroupVersion, Resource: "dnsclasses", Singular: "dnsclass", ShortNames: []string{"dc"},
 		ClusterScoped: true,
@@ -32,19 +36,35 @@ func NewKind(inlineSecrets bool) *kind.Kind[*v1alpha1.DNSClass] {
 				meta.RemoveStatusCondition(&after.Status.Conditions, v1alpha1.ConditionStalled)
 			}
 		},
-		Validate: func(class *v1alpha1.DNSClass) field.ErrorList { return validation.DNSClass(class, inlineSecrets) },
+		Validate: func(c *v1alpha1.DNSClass) field.ErrorList { return validation.DNSClass(c, inlineSecrets) },
 		ValidateUpdate: func(after, before *v1alpha1.DNSClass) field.ErrorList {
 			return validation.DNSClassUpdate(after, before, inlineSecrets)
 		},
 		Warn: validation.DNSClassWarnings,
 		WarnUpdate: func(after, before *v1alpha1.DNSClass) []string {
-			if !kind.SpecChanged(after, before) {
+			var warnings []string
+			if kind.SpecChanged(after, before) {
+				warnings = validation.DNSClassUpdateWarnings(after, before)
+			}
+			if narrowed(before, after) {
+				if what := withdrawn(before, after); what != "" {
+					warnings = append(warnings, fmt.Sprintf("the class is not for zones that it delivers, which are withdrawn from "+
+						"its servers now: %s (S2.16)", what))
+				}
+			}
+			return warnings
+		},
+		Protected: func(c *v1alpha1.DNSClass) bool { return c.Spec.DeletionProtection },
+		CheckDeletion: func(ctx context.Context, c *v1alpha1.DNSClass, _ bool) error {
+			if c.DeletionTimestamp != nil || !slices.Contains(c.Finalizers, v1alpha1.FinalizerDelivery) {
 				return nil
 			}
-			return validation.DNSClassUpdateWarnings(after, before)
+			if what := withdrawn(c, nil); what != "" {
+				warning.AddWarning(ctx, "", fmt.Sprintf("zones are delivered by the class, and withdrawn from its servers now: %s "+
+					"(kubectl get deliveries -A lists them); spec.deletionProtection refuses a deletion (S2.16)", what))
+			}
+			return nil
 		},
-		Protected:     func(class *v1alpha1.DNSClass) bool { return class.Spec.DeletionProtection },
-		CheckDeletion: warnOfUse,
 		Subresources: map[string]kind.Subresource[*v1alpha1.DNSClass]{
 			"status":     kind.Status(validation.DNSClassStatusUpdate),
 			"finalizers": kind.Finalizers[*v1alpha1.DNSClass](),
@@ -54,11 +74,8 @@ func NewKind(inlineSecrets bool) *kind.Kind[*v1alpha1.DNSClass] {
 	}
 }
 
-// warnOfUse warns of the effects of deleting a class in use.
-func warnOfUse(ctx context.Context, class *v1alpha1.DNSClass, _ bool) error {
-	if class.DeletionTimestamp == nil && slices.Contains(class.Finalizers, v1alpha1.FinalizerDelivery) {
-		warning.AddWarning(ctx, "", "zones are delivered by the class: all of them are withdrawn from its servers now (kubectl get "+
-			"deliveries -A lists them); spec.deletionProtection refuses a deletion")
-	}
-	return nil
+// narrowed reports whether a change may take zones from a class.
+func narrowed(before, after *v1alpha1.DNSClass) bool {
+	return class.IsDefault(before) && !class.IsDefault(after) || !equality.Semantic.DeepEqual(before.Spec.Views, after.Spec.Views) ||
+		!equality.Semantic.DeepEqual(before.Spec.Namespaces, after.Spec.Namespaces)
 }

@@ -1,0 +1,90 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/class"
+	"kubi.zone/kubizone/pkg/registry/kind"
+)
+
+// deliveredZones tells the zones that a class delivers.
+type deliveredZones struct {
+	deliveries *kind.REST[*v1alpha1.Delivery]
+	zones      rest.Getter
+	namespaces *namespaces
+}
+
+const (
+	// maxDelivered bounds the Deliveries that one Warning looks at, and deliveredWithin the time for that.
+	maxDelivered    = 5000
+	deliveredWithin = time.Second
+	// maxDeliveredNames bounds the names that it gives.
+	maxDeliveredNames = 5
+)
+
+// describeWithdrawn says which zones a change of a DNSClass takes from it, after is nil where it is deleted; empty:
+// none (S2.16).
+func (d *deliveredZones) describeWithdrawn(before, after *v1alpha1.DNSClass) string {
+	ctx, cancel := context.WithTimeout(context.Background(), deliveredWithin)
+	defer cancel()
+	listed, err := d.deliveries.List(ctx, &internalversion.ListOptions{ResourceVersion: "0",
+		FieldSelector: fields.OneTermEqualSelector(v1alpha1.FieldDeliveryClassRefName, before.Name)})
+	if err != nil {
+		return "zones that cannot be listed now: " + err.Error()
+	}
+	all := listed.(*v1alpha1.DeliveryList).Items
+	count, more := 0, len(all) > maxDelivered
+	var names []string
+	for i := range all[:min(len(all), maxDelivered)] {
+		one := &all[i]
+		if one.Spec.ClassRef.Kind == v1alpha1.KindBind9Cluster || one.DeletionTimestamp != nil {
+			continue
+		}
+		if after != nil && d.stays(ctx, one, after) {
+			continue
+		}
+		if count++; len(names) < maxDeliveredNames {
+			names = append(names, one.Spec.Zone.FQDN)
+		}
+	}
+	if more = more || ctx.Err() != nil; count == 0 {
+		return ""
+	}
+	number := fmt.Sprintf("%d zones", count)
+	if count == 1 {
+		number = "1 zone"
+	}
+	if more {
+		number = "at least " + number
+	}
+	if count > len(names) {
+		names = append(names, "...")
+	}
+	return fmt.Sprintf("%s (%s)", number, strings.Join(names, ", "))
+}
+
+// stays reports whether a class goes on to deliver a zone. Where the zone cannot be read, it does.
+func (d *deliveredZones) stays(ctx context.Context, of *v1alpha1.Delivery, after *v1alpha1.DNSClass) bool {
+	if !class.Admits(after, of.Namespace, d.namespaces.labelsOf(of.Namespace)) {
+		return false
+	}
+	obj, err := d.zones.Get(request.WithNamespace(ctx, of.Namespace), of.Spec.Zone.Name, &metav1.GetOptions{ResourceVersion: "0"})
+	if err != nil {
+		return true
+	}
+	zone := obj.(*v1alpha1.Zone)
+	return class.Delivers(after, zone.Status.View) && (len(zone.Spec.DNSClassRefs) > 0 || class.IsDefault(after))
+}

@@ -1,0 +1,220 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package importer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"kubi.zone/kubizone/api/client/clientset/versioned"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
+	"kubi.zone/kubizone/pkg/load"
+)
+
+// ErrChanges is the error of a plan that would change something.
+var ErrChanges = errors.New("an apply would change something")
+
+// planOptions are the flags of a plan beside those of an import.
+type planOptions struct {
+	options
+	files, kustomizations []string
+	selector              string
+	fieldManager          string
+	output                string
+}
+
+// The forms of a plan.
+const (
+	outputText     = "text"
+	outputMarkdown = "markdown"
+	outputJSON     = "json"
+)
+
+// plannedKinds are those that say what zones contain, and which namespaces write there. Others are passed over.
+var plannedKinds = []string{"Zone", "Delegation", "Record", "DNSClass", "UpdateKey"}
+
+// runPlan decides about all sources, prints what an apply would do, and keeps nothing.
+func (o *planOptions) runPlan(ctx context.Context, arguments []string, in io.Reader, out, progress io.Writer) error {
+	manifests := len(o.files)+len(o.kustomizations) > 0
+	switch {
+	case !slices.Contains([]string{outputText, outputMarkdown, outputJSON}, o.output):
+		return fmt.Errorf("-o %q: write %s, %s or %s", o.output, outputText, outputMarkdown, outputJSON)
+	case manifests == (len(arguments) > 0):
+		return errors.New("name either manifests, by -f or -k, or zone files and transfers with their --zone")
+	case manifests && (o.zone != "" || o.view != "" || o.origin != "" || o.createZone || o.fromCRD || o.tsigKeyFile != ""):
+		return errors.New("--zone, --view, --origin, --create-zone, --from-crd and --tsig-key-file go with zone files and transfers, " +
+			"not with -f or -k")
+	case manifests && o.prune != (o.selector != ""):
+		return errors.New("--prune of manifests needs -l LABEL=VALUE: the Zones, Delegations and Records with it that the manifests lack " +
+			"are removed")
+	case !manifests && (o.selector != "" || o.fieldManager != ""):
+		return errors.New("-l and --field-manager go with -f and -k")
+	}
+	o.plan = true
+	c, warnings, err := o.completeOptions(arguments)
+	if err != nil {
+		return err
+	}
+	report := newReport()
+	for _, warning := range warnings {
+		report.addNote("warning", warning)
+	}
+	c.load.Report = func(line string) { fmt.Fprintln(progress, line) }
+	c.load.Plan, c.load.Note = report.addChange, report.addNote
+	c.load.PruneSelector = o.selector
+	if manifests {
+		c.load.FieldManager, c.load.AsLastApplied = o.fieldManager, o.fieldManager == ""
+		if o.fieldManager == "" {
+			c.load.FieldManager = "kubectl"
+		}
+	}
+	loader, err := load.New(c.load)
+	if err != nil {
+		return err
+	}
+	var failed []error
+	if manifests {
+		var objects []*unstructured.Unstructured
+		if objects, err = o.readManifests(ctx, loader, in, report); err == nil {
+			report.Counts, err = loader.Apply(ctx, "plan", objects)
+		}
+		report.wanted = objects
+		if err != nil {
+			failed = append(failed, err)
+		}
+	} else {
+		report.Counts, failed = c.importAll(ctx, loader, in)
+	}
+	report.Counts.Refused += report.unread
+	client, err := versioned.NewForConfig(c.client)
+	if err == nil {
+		err = report.completeReport(ctx, client)
+	}
+	if err != nil {
+		failed = append(failed, err)
+	}
+	if err := report.printReport(out, o.output); err != nil {
+		return err
+	}
+	amiss := report.Counts.Amiss()
+	switch {
+	case len(failed) > 0:
+		return errors.Join(failed...)
+	case amiss != "":
+		return fmt.Errorf("%s: %w", amiss, ErrRefused)
+	case report.Counts.Written+report.Counts.Removed > 0:
+		return ErrChanges
+	}
+	return nil
+}
+
+// readManifests reads the objects of files, directories and kustomizations that concern zones.
+func (o *planOptions) readManifests(ctx context.Context, loader *load.Loader, in io.Reader, report *report) ([]*unstructured.Unstructured,
+	error) {
+	var objects []*unstructured.Unstructured
+	read := func(path string, from func() ([]byte, error)) error {
+		text, err := loader.ReadText(ctx, path, from)
+		if err != nil {
+			return err
+		}
+		found, refused := loader.ReadObjects(path, text)
+		report.unread += refused
+		for _, object := range found {
+			if object.GroupVersionKind().Group != v1alpha1.GroupName || !slices.Contains(plannedKinds, object.GetKind()) {
+				report.PassedOver++
+				continue
+			}
+			objects = append(objects, object)
+		}
+		return nil
+	}
+	for _, file := range o.files {
+		paths := []string{file}
+		if file != "-" {
+			found, err := load.Source{Path: file}.Files()
+			if err != nil {
+				return nil, err
+			}
+			report.PassedOver += len(found.Zones)
+			if paths = found.Manifests; len(paths) == 0 {
+				return nil, fmt.Errorf("-f %s: no manifest (.yaml, .yml, .json); a zone file is an argument: kubizone plan %s --zone "+
+					"NAMESPACE/NAME", file, file)
+			}
+		}
+		for _, path := range paths {
+			from := func() ([]byte, error) { return os.ReadFile(path) }
+			if path == "-" {
+				from = func() ([]byte, error) { return io.ReadAll(in) }
+			}
+			if err := read(path, from); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, directory := range o.kustomizations {
+		err := read(directory, func() ([]byte, error) {
+			var said strings.Builder
+			build := exec.CommandContext(ctx, "kubectl", "kustomize", directory)
+			build.Stderr = &said
+			text, err := build.Output()
+			if err != nil {
+				err = fmt.Errorf("-k %s: kubectl kustomize: %w\n%s", directory, err, said.String())
+			}
+			return text, err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return objects, nil
+}
+
+// NewPlanCommand is the sub-command that prints what an apply or an import would do.
+func NewPlanCommand() *cobra.Command {
+	o := &planOptions{options: options{client: kubeconfig.NewOptions()}}
+	command := &cobra.Command{
+		Use:   "plan -f FILE | -k DIRECTORY | ZONEFILE|-|axfr://SERVER[:PORT]/ZONE...",
+		Short: "print what an apply or an import would do to zones",
+		Long: `Have the server decide about all that manifests (-f, -k) or zone files would write, and keep none of it. The answer has
+zone by zone what is added (+), changed (~) and removed (-), whether that would hold the zone (S7.5) and which classes are told;
+then what is refused, what other namespaces lose, and the server's warnings.
+
+Everything is decided against what is there now: Zones, Delegations and other objects one by one, Records by change sets of one
+namespace and zone. What rests on another object of the same plan, as a Record in a Zone that it makes, is marked "after:" with
+that, and not guessed.
+
+Manifests are applied as by the client that applied each object last (--field-manager: as by another one). With --prune -l they
+lack what is removed. Objects of kinds that are not Kubizone's are passed over. Zone files are imported as kubizone import does,
+with its flags.
+
+The exit code is 0 where nothing would change, 1 where something is refused or fails, and 2 where something would change.`,
+		Example: `  kubizone plan -f dns/
+  kubizone plan -k overlays/production -o markdown
+  kubizone plan -f dns/ --prune -l app.kubernetes.io/instance=dns
+  kubizone plan example.org.zone --zone platform/example-org --prune`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(command *cobra.Command, arguments []string) error {
+			return o.runPlan(command.Context(), arguments, command.InOrStdin(), command.OutOrStdout(), command.ErrOrStderr())
+		},
+	}
+	flags := command.Flags()
+	o.addFlags(flags)
+	flags.StringSliceVarP(&o.files, "filename", "f", nil, "files and directories of manifests (.yaml, .yml, .json); - is standard input")
+	flags.StringSliceVarP(&o.kustomizations, "kustomize", "k", nil, "directories that kubectl kustomize builds manifests of")
+	flags.StringVarP(&o.selector, "selector", "l", "", "with --prune: the label of the objects that the manifests have")
+	flags.StringVar(&o.fieldManager, "field-manager", "", "apply manifests as this field manager does, by server-side apply; "+
+		"absent: as the client that applied each object last")
+	flags.StringVarP(&o.output, "output", "o", outputText, "text, markdown (for a pull request) or json")
+	return command
+}

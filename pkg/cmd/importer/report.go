@@ -1,0 +1,309 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package importer
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"kubi.zone/kubizone/api/client/clientset/versioned"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/class"
+	"kubi.zone/kubizone/pkg/ledger/objects"
+	"kubi.zone/kubizone/pkg/load"
+)
+
+// report is what a plan found. Its JSON is that of -o json.
+type report struct {
+	Zones []*zoneReport `json:"zones,omitempty"`
+	// Others are changes in no zone.
+	Others     []load.Change `json:"others,omitempty"`
+	Notes      []note        `json:"notes,omitempty"`
+	Counts     load.Result   `json:"counts"`
+	PassedOver int           `json:"passedOver"`
+
+	byName map[string]*zoneReport
+	// unread are the documents that are no objects; wanted are the objects.
+	unread int
+	wanted []*unstructured.Unstructured
+	// classes are those that there are; nil: they are not read yet.
+	classes *v1alpha1.DNSClassList
+}
+
+// zoneReport is what changes in one zone.
+type zoneReport struct {
+	Zone    string        `json:"zone"`
+	FQDN    string        `json:"fqdn,omitempty"`
+	Changes []load.Change `json:"changes"`
+	// Held says why nothing of it would be delivered; empty: it would.
+	Held string `json:"held,omitempty"`
+	// Told are the classes that deliver the zone; Unknown says why they are not known.
+	Told    []string `json:"told"`
+	Unknown string   `json:"unknown,omitempty"`
+}
+
+// note is what is said of a write: "refused", "releases", "warning" and so on.
+type note struct {
+	Kind string `json:"kind"`
+	Text string `json:"text"`
+}
+
+func newReport() *report { return &report{byName: make(map[string]*zoneReport)} }
+
+func (r *report) addChange(c load.Change) {
+	if c.Zone == "" {
+		r.Others = append(r.Others, c)
+		return
+	}
+	z := r.byName[c.Zone]
+	if z == nil {
+		z = &zoneReport{Zone: c.Zone, Told: []string{}}
+		r.byName[c.Zone] = z
+	}
+	z.Changes = append(z.Changes, c)
+}
+
+// releasing are the sentences of Warnings that say what others lose by a write.
+var releasing = []string{"(S2.16)", "(S3.10)", "(S8.1)"}
+
+func (r *report) addNote(kind, text string) {
+	if kind == "warning" && slices.ContainsFunc(releasing, func(s string) bool { return strings.HasSuffix(text, s) }) {
+		kind = "releases"
+	}
+	r.Notes = append(r.Notes, note{kind, text})
+}
+
+// kindsOfNotes is the order in which they are printed.
+var kindsOfNotes = []string{"refused", "left as it is", "releases", "not taken over", "warning"}
+
+// completeReport sorts the report, and adds what the server says of the zones.
+func (r *report) completeReport(ctx context.Context, client versioned.Interface) error {
+	order := func(a, b load.Change) int {
+		return cmp.Or(strings.Compare(a.Text, b.Text), strings.Compare(b.Op, a.Op))
+	}
+	slices.SortStableFunc(r.Others, order)
+	slices.SortStableFunc(r.Notes, func(a, b note) int {
+		return cmp.Or(slices.Index(kindsOfNotes, a.Kind)-slices.Index(kindsOfNotes, b.Kind), strings.Compare(a.Text, b.Text))
+	})
+	for _, name := range slices.Sorted(maps.Keys(r.byName)) {
+		z := r.byName[name]
+		slices.SortStableFunc(z.Changes, order)
+		if err := r.completeZone(ctx, client, z); err != nil {
+			return err
+		}
+		r.Zones = append(r.Zones, z)
+	}
+	return nil
+}
+
+// completeZone says which classes are told, and whether the removals would hold the zone.
+func (r *report) completeZone(ctx context.Context, client versioned.Interface, z *zoneReport) error {
+	namespace, name, _ := strings.Cut(z.Zone, "/")
+	zone, err := client.KubizoneV1alpha1().Zones(namespace).Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsForbidden(err):
+		z.Unknown = "no permission to read the Zone"
+		return nil
+	case apierrors.IsNotFound(err):
+		zone = &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}}
+	case err != nil:
+		return fmt.Errorf("zone %s: %w", z.Zone, err)
+	}
+	z.FQDN = zone.Status.FQDN
+	if z.Held, err = foreseeHold(zone, z.Changes); err != nil {
+		return err
+	}
+	for _, o := range r.wanted {
+		if o.GetKind() == "Zone" && o.GetNamespace() == namespace && o.GetName() == name {
+			wanted := &v1alpha1.Zone{}
+			if runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, wanted) == nil {
+				zone.Spec.DNSClassRefs, zone.Status.View = wanted.Spec.DNSClassRefs, cmp.Or(zone.Status.View, wanted.Spec.View)
+				if strings.HasSuffix(wanted.Spec.DomainName, ".") {
+					z.FQDN = cmp.Or(z.FQDN, wanted.Spec.DomainName)
+				}
+			}
+		}
+	}
+	for _, ref := range zone.Spec.DNSClassRefs {
+		z.Told = append(z.Told, class.NameOf(namespace, ref))
+	}
+	if len(z.Told) > 0 {
+		return nil
+	}
+	classes, err := r.classes, error(nil)
+	if classes == nil {
+		classes, err = client.KubizoneV1alpha1().DNSClasses().List(ctx, metav1.ListOptions{})
+	}
+	if apierrors.IsForbidden(err) {
+		z.Unknown = "the default classes, which may not be read: a ClusterRoleBinding to kubizone-class-viewer shows them"
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("DNSClasses: %w", err)
+	}
+	r.classes = classes
+	for i := range classes.Items {
+		c := &classes.Items[i]
+		switch {
+		case !class.IsDefault(c) || !class.Delivers(c, zone.Status.View):
+		case class.Admits(c, namespace, nil):
+			z.Told = append(z.Told, c.Name)
+		case c.Spec.Namespaces != nil && c.Spec.Namespaces.Selector != nil:
+			z.Told = append(z.Told, c.Name+" (where the labels of the namespace are those of its selector)")
+		}
+	}
+	return nil
+}
+
+// foreseeHold says why the zone is or would be held; empty: it would not. A name that Records of others keep counts as
+// removed, so it may be said too early, and never too late.
+func foreseeHold(zone *v1alpha1.Zone, changes []load.Change) (string, error) {
+	if c := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled); c != nil &&
+		c.Reason == v1alpha1.ReasonMassDeletion {
+		return "is held now: " + c.Message, nil
+	}
+	if zone.Status.FQDN == "" {
+		return "", nil
+	}
+	counted := make(map[string]int)
+	for _, c := range changes {
+		if key := c.FQDN + " " + c.Type; c.FQDN != "" && c.Namespace == zone.Namespace {
+			counted[key] += map[string]int{"+": 1, "-": -1}[c.Op]
+		}
+	}
+	gone := 0
+	for _, n := range counted {
+		gone -= min(max(n, -1), 1)
+	}
+	z, err := objects.LawZone(zone)
+	if err != nil {
+		return "", err
+	}
+	excess := z.ForeseeHold(gone)
+	if excess == nil {
+		return "", nil
+	}
+	return fmt.Sprintf("this would hold the zone (S7.5) where what it has now has stood for ten minutes: it lacks %s; the annotation %s "+
+		"lets that through", excess, v1alpha1.AnnotationPublishDeletions), nil
+}
+
+// title is the first line about a zone.
+func (z *zoneReport) title() string {
+	counts := make(map[string]int)
+	for _, c := range z.Changes {
+		counts[c.Op]++
+	}
+	name := z.Zone
+	if z.FQDN != "" {
+		name = z.FQDN + " (" + z.Zone + ")"
+	}
+	return fmt.Sprintf("zone %s: %d added, %d changed, %d removed", name, counts["+"], counts["~"], counts["-"])
+}
+
+// told says which classes deliver the change.
+func (z *zoneReport) told() string {
+	switch {
+	case z.Unknown != "":
+		return "not known: " + z.Unknown
+	case len(z.Told) == 0:
+		return "no class"
+	}
+	return strings.Join(z.Told, ", ")
+}
+
+// summary is the last line.
+func (r *report) summary() string {
+	text := r.Counts.String()
+	if r.PassedOver > 0 {
+		text += fmt.Sprintf(", %d of other kinds passed over", r.PassedOver)
+	}
+	return text + " (plan: nothing is kept)"
+}
+
+// printReport writes it in one of its forms.
+func (r *report) printReport(out io.Writer, form string) error {
+	var b strings.Builder
+	switch form {
+	case outputJSON:
+		text, err := json.MarshalIndent(r, "", "  ")
+		if err != nil {
+			return err
+		}
+		b.Write(append(text, '\n'))
+	case outputMarkdown:
+		r.printMarkdown(&b)
+	default:
+		for _, z := range r.Zones {
+			fmt.Fprintf(&b, "%s; told: %s\n", z.title(), z.told())
+			printLines(&b, z.Changes)
+			if z.Held != "" {
+				fmt.Fprintf(&b, "held: %s\n", z.Held)
+			}
+		}
+		if len(r.Others) > 0 {
+			b.WriteString("in no zone\n")
+			printLines(&b, r.Others)
+		}
+		for _, n := range r.Notes {
+			fmt.Fprintf(&b, "%s: %s\n", n.Kind, n.Text)
+		}
+		b.WriteString(r.summary() + "\n")
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+func printLines(b *strings.Builder, changes []load.Change) {
+	for _, c := range changes {
+		fmt.Fprintln(b, c)
+	}
+}
+
+// printMarkdown writes it for a pull request. What clients have written stands in blocks of code, whatever it is.
+func (r *report) printMarkdown(b *strings.Builder) {
+	block := func(title, language string, lines []string) {
+		text := strings.Join(lines, "\n")
+		fence := "```"
+		for strings.Contains(text, fence) {
+			fence += "`"
+		}
+		fmt.Fprintf(b, "### %s\n\n%s%s\n%s\n%s\n\n", title, fence, language, text, fence)
+	}
+	changes := func(title string, of []load.Change) {
+		var lines []string
+		for _, c := range of {
+			lines = append(lines, c.String())
+		}
+		block(title, "diff", lines)
+	}
+	for _, z := range r.Zones {
+		changes("Z"+z.title()[1:], z.Changes)
+		fmt.Fprintf(b, "Told: %s.\n\n", z.told())
+		if z.Held != "" {
+			fmt.Fprintf(b, "**Held**: %s\n\n", z.Held)
+		}
+	}
+	if len(r.Others) > 0 {
+		changes("In no zone", r.Others)
+	}
+	if len(r.Notes) > 0 {
+		var lines []string
+		for _, n := range r.Notes {
+			lines = append(lines, n.Kind+": "+n.Text)
+		}
+		block("Refusals and warnings", "text", lines)
+	}
+	b.WriteString(r.summary() + "\n")
+}

@@ -1,0 +1,445 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package load
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+)
+
+// A dry run of manifests is decided against what is there now: Zones, Delegations and other objects one by one, Records
+// by change sets of one namespace and zone. What rests on another object of the same run is marked with it, since the
+// server cannot be asked what it would say then.
+
+const (
+	// maxSets is how many change sets the server takes of one namespace at a time.
+	maxSets = 4
+	// fewRecords of a namespace are read one by one, and not all of the namespace.
+	fewRecords = 20
+	// maxSetOctets leaves room for the rest of a change set.
+	maxSetOctets = v1alpha1.MaxChangeSetOctets - 8<<10
+)
+
+// prior is what a dry run would do to a zone, and what others rest on.
+type prior struct {
+	// object is what has to be applied before.
+	object string
+	// made says that the zone is not there yet. Then it has fqdn and view.
+	made bool
+	fqdn name.Name
+	view string
+	// namespaces are those that it concerns; empty: all.
+	namespaces []string
+}
+
+// priors are those of a run.
+type priors struct {
+	// zones have theirs in the order in which they are applied.
+	zones map[types.NamespacedName][]prior
+	// removed says what frees names: the removal of a Record, or a change of its type.
+	removed map[name.Name]string
+	// live are the zones that there are.
+	live map[types.NamespacedName]prior
+}
+
+func (p *priors) add(zone types.NamespacedName, of prior) {
+	if p.zones == nil {
+		p.zones = make(map[types.NamespacedName][]prior)
+	}
+	p.zones[zone] = append(p.zones[zone], of)
+}
+
+func (p *priors) addMade(zone types.NamespacedName, fqdn name.Name, view string) {
+	p.add(zone, prior{object: "Zone " + zone.String(), made: true, fqdn: fqdn, view: view})
+}
+
+// first is what is to be applied first of what concerns a namespace in a zone; zero: nothing is.
+func (p *priors) first(zone types.NamespacedName, namespace string) prior {
+	for _, of := range p.zones[zone] {
+		if len(of.namespaces) == 0 || slices.Contains(of.namespaces, namespace) {
+			return of
+		}
+	}
+	return prior{}
+}
+
+// findZone finds the nearest zone at or above a name.
+func (p *priors) findZone(fqdn name.Name, view string) (zone types.NamespacedName) {
+	longest := -1
+	look := func(id types.NamespacedName, of prior) {
+		if !of.fqdn.IsZero() && of.view == view && of.fqdn.Encloses(fqdn) && of.fqdn.NumLabels() > longest {
+			zone, longest = id, of.fqdn.NumLabels()
+		}
+	}
+	for id, of := range p.live {
+		look(id, of)
+	}
+	for id, all := range p.zones {
+		look(id, all[0])
+	}
+	return zone
+}
+
+// addRemoved notes what frees the name of a Record.
+func (p *priors) addRemoved(r *v1alpha1.Record, how string) {
+	if p.removed == nil {
+		p.removed = make(map[name.Name]string)
+	}
+	if n, err := name.Parse(r.Status.FQDN); err == nil {
+		p.removed[n] = how + titleOf("Record", r)
+	}
+}
+
+// removedAt is what frees a name at, above or below one, but for the Record that asks; empty: nothing does.
+func (p *priors) removedAt(n name.Name, asks metav1.Object) string {
+	for _, of := range slices.SortedFunc(maps.Keys(p.removed), name.Name.Compare) {
+		if !n.IsZero() && p.removed[of] != titleOf("Record", asks) && (of.Encloses(n) || n.Encloses(of)) {
+			return p.removed[of]
+		}
+	}
+	return ""
+}
+
+func titleOf(kind string, o metav1.Object) string {
+	if o.GetNamespace() == "" {
+		return kind + " " + o.GetName()
+	}
+	return kind + " " + o.GetNamespace() + "/" + o.GetName()
+}
+
+// foreseeManifests is the dry run of manifests. zones are sorted, parents first.
+func (l *Loader) foreseeManifests(ctx context.Context, what string, zones, delegations, rest []*manifest) (Result, error) {
+	var result Result
+	left, err := l.listLeft(ctx, slices.Concat(zones, delegations, rest))
+	if err != nil {
+		return result, err
+	}
+	var records, others []*manifest
+	for _, m := range rest {
+		if m.object.GroupVersionKind() == v1alpha1.SchemeGroupVersion.WithKind("Record") {
+			records = append(records, m)
+		} else {
+			others = append(others, m)
+		}
+	}
+	if err := l.listZones(ctx, slices.Concat(zones, records)); err != nil {
+		return result, err
+	}
+	for _, m := range slices.Concat(zones, delegations, others) {
+		one, err := l.foreseeObject(ctx, m)
+		if result.Add(one); err != nil {
+			return result, err
+		}
+	}
+	one, err := l.foreseeRemovals(ctx, left)
+	if result.Add(one); err != nil {
+		return result, err
+	}
+	one, err = l.foreseeRecords(ctx, what, records, left.records)
+	result.Add(one)
+	return result, err
+}
+
+// leftObjects are those that manifests lack.
+type leftObjects struct {
+	records []*v1alpha1.Record
+	others  []*manifest
+}
+
+// listLeft lists what Config.PruneSelector selects and the manifests lack, of all namespaces that may be read.
+func (l *Loader) listLeft(ctx context.Context, wanted []*manifest) (left leftObjects, err error) {
+	if l.cfg.PruneSelector == "" {
+		return left, nil
+	}
+	has, in := make(map[string]bool), map[string]bool{l.cfg.Namespace: true}
+	for _, m := range wanted {
+		has[describeObject(m.object)] = true
+		in[m.object.GetNamespace()] = true
+	}
+	delete(in, "")
+	for _, kind := range []string{"Delegation", "Zone", "Record"} {
+		gvk := v1alpha1.SchemeGroupVersion.WithKind(kind)
+		mapping, err := l.mapping.RESTMapping(gvk.GroupKind(), gvk.Version)
+		if err != nil {
+			return left, err
+		}
+		list := func(namespace string) error {
+			return EachItem(ctx, l.dynamic.Resource(mapping.Resource).Namespace(namespace).List,
+				metav1.ListOptions{LabelSelector: l.cfg.PruneSelector}, func(o *unstructured.Unstructured) error {
+					if has[describeObject(o)] || o.GetDeletionTimestamp() != nil {
+						return nil
+					}
+					if kind != "Record" {
+						left.others = append(left.others, &manifest{object: o, path: "--prune"})
+						return nil
+					}
+					r := &v1alpha1.Record{}
+					if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, r); err != nil {
+						return err
+					}
+					left.records = append(left.records, r)
+					l.priors.addRemoved(r, "removal of ")
+					return nil
+				})
+		}
+		err = list(metav1.NamespaceAll)
+		if apierrors.IsForbidden(err) {
+			for _, namespace := range slices.Sorted(maps.Keys(in)) {
+				if err = list(namespace); err != nil {
+					break
+				}
+			}
+		}
+		if err != nil {
+			return left, fmt.Errorf("--prune: %s objects with %s: %w", kind, l.cfg.PruneSelector, err)
+		}
+	}
+	return left, nil
+}
+
+// listZones lists the zones that there are, where an absolute name has to find its own.
+func (l *Loader) listZones(ctx context.Context, wanted []*manifest) error {
+	if !slices.ContainsFunc(wanted, func(m *manifest) bool {
+		_, found, _ := unstructured.NestedMap(m.object.Object, "spec", "zoneRef")
+		return !found
+	}) {
+		return nil
+	}
+	l.priors.live = make(map[types.NamespacedName]prior)
+	err := EachItem(ctx, l.typed.KubizoneV1alpha1().Zones(metav1.NamespaceAll).List, metav1.ListOptions{}, func(z *v1alpha1.Zone) error {
+		if fqdn, err := name.Parse(z.Status.FQDN); err == nil {
+			l.priors.live[types.NamespacedName{Namespace: z.Namespace, Name: z.Name}] = prior{fqdn: fqdn, view: z.Status.View}
+		}
+		return nil
+	})
+	if apierrors.IsForbidden(err) {
+		return nil // the answers to writes say in which zones they are
+	}
+	return err
+}
+
+// zoneOf is the zone in which a Zone or Record lies, and its name there, as far as is known.
+func (l *Loader) zoneOf(o *unstructured.Unstructured) (zone types.NamespacedName, fqdn name.Name) {
+	domainName, _, _ := unstructured.NestedString(o.Object, "spec", "domainName")
+	if target, _, _ := unstructured.NestedString(o.Object, "spec", "zoneRef", "name"); target != "" {
+		namespace, _, _ := unstructured.NestedString(o.Object, "spec", "zoneRef", "namespace")
+		zone = types.NamespacedName{Namespace: cmp.Or(namespace, o.GetNamespace()), Name: target}
+		if of := cmp.Or(l.priors.live[zone].fqdn, l.priors.first(zone, "").fqdn); !of.IsZero() {
+			fqdn, _ = name.ParseIn(domainName, of)
+		}
+		return zone, fqdn
+	}
+	fqdn, err := name.Parse(domainName)
+	if err != nil {
+		return zone, name.Name{}
+	}
+	view, _, _ := unstructured.NestedString(o.Object, "spec", "view")
+	above := fqdn
+	if o.GetKind() == "Zone" {
+		up, ok := fqdn.Parent()
+		if !ok {
+			return zone, fqdn
+		}
+		above = up
+	}
+	return l.priors.findZone(above, view), fqdn
+}
+
+// foreseeObject decides one object, and notes what others of the run rest on.
+func (l *Loader) foreseeObject(ctx context.Context, m *manifest) (Result, error) {
+	kind := m.object.GetKind()
+	id := types.NamespacedName{Namespace: m.object.GetNamespace(), Name: m.object.GetName()}
+	var fqdn name.Name
+	var of types.NamespacedName
+	switch kind {
+	case "Zone", "Record":
+		of, fqdn = l.zoneOf(m.object)
+	case "Delegation":
+		target, _, _ := unstructured.NestedString(m.object.Object, "spec", "zoneRef", "name")
+		of = types.NamespacedName{Namespace: id.Namespace, Name: target}
+	}
+	above := l.priors.first(of, id.Namespace)
+	if kind != "Delegation" || above.made {
+		m.after = above.object // rules add up, so one does not rest on the others
+	}
+	ctx = context.WithValue(ctx, warnedKey{}, func(text string) string { return describeObject(m.object) + ": " + text })
+	if above.made { // the server says of each that there is no zone
+		ctx = context.WithValue(ctx, needlessKey{}, func(text string) bool { return !strings.Contains(text, "(S5.") })
+	}
+	one, refused, err := l.applyManifest(ctx, m)
+	if err != nil {
+		return one, err
+	}
+	if refused != nil {
+		one = l.refuseOrDefer(m, *refused, fqdn)
+	}
+	if one.Refused+one.Left > 0 {
+		return one, nil
+	}
+	switch {
+	case kind == "Zone" && m.before == nil:
+		view, _, _ := unstructured.NestedString(m.object.Object, "spec", "view")
+		l.priors.addMade(id, fqdn, cmp.Or(view, above.view))
+	case kind == "Zone" && (m.answer == nil || !equality.Semantic.DeepEqual(specField(m.before, "delegations"),
+		specField(m.answer, "delegations"))):
+		l.priors.add(id, prior{object: titleOf(kind, m.object)})
+	case kind == "Delegation" && one.Written > 0:
+		concerned := namesIn(m.object)
+		if m.before != nil {
+			concerned = append(concerned, namesIn(m.before)...)
+		}
+		l.priors.add(of, prior{object: titleOf(kind, m.object), namespaces: concerned})
+	}
+	return one, nil
+}
+
+// refuseOrDefer reports a refusal, or that another object of the run decides about it.
+func (l *Loader) refuseOrDefer(m *manifest, refused Refusal, fqdn name.Name) Result {
+	if !refused.final && m.after == "" && m.object.GetKind() == "Record" {
+		m.after = l.priors.removedAt(fqdn, m.object)
+	}
+	if refused.final || m.after == "" {
+		l.reportRefused(refused)
+		return Result{Refused: 1}
+	}
+	l.showManifest(m, m.before, m.object)
+	return Result{Written: 1}
+}
+
+// namesIn are the namespaces that a Delegation is for.
+func namesIn(o *unstructured.Unstructured) []string {
+	names, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "namespaces")
+	return names
+}
+
+func specField(o *unstructured.Unstructured, field string) any {
+	value, _, _ := unstructured.NestedFieldNoCopy(o.Object, "spec", field)
+	return value
+}
+
+// showManifest shows what becomes of an object; before is nil for a new one. It reports whether anything does.
+func (l *Loader) showManifest(m *manifest, before, after *unstructured.Unstructured) (changed bool) {
+	if m.object.GroupVersionKind() == v1alpha1.SchemeGroupVersion.WithKind("Record") {
+		var had, has *v1alpha1.Record
+		for _, one := range []struct {
+			from *unstructured.Unstructured
+			to   **v1alpha1.Record
+		}{{before, &had}, {after, &has}} {
+			if one.from == nil {
+				continue
+			}
+			*one.to = &v1alpha1.Record{}
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(one.from.Object, *one.to); err != nil {
+				*one.to = nil
+			}
+		}
+		if has != nil && (had != nil || before == nil) {
+			zone, fqdn := l.zoneOf(m.object)
+			if has.Status.FQDN == "" && !fqdn.IsZero() {
+				has.Status.FQDN = fqdn.String()
+			}
+			if by := has.Status.ZoneRef; by != nil {
+				zone = types.NamespacedName{Namespace: by.Namespace, Name: by.Name}
+			}
+			return l.showRecord(m, had, has, zone, m.after)
+		}
+	}
+	shown := Change{Op: "+", Text: objectLine(describeObject(m.object), after), After: m.after}
+	switch m.object.GetKind() {
+	case "Zone":
+		shown.Zone = m.object.GetNamespace() + "/" + m.object.GetName()
+	case "Delegation":
+		target, _, _ := unstructured.NestedString(m.object.Object, "spec", "zoneRef", "name")
+		shown.Zone = m.object.GetNamespace() + "/" + target
+	}
+	if before != nil {
+		change := objectChange(before, after)
+		if change == "" {
+			return false
+		}
+		shown.Op, shown.Text = "~", describeObject(m.object)+": "+change
+	}
+	l.showPlan(shown)
+	return true
+}
+
+// showRecord shows what becomes of a Record, of a manifest or not, nil where it is not there. It reports whether
+// anything does.
+func (l *Loader) showRecord(of *manifest, before, after *v1alpha1.Record, zone types.NamespacedName, prior string) (changed bool) {
+	show := func(op string, r *v1alpha1.Record, text string) {
+		c := changeOf(op, r, zone, text)
+		if c.After = prior; of != nil || l.cfg.PruneSelector != "" {
+			c.Object = describeName("record", r)
+		}
+		l.showPlan(c)
+	}
+	switch {
+	case after == nil:
+		show("-", before, recordLine(before))
+	case before == nil:
+		show("+", after, recordLine(after))
+	case after.Spec.Type != before.Spec.Type || after.Status.FQDN != before.Status.FQDN:
+		show("-", before, recordLine(before))
+		show("+", after, recordLine(after))
+	default:
+		change := recordChange(&before.Spec, &after.Spec)
+		if change == "" {
+			return false
+		}
+		show("~", after, after.Status.FQDN+" "+after.Spec.Type+": "+change)
+	}
+	return true
+}
+
+func describeName(kind string, o metav1.Object) string {
+	return strings.ToLower(kind) + " " + o.GetNamespace() + "/" + o.GetName()
+}
+
+// foreseeRemovals decides the removal of Delegations and Zones.
+func (l *Loader) foreseeRemovals(ctx context.Context, left leftObjects) (Result, error) {
+	var result Result
+	for _, m := range left.others {
+		kind := m.object.GroupVersionKind()
+		mapping, err := l.mapping.RESTMapping(kind.GroupKind(), kind.Version)
+		if err != nil {
+			return result, err
+		}
+		warned := context.WithValue(ctx, warnedKey{}, func(text string) string {
+			return "removal of " + describeObject(m.object) + ": " + text
+		})
+		_, err = retryTransient(warned, func() (struct{}, error) {
+			objects := l.dynamic.Resource(mapping.Resource).Namespace(m.object.GetNamespace())
+			return struct{}{}, objects.Delete(warned, m.object.GetName(), metav1.DeleteOptions{DryRun: l.dryRun()})
+		})
+		zone := types.NamespacedName{Namespace: m.object.GetNamespace(), Name: m.object.GetName()}
+		if kind.Kind == "Delegation" {
+			zone.Name, _, _ = unstructured.NestedString(m.object.Object, "spec", "zoneRef", "name")
+		}
+		if reason, refused := refusalReason(err); refused {
+			l.reportRefused(m.refusal("removal: "+reason, ""))
+			result.Refused++
+			continue
+		} else if err != nil && !apierrors.IsNotFound(err) {
+			return result, fmt.Errorf("--prune: %s: %w", describeObject(m.object), err)
+		}
+		l.showPlan(Change{Op: "-", Zone: zone.String(), Text: objectLine(describeObject(m.object), m.object)})
+		l.priors.add(zone, prior{object: "removal of " + titleOf(kind.Kind, m.object), namespaces: namesIn(m.object)})
+		result.Removed++
+	}
+	return result, nil
+}
