@@ -318,7 +318,8 @@ func (d *recordDecision) locateRecord(r *law.Record) (*place, *law.Refusal) {
 	at, holding := d.FindEnclosing(p.view, start)
 	if holding == nil {
 		p.reason = law.ReasonNoEnclosingZone
-		p.message = fmt.Sprintf("no zone%s encloses %s yet; the record is adopted when one does", law.InView(p.view), p.fqdn)
+		p.message = fmt.Sprintf("no zone%s encloses %s yet; check its spelling, else the record is adopted when one does",
+			law.InView(p.view), p.fqdn)
 		return p, nil
 	}
 	z := d.ZoneOf(holding)
