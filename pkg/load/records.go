@@ -47,10 +47,12 @@ func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *d
 		return 3
 	}
 	slices.SortStableFunc(owners, func(x, y []*set) int { return rank(x) - rank(y) })
-	needless := needlessWarnings(sets, to.fqdn)
+	needless, made := needlessWarnings(sets, to.fqdn), l.cfg.DryRun && l.priors.first(to.zone, to.namespace).made
 	return runWorkers(ctx, l, filepath.Base(path), l.workers, owners, func(ctx context.Context, sets []*set) (result Result, err error) {
 		for _, s := range sets {
-			ctx := context.WithValue(ctx, needlessKey{}, func(text string) bool { return needless(s, text) })
+			ctx := context.WithValue(ctx, needlessKey{}, func(text string) bool {
+				return needless(s, text) || made && !strings.Contains(text, "(S5.") // of each, that there is no zone
+			})
 			put := func(ctx context.Context, there *existingRecords) (Result, *Refusal, error) {
 				one, err := l.putRecord(ctx, path, s, to, there)
 				if reason, ok := refusalReason(err); ok {
