@@ -10,6 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/acme"
 	"kubi.zone/kubizone/test/must"
 )
@@ -80,4 +81,47 @@ func TestACME_solves_S13_10(t *testing.T) {
 		return u.postChallenge(acme.ActionPresent, "team-a", shop, first) != "" &&
 			u.postChallenge(acme.ActionCleanUp, "team-a", shop, first) == ""
 	})
+}
+
+// S13.10: what dies between Present and CleanUp leaves the value, and nothing else: whoever comes later removes it, by
+// the CleanUp that is owed, or by hand, after which the CleanUp has nothing to do.
+func TestACME_cleansUpLater_S13_10(t *testing.T) {
+	t.Parallel()
+	needPrograms(t)
+	dir := t.TempDir()
+	u := runUpdated(t, dir, "--acme")
+	first, second := strings.Repeat("a", 43), strings.Repeat("b", 43)
+	const fqdn = "_acme-challenge.b.example.org."
+	waitUntil(t, "a zone that takes challenges", func() bool {
+		return u.postChallenge(acme.ActionPresent, "team-a", fqdn, first) == ""
+	})
+	die := func() {
+		u.process.Kill()
+		u.running = runUp(t, dir, "--secrets-dir", u.secrets, "--acme")
+	}
+	die()
+	if has := u.readRecords("team-a"); has != `_acme-challenge.b TXT 60 "`+first+`"` {
+		t.Errorf("a server that died has left %s", has)
+	}
+	// The answer was lost, so the solver presents it anew; another Challenge of the name begins meanwhile.
+	for _, key := range []string{first, second} {
+		if said := u.postChallenge(acme.ActionPresent, "team-a", fqdn, key); said != "" {
+			t.Error(said)
+		}
+	}
+	die()
+	if said := u.postChallenge(acme.ActionCleanUp, "team-a", fqdn, first); said != "" {
+		t.Error(said)
+	}
+	if has := u.readRecords("team-a"); has != `_acme-challenge.b TXT 60 "`+second+`"` {
+		t.Errorf("after the CleanUp of one of two there is %s", has)
+	}
+	must.Succeed(t, u.client.KubizoneV1alpha1().Records("team-a").DeleteCollection(t.Context(), metav1.DeleteOptions{},
+		metav1.ListOptions{FieldSelector: v1alpha1.FieldRecordFQDN + "=" + fqdn}))
+	if said := u.postChallenge(acme.ActionCleanUp, "team-a", fqdn, second); said != "" {
+		t.Error(said)
+	}
+	if has := u.readRecords("team-a"); has != "" {
+		t.Errorf("there is still %s", has)
+	}
 }
