@@ -83,8 +83,8 @@ func TestACME_solves_S13_10(t *testing.T) {
 	})
 }
 
-// S13.10: what dies between Present and CleanUp leaves the value, and nothing else: whoever comes later removes it, by
-// the CleanUp that is owed, or by hand, after which the CleanUp has nothing to do.
+// S13.10: what dies between Present and CleanUp leaves the value, and nothing else. A solver removes it later
+// by the CleanUp that is owed, which has nothing to do where the Record was removed by hand.
 func TestACME_cleansUpLater_S13_10(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)

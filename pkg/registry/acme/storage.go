@@ -164,6 +164,8 @@ func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeReques
 	m := &update.Message{Zone: zone, Updates: []update.RR{rr}}
 	status, err := r.Writer.CarryOut(genericapirequest.WithNamespace(ctx, namespace), key, User(ctx, namespace), m)
 	switch {
+	case isOverBudget(err):
+		return kind.Cut(err.Error(), 1024), nil
 	case err != nil:
 		return "", err
 	case status.RCode == update.NoError.String():
@@ -172,6 +174,14 @@ func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeReques
 		return unlessCleanUp(request, none), nil
 	}
 	return status.Message, nil
+}
+
+// isOverBudget says whether the namespace has to wait for longer than a moment. As an error cert-manager's client would
+// obey it by waiting itself, ten times, in one of the few workers that all namespaces share; by the response the
+// Challenge of this namespace alone waits, and says why.
+func isOverBudget(err error) bool {
+	seconds, delayed := apierrors.SuggestsClientDelay(err)
+	return delayed && seconds > 1 && apierrors.IsTooManyRequests(err)
 }
 
 // unlessCleanUp is the refusal of a challenge to present. One to clean up is done where no zone has it: a Challenge

@@ -57,7 +57,7 @@ func (of solverOf) Authorize(_ context.Context, a authorizer.Attributes) (author
 	return authorizer.DecisionNoOpinion, "", nil
 }
 
-// S13.10, S13.11: what a payload may ask for, which caller may post it, and what the answer is (attack 100).
+// S13.10, S13.11, S13.12: what a payload may ask for, which caller may post it, and what the answer is (attack 100).
 func TestREST_solves_S13_10(t *testing.T) {
 	ask := func(change ...func(*acme.ChallengeRequest)) *acme.ChallengeRequest {
 		r := &acme.ChallengeRequest{UID: "1", Action: acme.ActionPresent, Type: "dns-01", DNSName: "www.example.org", Key: digest,
@@ -95,6 +95,12 @@ func TestREST_solves_S13_10(t *testing.T) {
 		"no zone, clean up":   {ask: ask(config(`{"view":"inside"}`), cleanUp)},
 		"another config":      {ask: ask(config(`{"server":"192.0.2.1"}`)), refusal: "request.config"},
 		"etcd is away":        {ask: ask(), err: errAway, said: written, fails: func(err error) bool { return errors.Is(err, errAway) }},
+		"over its budget": {ask: ask(), err: apierrors.NewTooManyRequests("512 KiB a second are forgiven (S9.2)", 30), said: written,
+			refusal: "S9.2"},
+		"over its budget, clean up": {ask: ask(cleanUp), err: apierrors.NewTooManyRequests("(S9.2)", 30),
+			said: strings.Replace(written, " IN ", " NONE ", 1), refusal: "S9.2"},
+		"others write there": {ask: ask(), err: apierrors.NewTooManyRequests("try again", 1), said: written,
+			fails: apierrors.IsTooManyRequests},
 		"not a digest": {ask: ask(func(r *acme.ChallengeRequest) { r.Key = "v=spf1 include:mallory.example -all" }),
 			refusal: "request.key"},
 		"a long key":       {ask: ask(func(r *acme.ChallengeRequest) { r.Key = strings.Repeat("a", 1<<16) }), refusal: "request.key"},
