@@ -5,6 +5,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/acme"
 	"kubi.zone/kubizone/test/must"
+	"kubi.zone/kubizone/test/rig"
 )
 
 // postChallenge posts what cert-manager posts, without apiVersion and kind, and returns why it is refused.
@@ -123,5 +125,29 @@ func TestACME_cleansUpLater_S13_10(t *testing.T) {
 	}
 	if has := u.readRecords("team-a"); has != "" {
 		t.Errorf("there is still %s", has)
+	}
+}
+
+// S13.10: cert-manager's own suite of webhook solvers passes, but for its second part: that presents the key
+// "anothertestingkey", which is no response to a challenge, and is refused for it. TestACME_solves_S13_10 has two
+// values at one name.
+func TestACME_conforms_S13_10(t *testing.T) {
+	t.Parallel()
+	if !rig.Long() {
+		t.Skip("cert-manager's suite is part of the long form: KUBIZONE_TEST_LONG=1")
+	}
+	program := rig.Need(rig.GitOpsProgram("cert-manager", "solverconformance"))(t)
+	kubectl := rig.Need(rig.KubeProgram("kubectl"))(t)
+	apiserver := rig.Need(rig.KubeProgram("kube-apiserver"))(t)
+	u := &updated{running: runUp(t, t.TempDir(), "--acme", "--transfer-allow", "127.0.0.1")}
+	u.makeZone("example-org", "example.org.")
+	waitUntil(t, "a zone that takes challenges", func() bool {
+		return u.postChallenge(acme.ActionPresent, "team-a", "_acme-challenge.first.example.org.", strings.Repeat("a", 43)) == ""
+	})
+	said, err := u.runClient([]string{"TEST_ASSET_ETCD=" + filepath.Join(filepath.Dir(program), "etcd"), "TEST_ASSET_KUBECTL=" + kubectl,
+		"TEST_ASSET_KUBE_APISERVER=" + apiserver}, program, filepath.Join(u.dir, "kubeconfig"), "_acme-challenge.suite.example.org.",
+		"example.org.", u.dns)
+	if err != nil || !strings.Contains(said, "--- PASS: TestSolver/Conformance/Basic/PresentRecord") {
+		t.Errorf("%v\n%s", err, said)
 	}
 }

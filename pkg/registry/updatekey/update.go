@@ -132,6 +132,16 @@ func (w *Writer) CarryOut(ctx context.Context, key *v1alpha1.UpdateKey, as user.
 	return p.status, apierrors.NewTooManyRequests("others kept changing the Records of this update; nothing was written: try again", 1)
 }
 
+// Changes says whether a message would change what the namespace of a key has; one that is refused changes nothing.
+func (w *Writer) Changes(ctx context.Context, key *v1alpha1.UpdateKey, m *update.Message) (bool, error) {
+	p := &plan{w: w, key: key, message: m}
+	if p.checkMessage() != nil {
+		return false, nil
+	}
+	changes, _, failure, err := p.foldUpdates(ctx)
+	return failure == nil && len(changes) > 0, err
+}
+
 // plan is one message on its way.
 type plan struct {
 	w       *Writer
