@@ -25,7 +25,7 @@ import (
 )
 
 // certManager is cert-manager in the cluster, and an ACME server that asks a hidden primary for challenges below
-// example.org, as docs/acme.md delegates them to team-a.
+// example.org, which docs/acme.md delegates to team-a; those below b.example.org are for team-b.
 type certManager struct {
 	t       *testing.T
 	c       *cluster
@@ -74,7 +74,8 @@ func runCertManager(t *testing.T) *certManager {
 	waitUntil(t, "the primary serves", func() bool { return strings.Contains(primary.readOutput(), "ready: DNS on") })
 
 	m.run("kubectl apply -f -", `{apiVersion: kubi.zone/v1alpha1, kind: Zone, metadata: {name: example-org, namespace: dns},
-  spec: {domainName: example.org., nameServers: [{name: ns1, addresses: [192.0.2.53]}]}}`)
+  spec: {domainName: example.org., nameServers: [{name: ns1, addresses: [192.0.2.53]}],
+  delegations: [{namespace: team-b, records: [{pattern: _acme-challenge.*.b, types: [TXT]}]}]}}`)
 	zones := must.Get(versioned.NewForConfig(m.c.kube.Admin()))(t)
 	t.Cleanup(func() { deleteZone(t, zones, "dns", "example-org") })
 	m.acme = rig.NeedServer(rig.StartPebble(ctx, rig.PebbleConfig{Zone: "example.org.", Primary: m.primary, From: challengeSource,
@@ -167,11 +168,11 @@ func (m *certManager) waitForReason(namespace, name, why string) {
 	m.t.Logf("%s, %s: %s", namespace, name, said)
 }
 
-// S13.10, S13.11, S13.13, S13.1: cert-manager itself, with the rights of the chart, gets certificates from an ACME server
-// for names of its team, by the webhook solver and by an UpdateKey, and again when they are renewed; it dies between
-// Present and CleanUp, and the next one cleans up. Names of another team, a ClusterIssuer, a team without a RoleBinding
-// and a Challenge made by hand are refused with the reason in the Challenge (attack 100); and all of it
-// can be deleted.
+// S13.1, S13.10, S13.11, S13.12, S13.13: cert-manager itself, with the rights of the chart, gets certificates from an
+// ACME server for names of a team, by the webhook solver and by an UpdateKey, and again when they are renewed; it dies
+// between Present and CleanUp, and the next one cleans up. Names of another team, a ClusterIssuer, a team without a
+// RoleBinding and a Challenge made by hand are refused with the reason in the Challenge (attack 100); and all of it can
+// be deleted.
 func TestCertManager_issues(t *testing.T) {
 	if !rig.Long() {
 		t.Skip("cert-manager itself is part of the long form: KUBIZONE_TEST_LONG=1")
@@ -200,7 +201,9 @@ func TestCertManager_issues(t *testing.T) {
 	m.waitForReason("team-a", "cluster.apps.example.org", "use an Issuer in the namespace of the names")
 	m.waitForReason("team-b", "stolen.apps.example.org", "kubizone-acme-solver there gives it")
 	m.run("kubectl -n team-b"+bind, "")
-	m.waitForReason("team-b", "stolen.apps.example.org", "no zone takes")
+	m.waitForReason("team-b", "stolen.apps.example.org", "does not delegate TXT")
+	m.certify("team-a", "beyond", "Issuer", "acme-key", "www.b.example.org")
+	m.waitForReason("team-a", "www.b.example.org", "REFUSED")
 
 	// cert-manager dies while challenges stand.
 	waitUntil(t, "a challenge stands", func() bool {
@@ -224,6 +227,7 @@ func TestCertManager_issues(t *testing.T) {
 		t.Errorf("after all of it there is %s", left)
 	}
 	m.forgeChallenges()
+	m.floodChallenges()
 
 	m.run("kubectl delete rolebinding -n team-b acme", "")
 	for _, namespace := range []string{"team-a", "team-b"} {
@@ -234,25 +238,59 @@ func TestCertManager_issues(t *testing.T) {
 	m.run("kubectl -n dns delete delegation team-a", "")
 }
 
-// forgeChallenges makes Challenges by hand, as a tenant that may, in a namespace for which cert-manager solves: no ACME
-// server is asked for them, and what they present is the tenant's choice.
+// forgedSpec is the spec of a Challenge that no ACME server is asked for, by the Issuer acme of its namespace.
+func forgedSpec(dnsName, key string) string {
+	return fmt.Sprintf(`{authorizationURL: "https://127.0.0.1/a", url: "https://127.0.0.1/c", dnsName: %s, type: DNS-01, token: forged,
+  key: %q, wildcard: false, issuerRef: {name: acme, kind: Issuer, group: cert-manager.io},
+  solver: {dns01: {webhook: {groupName: acme.kubi.zone, solverName: kubizone}}}}`, dnsName, key)
+}
+
+// process has cert-manager present forged Challenges, as if it had asked the ACME server for them.
+func (m *certManager) process(namespace string, challenges ...string) {
+	m.t.Helper()
+	m.run("kubectl patch challenge -n "+namespace+" "+strings.Join(challenges, " ")+
+		` --subresource=status --type=merge -p '{"status": {"processing": true, "state": "pending"}}'`, "")
+}
+
+// forgeChallenges makes Challenges by hand in namespaces for which cert-manager solves: what they present is the choice
+// of the tenant.
 func (m *certManager) forgeChallenges() {
 	m.t.Helper()
-	digest := strings.Repeat("f", 43)
 	for name, forged := range map[string]struct{ namespace, dnsName, key, why string }{
 		"spf":     {"team-a", "spf.apps.example.org", "v=spf1 include:mallory.example -all", "request.key"},
 		"long":    {"team-a", "long.apps.example.org", strings.Repeat("k", 100_000), "request.key"},
-		"foreign": {"team-b", "www.apps.example.org", digest, "no zone takes"},
+		"foreign": {"team-b", "www.apps.example.org", strings.Repeat("f", 43), "does not delegate TXT"},
 	} {
-		m.run("kubectl apply --server-side -f -", fmt.Sprintf(`{apiVersion: acme.cert-manager.io/v1, kind: Challenge,
-  metadata: {namespace: %s, name: %s}, spec: {authorizationURL: "https://127.0.0.1/a", url: "https://127.0.0.1/c", dnsName: %s, type: DNS-01,
-  token: forged, key: %q, wildcard: false, issuerRef: {name: acme, kind: Issuer, group: cert-manager.io},
-  solver: {dns01: {webhook: {groupName: acme.kubi.zone, solverName: kubizone}}}}}`, forged.namespace, name, forged.dnsName, forged.key))
-		m.run("kubectl patch challenge -n "+forged.namespace+" "+name+` --subresource=status --type=merge -p '{"status": {"processing": true,
-  "state": "pending"}}'`, "")
+		m.run("kubectl apply --server-side -f -", fmt.Sprintf("{apiVersion: acme.cert-manager.io/v1, kind: Challenge, "+
+			"metadata: {namespace: %s, name: %s}, spec: %s}", forged.namespace, name, forgedSpec(forged.dnsName, forged.key)))
+		m.process(forged.namespace, name)
 		m.waitForReason(forged.namespace, forged.dnsName, forged.why)
 	}
 	if has := m.run("kubectl get records -A -l kubi.zone/dynamic=true -o name", ""); has != "" {
 		m.t.Errorf("forged challenges have written %s", has)
 	}
+}
+
+// floodChallenges makes more Challenges than cert-manager has workers in a namespace that may write no more: each is
+// told so, and tried again ever more seldom, and the certificate of another namespace is issued meanwhile (attack 101).
+func (m *certManager) floodChallenges() {
+	m.t.Helper()
+	m.run("kubectl annotate namespace team-a kubi.zone/budget=written=1", "")
+	var names, objects []string
+	for i := range 20 {
+		names = append(names, fmt.Sprintf("flood-%d", i))
+		objects = append(objects, fmt.Sprintf("{apiVersion: acme.cert-manager.io/v1, kind: Challenge, metadata: {namespace: team-a, "+
+			"name: flood-%d}, spec: %s}\n", i, forgedSpec(fmt.Sprintf("flood-%d.apps.example.org", i), fmt.Sprintf("%043d", i))))
+	}
+	m.run("kubectl apply --server-side -f -", strings.Join(objects, "---\n"))
+	m.process("team-a", names...)
+	waitUntil(m.t, "the Challenges of the flood are told of the budget", func() bool {
+		return strings.Count(m.run("kubectl get challenges -n team-a -o jsonpath='{.items[*].status.reason}'", ""), "(S9.2)") >= len(names)-1
+	})
+	m.certify("team-b", "own", "Issuer", "acme", "www.b.example.org")
+	m.waitForCertificate("team-b", "own", 1, "www.b.example.org")
+	tries := m.run("kubectl get events -n team-a --field-selector reason=PresentError -o "+
+		`jsonpath='{range .items[*]}{.involvedObject.name}={.count} {end}'`, "")
+	m.t.Logf("tries: %s", tries)
+	m.run("kubectl annotate namespace team-a kubi.zone/budget-", "")
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/time/rate"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -92,14 +93,19 @@ func (s *solver) post(ctx context.Context, action, namespace, name string) error
 	return &apierrors.StatusError{ErrStatus: answer.Response.Status}
 }
 
-// flood presents challenges of new names, several at once and as fast as they are answered, until it is silenced.
+// flood presents challenges of new names, several at once and as fast as they are answered and -noise-rate allows,
+// until it is silenced.
 func (s *solver) flood(ctx context.Context, t *testing.T) (presented, refused *atomic.Int64, silence func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	presented, refused = &atomic.Int64{}, &atomic.Int64{}
+	pace := rate.NewLimiter(rate.Inf, 1)
+	if *noiseRate > 0 {
+		pace.SetLimit(rate.Limit(*noiseRate))
+	}
 	var all sync.WaitGroup
 	for i := range 8 {
 		all.Go(func() {
-			for n := 0; ctx.Err() == nil; n++ {
+			for n := 0; pace.Wait(ctx) == nil; n++ {
 				switch err := s.post(ctx, "Present", flooder, fmt.Sprintf("n%d-%d", i, n)); {
 				case err == nil:
 					presented.Add(1)

@@ -312,11 +312,23 @@ func (p *plan) takeError(ctx context.Context, err error) error {
 	case status.Code == http.StatusForbidden && p.isUnknown(ctx):
 		p.answer(update.NotAuth, "%s", notAuth(p.in.fqdn, p.key.Namespace))
 	case status.Code == http.StatusForbidden, status.Code == http.StatusUnprocessableEntity:
-		p.answer(update.Refused, "%s", kind.Cut(strings.TrimSpace(status.Message), maxMessage))
+		p.answer(update.Refused, "%s", kind.Cut(explainRefusal(status), maxMessage))
 	default:
 		return err
 	}
 	return nil
+}
+
+// explainRefusal returns the sentences of a refusal: its sender knows of no change set, and of no item.
+func explainRefusal(status metav1.Status) string {
+	if status.Code != http.StatusForbidden || status.Details == nil || len(status.Details.Causes) == 0 {
+		return strings.TrimSpace(status.Message)
+	}
+	var sentences []string
+	for _, cause := range status.Details.Causes {
+		sentences = append(sentences, cause.Message)
+	}
+	return strings.Join(sentences, "; ")
 }
 
 // maxMessage is the most characters of a message in the status.
