@@ -139,7 +139,7 @@ func (a *arena) setBudget(ctx context.Context, t *testing.T, namespace, budget s
 // solved meanwhile, by the same cert-manager. A refusal is in the response, so that no worker of cert-manager waits for
 // the budget of one namespace; and what there is may go.
 func floodOfChallenges(t *testing.T, a *arena) {
-	ctx := within(t, waitTimeout/2)
+	ctx := within(t, waitTimeout)
 	s := a.startSolver(ctx, t)
 	a.setBudget(ctx, t, flooder, "written=1Ki")
 	presented, _, silence := s.flood(ctx, t)
