@@ -158,12 +158,19 @@ func (m *certManager) waitForCertificate(namespace, name string, revision int, n
 	return cert.SerialNumber.String()
 }
 
+// findChallenge returns a field of the Challenge for a name.
+func (m *certManager) findChallenge(namespace, name, field string) string {
+	m.t.Helper()
+	return m.run(fmt.Sprintf(`kubectl get challenges -n %s -o jsonpath='{range .items[?(@.spec.dnsName=="%s")]}{%s}{end}'`, namespace, name,
+		field), "")
+}
+
 // waitForReason waits until the Challenge for a name says why it is not solved.
 func (m *certManager) waitForReason(namespace, name, why string) {
 	m.t.Helper()
 	var said string
 	waitUntil(m.t, namespace+" is told "+why, func() bool {
-		said = m.run("kubectl get challenges -n "+namespace+` -o jsonpath='{range .items[?(@.spec.dnsName=="`+name+`")]}{.status.reason}{end}'`, "")
+		said = m.findChallenge(namespace, name, ".status.reason")
 		return strings.Contains(said, why)
 	})
 	m.t.Logf("%s, %s: %s", namespace, name, said)
@@ -206,6 +213,11 @@ func TestCertManager_issues(t *testing.T) {
 	// No name that team-b asks for below: cert-manager solves one Challenge of a name at a time.
 	m.certify("team-a", "beyond", "Issuer", "acme-key", "beyond.b.example.org")
 	m.waitForReason("team-a", "beyond.b.example.org", "REFUSED")
+	// What is beyond the key is so for CleanUp, too: the page says how such a Challenge goes.
+	m.run("kubectl delete certificate -n team-a beyond", "")
+	beyond := "challenge -n team-a " + m.findChallenge("team-a", "beyond.b.example.org", ".metadata.name")
+	m.run("kubectl delete --wait=false "+beyond, "")
+	m.run("kubectl patch "+beyond+` --type merge -p '{"metadata": {"finalizers": null}}'`, "")
 
 	// cert-manager dies while challenges stand.
 	waitUntil(t, "a challenge stands", func() bool {
