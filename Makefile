@@ -68,7 +68,7 @@ test-gardener: peers ##- vet and test kubizone-gardener, a module of its own; it
 .PHONY: test-long
 test-long: ##- test with the long form of each test that has one, and test-oldest: before an issue ends, and before a release
 	hack/build-bindcar.sh && hack/build-gitops.sh flux && hack/build-gitops.sh argo && hack/build-gitops.sh external-dns-webhook
-	hack/build-gitops.sh lego && hack/build-python.sh && hack/build-tool.sh external-dns
+	hack/build-gitops.sh lego && hack/build-gitops.sh cert-manager && hack/build-python.sh && hack/build-tool.sh external-dns
 	KUBIZONE_TEST_LONG=1 $(MAKE) --no-print-directory test TIMEOUT=60m
 	$(if $(filter ./...,$(PKG)),$(MAKE) --no-print-directory test-oldest)
 
@@ -105,9 +105,9 @@ NOISY ?= 5m
 NOISE_RATE ?= 200
 
 .PHONY: noise
-noise: ##- one tenant writes, lists and is refused, NOISE_RATE times a second: the p99 of another's writes less than doubles; and what one in a large zone does with its budget and without
+noise: ##- one tenant writes, lists and is refused, NOISE_RATE times a second: the p99 of another's writes less than doubles; what one in a large zone does with its budget and without, and what a flood of challenges does
 	KUBE_BIN=$$(hack/build-kube.sh kubectl kube-apiserver) && export KUBE_BIN && \
-	$(GO) test -vet=off -count=1 -timeout 0 -v -run 'TestNoise_aQuietTenantIsServed|TestNoise_octets' ./test/security -noisy $(NOISY) -noise-rate $(NOISE_RATE)
+	$(GO) test -vet=off -count=1 -timeout 0 -v -run 'TestNoise_aQuietTenantIsServed|TestNoise_octets|TestNoise_challenges' ./test/security -noisy $(NOISY) -noise-rate $(NOISE_RATE)
 
 # SOAK is how long soak goes on. make soak SOAK=8h SEED=42
 SOAK ?= 20m

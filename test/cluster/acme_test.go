@@ -7,30 +7,59 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/test/must"
+	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// solverObjects are what the chart's switch acme adds beside a flag of the server: its roles, and with a port the
-// registration of the group, as that of zones is here.
-func solverObjects(t *testing.T, port, bundle string) string {
+// enableSolver makes what the chart's switch acme adds beside a flag of the server: its roles, and with a port the
+// registration of the group, as that of zones is here. arguments are those of helm.
+func enableSolver(t *testing.T, c *cluster, arguments ...string) {
 	t.Helper()
-	text := string(must.Get(os.ReadFile("../../charts/kubizone/templates/acme/solver.yaml"))(t))
-	_, text, _ = strings.Cut(text, "{{- if .Values.acme.enabled }}")
-	before, rest, _ := strings.Cut(text, "  {{- if .Values.certManager.enabled }}")
-	_, rest, ok := strings.Cut(rest, "{{- end }}\n")
-	text = strings.TrimSuffix(strings.TrimSpace(before+rest), "{{- end }}")
-	text = strings.ReplaceAll(text, "port: 443", "port: "+port+"\n  caBundle: "+bundle)
-	text = strings.NewReplacer("{{ .Release.Namespace }}", "kubizone-system", "{{ .Values.acme.solver.serviceAccount }}", "cert-manager",
-		"{{ .Values.acme.solver.namespace }}", "cert-manager").Replace(text)
-	if !ok || strings.Contains(text, "{{") {
-		t.Fatalf("the chart is not read right:\n%s", text)
-	}
-	return text
+	helm := rig.Need(rig.Tool("helm"))(t)
+	command := exec.CommandContext(t.Context(), helm, append([]string{"template", "kubizone", "../../charts/kubizone", "-n",
+		kuberig.InstallNamespace, "--show-only", "templates/acme/solver.yaml", "--set", "image.repository=kubizone"}, arguments...)...)
+	command.Env = append(os.Environ(), "HOME="+t.TempDir())
+	rendered := string(must.Get(command.Output())(t))
+	at := strings.Fields(kubectlAs(t, c, c.kube.AdminKubeconfig(), "", "get", "apiservice", "v1alpha1.kubi.zone", "-o",
+		"jsonpath={.spec.service.port} {.spec.caBundle}"))
+	objects := strings.Replace(rendered, "port: 443", "port: "+at[0]+"\n  caBundle: "+at[1], 1)
+	kubectlAs(t, c, c.kube.AdminKubeconfig(), objects, "apply", "-f", "-")
+	// While a registration has no server, no namespace ends.
+	t.Cleanup(func() {
+		command := exec.Command(c.kubectl, "--kubeconfig", c.kube.AdminKubeconfig(), "delete", "-f", "-")
+		command.Stdin = strings.NewReader(objects)
+		if out, err := command.CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
+	kubectlAs(t, c, c.kube.AdminKubeconfig(), "", "wait", "--for=condition=Available", "apiservice/v1alpha1.acme.kubi.zone",
+		"--timeout=1m")
+	must.Succeed(t, c.kube.Namespace(t.Context(), "cert-manager"))
 }
+
+// solver is the user that cert-manager is.
+const solver = "system:serviceaccount:cert-manager:cert-manager"
+
+// postChallenge posts what cert-manager posts, and returns the answer or the refusal.
+func postChallenge(t *testing.T, c *cluster, as, action, namespace, fqdn string) string {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), c.kubectl, "--kubeconfig", c.kube.AdminKubeconfig(), "create", "--raw",
+		"/apis/acme.kubi.zone/v1alpha1/kubizone", "-f", "-", "--as="+as)
+	command.Stdin = strings.NewReader(fmt.Sprintf(`{"request": {"uid": "1", "action": %q, "type": "dns-01", "dnsName": %q,
+  "key": %q, "resourceNamespace": %q, "resolvedFQDN": %q, "allowAmbientCredentials": false}}`,
+		action, "ignored.example.org", strings.Repeat("x", 43), namespace, fqdn))
+	out, _ := command.CombinedOutput() // what a refusal says stands in it
+	return string(out)
+}
+
+const succeeds = `"success":true`
 
 // S13.11: behind kube-apiserver, with the roles of the chart, cert-manager solves for namespaces that a RoleBinding
 // names, and for no other; its own namespace, that of each ClusterIssuer, is refused whatever is bound (attack 100).
@@ -40,20 +69,8 @@ func TestACME_needsTheRightToSolve_S13_11(t *testing.T) {
 		t.Helper()
 		return kubectlAs(t, c, c.kube.AdminKubeconfig(), stdin, args...)
 	}
-	const path = "{.spec.service.port} {.spec.caBundle}"
-	at := strings.Fields(kubectl("", "get", "apiservice", "v1alpha1.kubi.zone", "-o", "jsonpath="+path))
-	objects := solverObjects(t, at[0], at[1])
-	kubectl(objects, "apply", "-f", "-")
-	// While a registration has no server, no namespace ends.
-	t.Cleanup(func() {
-		command := exec.Command(c.kubectl, "--kubeconfig", c.kube.AdminKubeconfig(), "delete", "-f", "-")
-		command.Stdin = strings.NewReader(objects)
-		if out, err := command.CombinedOutput(); err != nil {
-			t.Errorf("%v\n%s", err, out)
-		}
-	})
-	kubectl("", "wait", "--for=condition=Available", "apiservice/v1alpha1.acme.kubi.zone", "--timeout=1m")
-	for _, namespace := range []string{"acme-dns", "acme-bound", "acme-unbound", "cert-manager"} {
+	enableSolver(t, c, "--set", "acme.enabled=true")
+	for _, namespace := range []string{"acme-dns", "acme-bound", "acme-unbound"} {
 		kubectl("", "create", "namespace", namespace)
 	}
 	var rules []string
@@ -69,17 +86,11 @@ func TestACME_needsTheRightToSolve_S13_11(t *testing.T) {
 			"--serviceaccount=cert-manager:cert-manager")
 	}
 	post := func(as, action, namespace string) string {
-		command := exec.CommandContext(t.Context(), c.kubectl, "--kubeconfig", c.kube.AdminKubeconfig(), "create", "--raw",
-			"/apis/acme.kubi.zone/v1alpha1/kubizone", "-f", "-", "--as="+as)
-		command.Stdin = strings.NewReader(fmt.Sprintf(`{"request": {"uid": "1", "action": %q, "type": "dns-01", "dnsName": "www.acme.example",
-  "key": %q, "resourceNamespace": %q, "resolvedFQDN": "_acme-challenge.www.acme.example.", "allowAmbientCredentials": false}}`,
-			action, strings.Repeat("x", 43), namespace))
-		out, _ := command.CombinedOutput() // what a refusal says stands in it
-		return string(out)
+		return postChallenge(t, c, as, action, namespace, "_acme-challenge.www.acme.example.")
 	}
-	const solver, other = "system:serviceaccount:cert-manager:cert-manager", "system:serviceaccount:acme-bound:default"
+	const other = "system:serviceaccount:acme-bound:default"
 	waitUntil(t, "a challenge that is presented", func() bool {
-		return strings.Contains(post(solver, "Present", "acme-bound"), `"success":true`)
+		return strings.Contains(post(solver, "Present", "acme-bound"), succeeds)
 	})
 	const fqdns = "jsonpath={.items[*].status.fqdn}"
 	if got := kubectl("", "get", "records", "-n", "acme-bound", "-o", fqdns); got != "_acme-challenge.www.acme.example." {
@@ -94,10 +105,75 @@ func TestACME_needsTheRightToSolve_S13_11(t *testing.T) {
 			t.Errorf("%s for %s: %s", refused[0], refused[1], got)
 		}
 	}
-	if got := post(solver, "CleanUp", "acme-bound"); !strings.Contains(got, `"success":true`) {
+	if got := post(solver, "CleanUp", "acme-bound"); !strings.Contains(got, succeeds) {
 		t.Error(got)
 	}
 	if got := kubectl("", "get", "records", "-A", "-l", "kubi.zone/dynamic=true", "-o", "name"); strings.Contains(got, "acme") {
 		t.Errorf("cleaned up, and there is %s", got)
 	}
+}
+
+// TestACMEPage_isTrue applies the objects of docs/acme.md and runs its commands. Its Issuer is applied by
+// TestCertManager_issues, which has the kinds of cert-manager.
+func TestACMEPage_isTrue(t *testing.T) {
+	c := requireCluster(t)
+	const page = "../../docs/acme.md"
+	dir := t.TempDir()
+	for name, path := range map[string]string{"kubectl": c.kubectl, "kubizone": c.kubizone} {
+		must.Succeed(t, os.Symlink(path, filepath.Join(dir, name)))
+	}
+	shell := rig.Shell{Dir: dir, Kubeconfig: c.kube.AdminKubeconfig()}
+	run := func(line, input string) string {
+		t.Helper()
+		return must.Get(shell.Run(within(t, waitTimeout), line, input))(t)
+	}
+	for _, namespace := range []string{"dns", "team-a"} {
+		must.Succeed(t, c.kube.Namespace(t.Context(), namespace))
+	}
+	run("kubectl apply -f -", `{apiVersion: kubi.zone/v1alpha1, kind: Zone, metadata: {name: example-org, namespace: dns},
+  spec: {domainName: example.org., nameServers: [{name: ns1, addresses: [192.0.2.53]}]}}`)
+	zones := must.Get(versioned.NewForConfig(c.kube.Admin()))(t)
+	t.Cleanup(func() { deleteZone(t, zones, "dns", "example-org") })
+	for _, object := range must.Get(rig.ReadObjects(page))(t) {
+		if !strings.Contains(object, "kind: Issuer") {
+			run("kubectl apply -f -", object)
+		}
+	}
+	const www, deeper = "_acme-challenge.www.apps.example.org.", "_acme-challenge.a.www.apps.example.org."
+	typed := map[string]int{}
+	for _, step := range must.Get(rig.ReadConsole(page, ""))(t) {
+		words := strings.Fields(step.Line)
+		typed[words[0]]++
+		switch {
+		case words[0] == "helm": // a release that stands but for the switch
+			enableSolver(t, c, slices.DeleteFunc(words[4:], func(word string) bool { return word == "--reuse-values" })...)
+			continue
+		case strings.Contains(step.Line, "delete records"): // cert-manager has gone after Present
+			waitUntil(t, "a challenge that is presented", func() bool {
+				return strings.Contains(postChallenge(t, c, solver, "Present", "team-a", www), succeeds)
+			})
+			for _, action := range []string{"Present", "CleanUp"} {
+				if said := postChallenge(t, c, solver, action, "team-a", deeper); !strings.Contains(said, succeeds) {
+					t.Errorf("%s at %s, as the page says: %s", action, deeper, said)
+				}
+			}
+		}
+		if said := run(step.Line, ""); strings.TrimSpace(step.Output) != "" && said != step.Output {
+			t.Errorf("$ %s%s\nthe page has\n%s", step.Line, said, step.Output)
+		}
+		if strings.Contains(step.Line, "delete records") {
+			if left := run("kubectl -n team-a get records -o name", ""); left != "" {
+				t.Errorf("there is still %s", left)
+			}
+			// cert-manager comes back, and finds its Challenge.
+			if said := postChallenge(t, c, solver, "CleanUp", "team-a", www); !strings.Contains(said, succeeds) {
+				t.Errorf("a challenge that is gone is not cleaned up: %s", said)
+			}
+		}
+	}
+	if typed["helm"] != 1 || typed["kubectl"] != 2 || typed["kubizone"] != 2 {
+		t.Errorf("the page has other commands than this test knows: %v", typed)
+	}
+	run("kubectl -n dns delete delegation team-a", "")
+	run("kubectl -n team-a delete updatekey/acme secret/acme-tsig role/acme-tsig rolebinding/acme-tsig rolebinding/acme", "")
 }

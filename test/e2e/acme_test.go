@@ -5,13 +5,16 @@ package e2e
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/acme"
 	"kubi.zone/kubizone/test/must"
+	"kubi.zone/kubizone/test/rig"
 )
 
 // postChallenge posts what cert-manager posts, without apiVersion and kind, and returns why it is refused.
@@ -80,4 +83,71 @@ func TestACME_solves_S13_10(t *testing.T) {
 		return u.postChallenge(acme.ActionPresent, "team-a", shop, first) != "" &&
 			u.postChallenge(acme.ActionCleanUp, "team-a", shop, first) == ""
 	})
+}
+
+// S13.10: what dies between Present and CleanUp leaves the value, and nothing else. A solver removes it later
+// by the CleanUp that is owed, which has nothing to do where the Record was removed by hand.
+func TestACME_cleansUpLater_S13_10(t *testing.T) {
+	t.Parallel()
+	needPrograms(t)
+	dir := t.TempDir()
+	u := runUpdated(t, dir, "--acme")
+	first, second := strings.Repeat("a", 43), strings.Repeat("b", 43)
+	const fqdn = "_acme-challenge.b.example.org."
+	waitUntil(t, "a zone that takes challenges", func() bool {
+		return u.postChallenge(acme.ActionPresent, "team-a", fqdn, first) == ""
+	})
+	die := func() {
+		u.process.Kill()
+		u.running = runUp(t, dir, "--secrets-dir", u.secrets, "--acme")
+	}
+	die()
+	if has := u.readRecords("team-a"); has != `_acme-challenge.b TXT 60 "`+first+`"` {
+		t.Errorf("a server that died has left %s", has)
+	}
+	// The answer was lost, so the solver presents it anew; another Challenge of the name begins meanwhile.
+	for _, key := range []string{first, second} {
+		if said := u.postChallenge(acme.ActionPresent, "team-a", fqdn, key); said != "" {
+			t.Error(said)
+		}
+	}
+	die()
+	if said := u.postChallenge(acme.ActionCleanUp, "team-a", fqdn, first); said != "" {
+		t.Error(said)
+	}
+	if has := u.readRecords("team-a"); has != `_acme-challenge.b TXT 60 "`+second+`"` {
+		t.Errorf("after the CleanUp of one of two there is %s", has)
+	}
+	must.Succeed(t, u.client.KubizoneV1alpha1().Records("team-a").DeleteCollection(t.Context(), metav1.DeleteOptions{},
+		metav1.ListOptions{FieldSelector: v1alpha1.FieldRecordFQDN + "=" + fqdn}))
+	if said := u.postChallenge(acme.ActionCleanUp, "team-a", fqdn, second); said != "" {
+		t.Error(said)
+	}
+	if has := u.readRecords("team-a"); has != "" {
+		t.Errorf("there is still %s", has)
+	}
+}
+
+// S13.10: cert-manager's own suite of webhook solvers passes, but for its second part: that presents the key
+// "anothertestingkey", which is no response to a challenge, and is refused for it. TestACME_solves_S13_10 has two
+// values at one name.
+func TestACME_conforms_S13_10(t *testing.T) {
+	t.Parallel()
+	if !rig.Long() {
+		t.Skip("cert-manager's suite is part of the long form: KUBIZONE_TEST_LONG=1")
+	}
+	program := rig.Need(rig.GitOpsProgram("cert-manager", "solverconformance"))(t)
+	kubectl := rig.Need(rig.KubeProgram("kubectl"))(t)
+	apiserver := rig.Need(rig.KubeProgram("kube-apiserver"))(t)
+	u := &updated{running: runUp(t, t.TempDir(), "--acme", "--transfer-allow", "127.0.0.1")}
+	u.makeZone("example-org", "example.org.")
+	waitUntil(t, "a zone that takes challenges", func() bool {
+		return u.postChallenge(acme.ActionPresent, "team-a", "_acme-challenge.first.example.org.", strings.Repeat("a", 43)) == ""
+	})
+	said, err := u.runClient([]string{"TEST_ASSET_ETCD=" + filepath.Join(filepath.Dir(program), "etcd"), "TEST_ASSET_KUBECTL=" + kubectl,
+		"TEST_ASSET_KUBE_APISERVER=" + apiserver}, program, filepath.Join(u.dir, "kubeconfig"), "_acme-challenge.suite.example.org.",
+		"example.org.", u.dns)
+	if err != nil || !strings.Contains(said, "--- PASS: TestSolver/Conformance/Basic/PresentRecord") {
+		t.Errorf("%v\n%s", err, said)
+	}
 }

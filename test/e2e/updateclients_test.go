@@ -4,25 +4,21 @@
 package e2e
 
 import (
-	"crypto/tls"
 	"crypto/x509"
 	"encoding/binary"
 	"encoding/pem"
 	"fmt"
 	"net"
-	"net/http"
 	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"text/template"
 	"time"
 
-	mdns "github.com/miekg/dns"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -74,19 +70,9 @@ func TestUpdatesPage_isTrue(t *testing.T) {
 	u.writeSecret("team-a", "acme-tsig", key)
 	dir := t.TempDir()
 	must.Succeed(t, os.Symlink(kubectl, filepath.Join(dir, "kubectl")))
-	run := func(line, input string) string {
-		command := exec.CommandContext(rig.Within(t, time.Minute), "bash", "-c", line)
-		command.Dir, command.Stdin = dir, strings.NewReader(input)
-		command.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "KUBECONFIG="+filepath.Join(u.dir, "kubeconfig"))
-		said, err := command.CombinedOutput()
-		if err != nil {
-			t.Fatalf("$ %s: %v\n%s", line, err, said)
-		}
-		return string(said)
-	}
-	objects := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(must.Get(os.ReadFile(page))(t)), -1)
-	for _, object := range objects {
-		run("kubectl apply -f -", object[1])
+	shell := rig.Shell{Dir: dir, Kubeconfig: filepath.Join(u.dir, "kubeconfig")}
+	for _, object := range must.Get(rig.ReadObjects(page))(t) {
+		must.Get(shell.Run(rig.Within(t, time.Minute), "kubectl apply -f -", object))(t)
 	}
 	u.waitForReason("team-a", "acme", "Served")
 	at := netip.MustParseAddrPort(u.dns)
@@ -97,7 +83,8 @@ func TestUpdatesPage_isTrue(t *testing.T) {
 			text := readFormat(t, words[len(words)-3], at, "example.org", key, false)
 			must.Succeed(t, os.WriteFile(filepath.Join(dir, words[len(words)-1]), []byte(text), 0o600))
 		default:
-			said := run(strings.Replace(step.Line, "192.0.2.1 53", fmt.Sprint(at.Addr(), " ", at.Port()), 1), "")
+			line := strings.Replace(step.Line, "192.0.2.1 53", fmt.Sprint(at.Addr(), " ", at.Port()), 1)
+			said := must.Get(shell.Run(rig.Within(t, time.Minute), line, ""))(t)
 			if normalizeText(said) != normalizeText(step.Output) {
 				t.Errorf("$ %s%s\nthe page has\n%s", step.Line, said, step.Output)
 			}
@@ -112,11 +99,10 @@ func TestUpdatesPage_isTrue(t *testing.T) {
 // of, and an ACME server that asks that BIND. The hidden primary answers unsigned questions of the BIND alone.
 type certified struct {
 	*updated
-	bind            *rig.BIND
-	primary         netip.AddrPort
-	resolver        string
-	directory, root string // of the ACME server: its URL, and a file with the certificate that vouches for it
-	teamA, teamB    rig.TSIGKey
+	bind         *rig.BIND
+	primary      netip.AddrPort
+	acme         *rig.Pebble
+	teamA, teamB rig.TSIGKey
 }
 
 // bindSource is where the BIND asks from, so that it is another client of the hidden primary than those that update.
@@ -124,7 +110,6 @@ const bindSource = "127.0.0.2"
 
 func runCertified(t *testing.T) *certified {
 	t.Helper()
-	pebble := rig.Need(rig.Find("pebble", "hack/install-peers.sh"))(t)
 	at := must.Get(rig.FreePort())(t)
 	c := &certified{updated: runUpdated(t, t.TempDir(), "--transfer-allow", bindSource, "--transfer-to", at.String())}
 	c.primary = netip.MustParseAddrPort(c.dns)
@@ -142,71 +127,16 @@ func runCertified(t *testing.T) *certified {
 	c.bind = rig.NeedServer(rig.StartBIND(t.Context(), rig.BINDConfig{Addr: at,
 		Options:     "transfer-source " + bindSource + ";\n\tallow-update-forwarding { any; };\n",
 		Secondaries: []rig.SecondaryZone{{Zone: "example.net.", Primary: c.primary}}}))(t)
-	c.startResolver()
-	c.startACME(pebble)
-	return c
-}
-
-// startResolver starts what the ACME server asks: it asks the hidden primary, from where the BIND does, as soon as that
-// has the zone that the API has. A test neither sleeps for as long as a transfer may take nor fails where one takes
-// longer.
-func (c *certified) startResolver() {
-	c.t.Helper()
-	at := must.Get(rig.FreePort())(c.t)
-	c.resolver = at.String()
-	client := &mdns.Client{Timeout: 10 * time.Second, Dialer: &net.Dialer{LocalAddr: &net.UDPAddr{IP: net.ParseIP(bindSource)}}}
-	isCurrent := func() bool {
-		zone, err := c.client.KubizoneV1alpha1().Zones("dns").Get(c.t.Context(), "example-net", metav1.GetOptions{})
-		answer, _, asked := client.Exchange(new(mdns.Msg).SetQuestion("example.net.", mdns.TypeSOA), c.dns)
-		if err != nil || asked != nil || len(answer.Answer) != 1 {
-			return false
+	serial := func() (uint32, error) {
+		zone, err := c.client.KubizoneV1alpha1().Zones("dns").Get(t.Context(), "example-net", metav1.GetOptions{})
+		if err != nil {
+			return 0, err
 		}
-		soa, ok := answer.Answer[0].(*mdns.SOA)
-		return ok && int64(soa.Serial) == int64(zone.Status.Serial)
+		return uint32(zone.Status.Serial), nil
 	}
-	server := &mdns.Server{Addr: c.resolver, Net: "udp", Handler: mdns.HandlerFunc(func(w mdns.ResponseWriter, q *mdns.Msg) {
-		for !isCurrent() && c.t.Context().Err() == nil {
-			time.Sleep(20 * time.Millisecond)
-		}
-		if answer, _, err := client.Exchange(q, c.dns); err == nil {
-			_ = w.WriteMsg(answer)
-		}
-	})}
-	started := make(chan struct{})
-	server.NotifyStartedFunc = func() { close(started) }
-	go func() { _ = server.ListenAndServe() }()
-	<-started
-	c.t.Cleanup(func() { _ = server.Shutdown() })
-}
-
-// startACME starts pebble, the ACME server for tests of Let's Encrypt.
-func (c *certified) startACME(pebble string) {
-	c.t.Helper()
-	dir := c.t.TempDir()
-	authority := must.Get(rig.NewAuthority("test of ACME"))(c.t)
-	serving := must.Get(authority.Serving("127.0.0.1"))(c.t)
-	cert, key, err := serving.Write(filepath.Join(dir, "serving"))
-	must.Succeed(c.t, err)
-	c.root = filepath.Join(dir, "root.pem")
-	must.Succeed(c.t, os.WriteFile(c.root, authority.PEM, 0o600))
-	at, management := must.Get(rig.FreePort())(c.t), must.Get(rig.FreePort())(c.t)
-	config := filepath.Join(dir, "pebble.json")
-	must.Succeed(c.t, os.WriteFile(config, fmt.Appendf(nil, `{"pebble": {"listenAddress": %q, "managementListenAddress": %q,
-		"certificate": %q, "privateKey": %q, "httpPort": 5002, "tlsPort": 5001}}`, at, management, cert, key), 0o600))
-	process := must.Get(rig.StartProcess([]string{"PEBBLE_VA_NOSLEEP=1", "PEBBLE_WFE_NONCEREJECT=0"}, dir, pebble, "-config", config,
-		"-dnsserver", c.resolver))(c.t)
-	c.t.Cleanup(process.End)
-	c.directory = "https://" + at.String() + "/dir"
-	pool := x509.NewCertPool()
-	pool.AppendCertsFromPEM(authority.PEM)
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, DisableKeepAlives: true}}
-	waitUntil(c.t, "pebble answers:\n"+process.Log(), func() bool {
-		answer, err := client.Get(c.directory)
-		if err == nil {
-			answer.Body.Close()
-		}
-		return err == nil
-	})
+	c.acme = rig.NeedServer(rig.StartPebble(t.Context(), rig.PebbleConfig{Zone: "example.net.", Primary: c.primary, From: bindSource,
+		Serial: serial}))(t)
+	return c
 }
 
 // checkCertificate reads the certificate that a client has got, and what its challenges have left.
@@ -232,10 +162,10 @@ func (c *certified) runCertbot(program string, at netip.AddrPort, key rig.TSIGKe
 		text = strings.Replace(text, "sign_query = true", "sign_query = false", 1)
 	}
 	must.Succeed(c.t, os.WriteFile(credentials, []byte(text), 0o600))
-	args := []string{"certonly", "--non-interactive", "--agree-tos", "--register-unsafely-without-email", "--server", c.directory,
+	args := []string{"certonly", "--non-interactive", "--agree-tos", "--register-unsafely-without-email", "--server", c.acme.Directory,
 		"--config-dir", dir, "--work-dir", dir, "--logs-dir", dir, "--authenticator", "dns-rfc2136", "--dns-rfc2136-credentials",
 		credentials, "--dns-rfc2136-propagation-seconds", "0", "--cert-name", "got", "-d", strings.Join(names, ",")}
-	said, err = c.runClient([]string{"REQUESTS_CA_BUNDLE=" + c.root}, program, args...)
+	said, err = c.runClient([]string{"REQUESTS_CA_BUNDLE=" + c.acme.Root}, program, args...)
 	return filepath.Join(dir, "live", "got", "cert.pem"), said, err
 }
 
@@ -243,15 +173,15 @@ func (c *certified) runCertbot(program string, at netip.AddrPort, key rig.TSIGKe
 func (c *certified) runLego(program string, at netip.AddrPort, key rig.TSIGKey, names ...string) (file, said string, err error) {
 	c.t.Helper()
 	dir := c.t.TempDir()
-	env := []string{"LEGO_CA_CERTIFICATES=" + c.root, "RFC2136_SEQUENCE_INTERVAL=1", "RFC2136_POLLING_INTERVAL=1",
+	env := []string{"LEGO_CA_CERTIFICATES=" + c.acme.Root, "RFC2136_SEQUENCE_INTERVAL=1", "RFC2136_POLLING_INTERVAL=1",
 		"RFC2136_DNS_TIMEOUT=60"}
 	for line := range strings.Lines(readFormat(c.t, "lego", at, "example.net", key, false)) {
 		if !strings.HasPrefix(line, "#") {
 			env = append(env, strings.TrimSpace(line))
 		}
 	}
-	args := []string{"--accept-tos", "--email", "team@example.net", "--server", c.directory, "--path", dir, "--dns", "rfc2136",
-		"--dns.disable-cp", "--dns.resolvers", c.resolver}
+	args := []string{"--accept-tos", "--email", "team@example.net", "--server", c.acme.Directory, "--path", dir, "--dns", "rfc2136",
+		"--dns.disable-cp", "--dns.resolvers", c.acme.Resolver.String()}
 	for _, name := range names {
 		args = append(args, "--domains", name)
 	}
@@ -302,7 +232,7 @@ func (c *certified) checkClient(client string, run func(key rig.TSIGKey, names .
 // runLego5 has lego 5 ask for a certificate, and returns the file that it would be in.
 func (c *certified) runLego5(program string, at netip.AddrPort, key rig.TSIGKey, names ...string) (file, said string, err error) {
 	c.t.Helper()
-	env := []string{"LEGO_CA_CERTIFICATES=" + c.root, "DNSUPDATE_SEQUENCE_INTERVAL=1", "DNSUPDATE_POLLING_INTERVAL=1",
+	env := []string{"LEGO_CA_CERTIFICATES=" + c.acme.Root, "DNSUPDATE_SEQUENCE_INTERVAL=1", "DNSUPDATE_POLLING_INTERVAL=1",
 		"DNSUPDATE_DNS_TIMEOUT=60", "DNSUPDATE_ZONES=example.net"}
 	for line := range strings.Lines(readFormat(c.t, "lego", at, "example.net", key, false)) {
 		if variable, ok := strings.CutPrefix(line, "RFC2136_"); ok {
@@ -310,7 +240,7 @@ func (c *certified) runLego5(program string, at netip.AddrPort, key rig.TSIGKey,
 		}
 	}
 	file = filepath.Join(c.t.TempDir(), "cert.pem")
-	said, err = c.runClient(env, program, append([]string{c.directory, c.resolver, file}, names...)...)
+	said, err = c.runClient(env, program, append([]string{c.acme.Directory, c.acme.Resolver.String(), file}, names...)...)
 	return file, said, err
 }
 

@@ -4,8 +4,10 @@
 package rig
 
 import (
+	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"regexp"
 	"strings"
 )
@@ -43,4 +45,28 @@ func ReadConsole(path, heading string) ([]Command, error) {
 		}
 	}
 	return commands, nil
+}
+
+// ReadObjects reads the yaml blocks of a page.
+func ReadObjects(path string) (objects []string, err error) {
+	text, err := os.ReadFile(path)
+	for _, block := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+		objects = append(objects, block[1])
+	}
+	return objects, err
+}
+
+// Shell runs commands of a page as its reader does: by bash, in a directory whose programs come before all others.
+type Shell struct{ Dir, Kubeconfig string }
+
+// Run runs a line with this input, and returns what it prints.
+func (s Shell) Run(ctx context.Context, line, input string) (string, error) {
+	command := exec.CommandContext(ctx, "bash", "-c", line)
+	command.Dir, command.Stdin = s.Dir, strings.NewReader(input)
+	command.Env = append(os.Environ(), "PATH="+s.Dir+":"+os.Getenv("PATH"), "KUBECONFIG="+s.Kubeconfig)
+	said, err := command.CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("$ %s: %w\n%s", line, err, said)
+	}
+	return string(said), err
 }

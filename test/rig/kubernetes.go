@@ -54,7 +54,8 @@ func runScript(ctx context.Context, script string, arguments ...string) (string,
 
 // GitOpsProgram is the path of a program of a module of hack/tools, as hack/build-gitops.sh left it in its cache; else
 // a *Missing. Of gitops these are kstatus and argohealth, which say what GitOps tools make of objects. fluxapply of
-// flux and argosync of argo apply and prune as these tools do, lego5 of lego gets certificates, and webhookprovider of
+// flux and argosync of argo apply and prune as these tools do, lego5 of lego and certmanager of cert-manager get
+// certificates, solverconformance of cert-manager runs its suite, and webhookprovider of
 // external-dns-webhook serves providers of external-dns.
 func GitOpsProgram(module, program string) (string, error) {
 	if dir := findCached("hack/build-gitops.sh", module); dir != "" {

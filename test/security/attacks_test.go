@@ -143,6 +143,8 @@ var attacks = []attack{
 		"not the secondary's", nil, nil},
 	{100, "T", "challenges for another's names, by a Challenge made by hand, another text than a digest, or a ClusterIssuer",
 		"the rules of zones for its namespace decide; else the right to solve is missing", nil, nil},
+	{101, "T", "the challenges of others by a flood of Challenges", "refused by the budgets of its namespace; others' are solved",
+		floodOfChallenges, nil},
 }
 
 // TestAttacks is the table: for each number what is tried, what is expected, and where it is shown.

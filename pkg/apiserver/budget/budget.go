@@ -26,6 +26,10 @@ const (
 // CauseTooMuch is the cause of a refusal for what a namespace has stored, and for its number of Bind9Clusters.
 const CauseTooMuch metav1.CauseType = "NamespaceBudgetExceeded"
 
+// CauseTooFast is the cause of a refusal for what a namespace has written. Its message is the same at each try, for a
+// client that keeps it in a status.
+const CauseTooFast metav1.CauseType = "NamespaceWritesTooFast"
+
 // idle is the time that a namespace may write at once what Written allows in it.
 const idle = time.Minute
 
@@ -197,6 +201,9 @@ func (b *Budgets) Admit(w Write) error {
 			"write less often or into smaller zones, or have a cluster admin raise it by the annotation kubi.zone/budget of the Namespace",
 			w.Resource, w.Name, w.Namespace, octets(int64(a.charged)), octets(int64(burst)), octets(a.limits.Written),
 			(wait+time.Second).Round(time.Second)), 0)
+		err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: CauseTooFast, Message: fmt.Sprintf("namespace %s writes more than %s "+
+			"a second, which it may for a minute (S9.2): try again later, write less often or into smaller zones, or have a cluster "+
+			"admin raise it by the annotation kubi.zone/budget of the Namespace", w.Namespace, octets(a.limits.Written))}}
 		err.ErrStatus.Details.RetryAfterSeconds = int32(math.Ceil(min(wait+time.Second, maxRetryAfter).Seconds()))
 		return err
 	}

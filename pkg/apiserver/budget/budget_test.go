@@ -6,6 +6,7 @@ package budget
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -101,7 +102,11 @@ func TestBudgets_written_S9_2(t *testing.T) {
 		if !apierrors.IsTooManyRequests(err) || status.Status().Details.RetryAfterSeconds != 30 || !strings.Contains(err.Error(), "have put 120.0 MiB") || !strings.Contains(err.Error(), "of 60.0 MiB that may be") || !strings.Contains(err.Error(), "1m1s") {
 			t.Errorf("%v", err)
 		}
-		time.Sleep(time.Minute + time.Second)
+		time.Sleep(30 * time.Second)
+		if later, ok := admits("a").(apierrors.APIStatus); !ok || !slices.Equal(later.Status().Details.Causes, status.Status().Details.Causes) {
+			t.Errorf("the cause, which a status keeps, is another one after a while: %v", later)
+		}
+		time.Sleep(31 * time.Second)
 		if err := admits("a"); err != nil {
 			t.Errorf("a minute after a cascade of any size: %v", err)
 		}

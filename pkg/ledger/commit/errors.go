@@ -38,7 +38,7 @@ func Status(resource, object string, err error) error {
 		e := apierrors.NewForbidden(gr, object, errors.New(message))
 		// Users read `records.kubi.zone "www" is forbidden: <why>`. Programs read the reason, which is that of the
 		// condition a cascade would set.
-		e.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseType(refusal.Reason), Message: refusal.Message}}
+		e.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseType(refusal.Reason), Message: message}}
 		return e
 	case law.Unmet:
 		return &apierrors.StatusError{ErrStatus: metav1.Status{

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -33,6 +34,8 @@ import (
 // Writer carries a message out for the namespace of a key, as a user (updatekey.Writer).
 type Writer interface {
 	CarryOut(ctx context.Context, key *v1alpha1.UpdateKey, as user.Info, m *update.Message) (v1alpha1.UpdateRequestStatus, error)
+	// Changes says whether a message would change what the namespace of a key has.
+	Changes(ctx context.Context, key *v1alpha1.UpdateKey, m *update.Message) (bool, error)
 	// FindZone returns the name of the zone of a view with the longest name at or above a name.
 	FindZone(view string, fqdn name.Name) (name.Name, bool)
 }
@@ -78,10 +81,11 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, _ rest.ValidateOb
 	if len(options.DryRun) > 0 {
 		return nil, apierrors.NewBadRequest("a challenge has no dry run; one of a Record says whether a zone takes it")
 	}
-	if err := r.authorizeCaller(ctx, payload.Request.ResourceNamespace); err != nil {
-		return nil, err
+	denied := r.authorizeCaller(ctx, payload.Request.ResourceNamespace)
+	if denied != nil && (payload.Request.Action != acme.ActionCleanUp || !apierrors.IsForbidden(denied)) {
+		return nil, denied
 	}
-	refusal, err := r.solveChallenge(ctx, payload.Request)
+	refusal, err := r.solveChallenge(ctx, payload.Request, denied)
 	if err != nil {
 		return nil, err
 	}
@@ -127,8 +131,10 @@ var response = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
 // ttl is that of a challenge, in seconds.
 const ttl = 60
 
-// solveChallenge returns why nothing is done; "" where all is.
-func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeRequest) (refusal string, err error) {
+// solveChallenge returns why nothing is done; "" where all is. A challenge to clean up that does not stand is done,
+// whatever is wrong with it and without the right, too: a Challenge that is not cleaned up can not be deleted, nor can
+// its namespace. Where it stands, what denies the caller is returned.
+func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeRequest, denied error) (refusal string, err error) {
 	rr := update.RR{Type: rdata.TXT, Class: update.ClassIN, TTL: ttl, Data: `"` + request.Key + `"`}
 	switch request.Action {
 	case acme.ActionPresent:
@@ -138,18 +144,9 @@ func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeReques
 		return fmt.Sprintf("request.action: %q is neither %s nor %s", kind.Cut(string(request.Action), 32), acme.ActionPresent,
 			acme.ActionCleanUp), nil
 	}
-	if request.Type != "dns-01" {
-		return "request.type: must be dns-01, the one challenge that DNS answers", nil
-	}
-	if !response.MatchString(request.Key) {
-		return "request.key: must be the response to a DNS-01 challenge, 43 characters of base64url (RFC 8555 §8.4)", nil
-	}
-	if rr.Name, err = name.Parse(request.ResolvedFQDN); err != nil || rr.Name.IsZero() {
-		return fmt.Sprintf("request.resolvedFQDN: must be the absolute name of the TXT record: %v", err), nil
-	}
-	view, refusal := readView(request.Config)
+	view, refusal := readChallenge(request, &rr)
 	if refusal != "" {
-		return refusal, nil
+		return unlessCleanUp(request, refusal), nil
 	}
 	namespace := request.ResourceNamespace
 	// Whether there is no such zone, or one that has no rule for the namespace, is not to be told apart (S1.8).
@@ -162,8 +159,16 @@ func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeReques
 	key := &v1alpha1.UpdateKey{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}, Spec: v1alpha1.UpdateKeySpec{View: view,
 		Records: []v1alpha1.UpdateKeyRecords{{Pattern: rr.Name.String(), Types: []string{rdata.TXT.String()}}}}}
 	m := &update.Message{Zone: zone, Updates: []update.RR{rr}}
+	if denied != nil {
+		if changes, err := r.Writer.Changes(ctx, key, m); err != nil || !changes {
+			return "", err
+		}
+		return "", denied
+	}
 	status, err := r.Writer.CarryOut(genericapirequest.WithNamespace(ctx, namespace), key, User(ctx, namespace), m)
 	switch {
+	case isLater(err):
+		return explainLater(err), nil
 	case err != nil:
 		return "", err
 	case status.RCode == update.NoError.String():
@@ -174,13 +179,45 @@ func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeReques
 	return status.Message, nil
 }
 
-// unlessCleanUp is the refusal of a challenge to present. One to clean up is done where no zone has it: a Challenge
-// whose cleaning up fails can not be deleted.
+// isLater says whether the namespace has to wait for longer than a moment. As an error cert-manager's client would obey
+// it by waiting itself, ten times, in one of the few workers that all namespaces share; by the response the Challenge of
+// this namespace alone waits, and says why.
+func isLater(err error) bool {
+	seconds, delayed := apierrors.SuggestsClientDelay(err)
+	return delayed && seconds > 1 && apierrors.IsTooManyRequests(err)
+}
+
+// explainLater returns the cause, whose words are the same at each try: another reason in the status of a Challenge has
+// cert-manager try again at once.
+func explainLater(err error) string {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && status.Status().Details != nil && len(status.Status().Details.Causes) > 0 {
+		return status.Status().Details.Causes[0].Message
+	}
+	return err.Error()
+}
+
+// unlessCleanUp is the refusal of a challenge that was never there: one to clean up is done.
 func unlessCleanUp(request *acme.ChallengeRequest, refusal string) string {
 	if request.Action == acme.ActionCleanUp {
 		return ""
 	}
 	return refusal
+}
+
+// readChallenge reads the name of a challenge into rr, and its view.
+func readChallenge(request *acme.ChallengeRequest, rr *update.RR) (view, refusal string) {
+	if request.Type != "dns-01" {
+		return "", "request.type: must be dns-01, the one challenge that DNS answers"
+	}
+	if !response.MatchString(request.Key) {
+		return "", "request.key: must be the response to a DNS-01 challenge, 43 characters of base64url (RFC 8555 §8.4)"
+	}
+	var err error
+	if rr.Name, err = name.Parse(request.ResolvedFQDN); err != nil || rr.Name.IsZero() {
+		return "", fmt.Sprintf("request.resolvedFQDN: must be the absolute name of the TXT record: %v", err)
+	}
+	return readView(request.Config)
 }
 
 // readView reads the config of a solver in an Issuer.

@@ -30,7 +30,12 @@ type scripted struct {
 	t      *testing.T
 	status v1alpha1.UpdateRequestStatus
 	err    error
+	stands bool // what is to be cleaned up
 	said   string
+}
+
+func (s *scripted) Changes(context.Context, *v1alpha1.UpdateKey, *update.Message) (bool, error) {
+	return s.stands, s.err
 }
 
 func (s *scripted) FindZone(view string, fqdn name.Name) (name.Name, bool) {
@@ -57,7 +62,7 @@ func (of solverOf) Authorize(_ context.Context, a authorizer.Attributes) (author
 	return authorizer.DecisionNoOpinion, "", nil
 }
 
-// S13.10, S13.11: what a payload may ask for, which caller may post it, and what the answer is (attack 100).
+// S13.10, S13.11, S13.12, S13.13: what a payload may ask for, which caller may post it, and what the answer is (attack 100).
 func TestREST_solves_S13_10(t *testing.T) {
 	ask := func(change ...func(*acme.ChallengeRequest)) *acme.ChallengeRequest {
 		r := &acme.ChallengeRequest{UID: "1", Action: acme.ActionPresent, Type: "dns-01", DNSName: "www.example.org", Key: digest,
@@ -71,17 +76,25 @@ func TestREST_solves_S13_10(t *testing.T) {
 	config := func(json string) func(*acme.ChallengeRequest) {
 		return func(r *acme.ChallengeRequest) { r.Config = &runtime.RawExtension{Raw: []byte(json)} }
 	}
+	other := func(r *acme.ChallengeRequest) { r.ResourceNamespace = "team-b" }
+	const solver = "system:serviceaccount:team-a:cert-manager"
 	const written = "kubi.zone:acme:team-a team-a _acme-challenge.www.example.org. " +
 		"IN _acme-challenge.www.example.org. TXT \"" + digest + "\""
 	refused := v1alpha1.UpdateRequestStatus{RCode: "REFUSED", Message: "claimed by another namespace (S4.8)"}
 	none := v1alpha1.UpdateRequestStatus{RCode: "NOTAUTH"}
 	errAway := errors.New("etcd is away")
+	later := func(seconds int) error {
+		err := apierrors.NewTooManyRequests("1.3 MiB are not forgiven yet", seconds)
+		err.ErrStatus.Details.Causes = []metav1.StatusCause{{Message: "writes more than 512 KiB a second (S9.2)"}}
+		return err
+	}
 	const noZone = "no zone takes _acme-challenge.www.example.org. TXT of namespace \"team-a\""
 	for what, test := range map[string]struct {
 		ask     *acme.ChallengeRequest
 		by      string
 		status  v1alpha1.UpdateRequestStatus
 		err     error
+		stands  bool   // what is to be cleaned up
 		said    string // what was written
 		refusal string // in the response
 		fails   func(error) bool
@@ -95,17 +108,28 @@ func TestREST_solves_S13_10(t *testing.T) {
 		"no zone, clean up":   {ask: ask(config(`{"view":"inside"}`), cleanUp)},
 		"another config":      {ask: ask(config(`{"server":"192.0.2.1"}`)), refusal: "request.config"},
 		"etcd is away":        {ask: ask(), err: errAway, said: written, fails: func(err error) bool { return errors.Is(err, errAway) }},
+		"over its budget":     {ask: ask(), err: later(30), said: written, refusal: "writes more than 512 KiB a second (S9.2)"},
+		"over its budget, clean up": {ask: ask(cleanUp), err: later(30), said: strings.Replace(written, " IN ", " NONE ", 1),
+			refusal: "(S9.2)"},
+		"others write there": {ask: ask(), err: later(1), said: written, fails: apierrors.IsTooManyRequests},
 		"not a digest": {ask: ask(func(r *acme.ChallengeRequest) { r.Key = "v=spf1 include:mallory.example -all" }),
 			refusal: "request.key"},
-		"a long key":       {ask: ask(func(r *acme.ChallengeRequest) { r.Key = strings.Repeat("a", 1<<16) }), refusal: "request.key"},
-		"a quote":          {ask: ask(func(r *acme.ChallengeRequest) { r.Key = digest[:41] + `"x` }), refusal: "request.key"},
-		"a newline behind": {ask: ask(func(r *acme.ChallengeRequest) { r.Key = digest + "\n" }), refusal: "request.key"},
-		"no name":          {ask: ask(func(r *acme.ChallengeRequest) { r.ResolvedFQDN = "" }), refusal: "request.resolvedFQDN"},
-		"another type":     {ask: ask(func(r *acme.ChallengeRequest) { r.Type = "http-01" }), refusal: "request.type"},
-		"another action":   {ask: ask(func(r *acme.ChallengeRequest) { r.Action = "Steal" }), refusal: "request.action"},
-		"another namespace": {ask: ask(func(r *acme.ChallengeRequest) { r.ResourceNamespace = "team-b" }),
+		"a long key":           {ask: ask(func(r *acme.ChallengeRequest) { r.Key = strings.Repeat("a", 1<<16) }), refusal: "request.key"},
+		"a long key, clean up": {ask: ask(cleanUp, func(r *acme.ChallengeRequest) { r.Key = strings.Repeat("a", 1<<16) })},
+		"a quote":              {ask: ask(func(r *acme.ChallengeRequest) { r.Key = digest[:41] + `"x` }), refusal: "request.key"},
+		"a newline behind":     {ask: ask(func(r *acme.ChallengeRequest) { r.Key = digest + "\n" }), refusal: "request.key"},
+		"no name":              {ask: ask(func(r *acme.ChallengeRequest) { r.ResolvedFQDN = "" }), refusal: "request.resolvedFQDN"},
+		"another type":         {ask: ask(func(r *acme.ChallengeRequest) { r.Type = "http-01" }), refusal: "request.type"},
+		"another action":       {ask: ask(func(r *acme.ChallengeRequest) { r.Action = "Steal" }), refusal: "request.action"},
+		"another namespace": {ask: ask(other),
 			fails: func(err error) bool { return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "solve") }},
-		"a ClusterIssuer": {ask: ask(), by: "system:serviceaccount:team-a:cert-manager",
+		"another namespace, clean up what stands": {ask: ask(cleanUp, other), stands: true, fails: apierrors.IsForbidden},
+		"another namespace, clean up nothing":     {ask: ask(cleanUp, other)},
+		"another namespace, clean up, etcd is away": {ask: ask(cleanUp, other), err: errAway,
+			fails: func(err error) bool { return errors.Is(err, errAway) }},
+		"a ClusterIssuer, clean up nothing":     {ask: ask(cleanUp), by: solver},
+		"a ClusterIssuer, clean up what stands": {ask: ask(cleanUp), by: solver, stands: true, fails: apierrors.IsForbidden},
+		"a ClusterIssuer": {ask: ask(), by: solver,
 			fails: func(err error) bool {
 				return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "use an Issuer")
 			}},
@@ -113,7 +137,7 @@ func TestREST_solves_S13_10(t *testing.T) {
 		"a path":       {ask: ask(func(r *acme.ChallengeRequest) { r.ResourceNamespace = "team-a/records" }), fails: apierrors.IsBadRequest},
 		"nothing":      {fails: apierrors.IsBadRequest},
 	} {
-		w := &scripted{t: t, status: test.status, err: test.err}
+		w := &scripted{t: t, status: test.status, err: test.err, stands: test.stands}
 		if w.status.RCode == "" {
 			w.status.RCode = "NOERROR"
 		}

@@ -132,6 +132,16 @@ func (w *Writer) CarryOut(ctx context.Context, key *v1alpha1.UpdateKey, as user.
 	return p.status, apierrors.NewTooManyRequests("others kept changing the Records of this update; nothing was written: try again", 1)
 }
 
+// Changes says whether a message would change what the namespace of a key has; one that is refused changes nothing.
+func (w *Writer) Changes(ctx context.Context, key *v1alpha1.UpdateKey, m *update.Message) (bool, error) {
+	p := &plan{w: w, key: key, message: m}
+	if p.checkMessage() != nil {
+		return false, nil
+	}
+	changes, _, failure, err := p.foldUpdates(ctx)
+	return failure == nil && len(changes) > 0, err
+}
+
 // plan is one message on its way.
 type plan struct {
 	w       *Writer
@@ -302,11 +312,23 @@ func (p *plan) takeError(ctx context.Context, err error) error {
 	case status.Code == http.StatusForbidden && p.isUnknown(ctx):
 		p.answer(update.NotAuth, "%s", notAuth(p.in.fqdn, p.key.Namespace))
 	case status.Code == http.StatusForbidden, status.Code == http.StatusUnprocessableEntity:
-		p.answer(update.Refused, "%s", kind.Cut(strings.TrimSpace(status.Message), maxMessage))
+		p.answer(update.Refused, "%s", kind.Cut(explainRefusal(status), maxMessage))
 	default:
 		return err
 	}
 	return nil
+}
+
+// explainRefusal returns the sentences of a refusal: its sender knows of no change set, and of no item.
+func explainRefusal(status metav1.Status) string {
+	if status.Code != http.StatusForbidden || status.Details == nil || len(status.Details.Causes) == 0 {
+		return strings.TrimSpace(status.Message)
+	}
+	var sentences []string
+	for _, cause := range status.Details.Causes {
+		sentences = append(sentences, cause.Message)
+	}
+	return strings.Join(sentences, "; ")
 }
 
 // maxMessage is the most characters of a message in the status.
