@@ -63,18 +63,18 @@ func runCertManager(t *testing.T) *certManager {
 	}
 	enableSolver(t, m.c, "--set", "acme.enabled=true")
 	crds := filepath.Join(filepath.Dir(program), "crds")
-	m.run("kubectl apply --server-side -f "+crds, "")
-	m.run("kubectl wait --for=condition=Established --timeout=3m -f "+crds, "")
+	m.runLine("kubectl apply --server-side -f "+crds, "")
+	m.runLine("kubectl wait --for=condition=Established --timeout=3m -f "+crds, "")
 	must.Succeed(t, m.c.kube.Grant(ctx, "", solver, reads...))
 
 	account := must.Get(m.c.kube.ServiceAccount(ctx, kuberig.InstallNamespace, "kubizone-primary"))(t)
-	m.run("kubectl apply -f -", string(must.Get(os.ReadFile("../../artifacts/deploy/primary/rbac.yaml"))(t)))
+	m.runLine("kubectl apply -f -", string(must.Get(os.ReadFile("../../artifacts/deploy/primary/rbac.yaml"))(t)))
 	m.primary = must.Get(rig.FreePort())(t)
 	primary := runBeside(t, m.c.kubizone, "primary", "--kubeconfig", account, "--dns-listen", m.primary.String(), "--health-listen",
 		"127.0.0.1:0", "--transfer-allow", challengeSource)
 	waitUntil(t, "the primary serves", func() bool { return strings.Contains(primary.readOutput(), "ready: DNS on") })
 
-	m.run("kubectl apply -f -", `{apiVersion: kubi.zone/v1alpha1, kind: Zone, metadata: {name: example-org, namespace: dns},
+	m.runLine("kubectl apply -f -", `{apiVersion: kubi.zone/v1alpha1, kind: Zone, metadata: {name: example-org, namespace: dns},
   spec: {domainName: example.org., nameServers: [{name: ns1, addresses: [192.0.2.53]}],
   delegations: [{namespace: team-b, records: [{pattern: _acme-challenge.*.b, types: [TXT]}]}]}}`)
 	zones := must.Get(versioned.NewForConfig(m.c.kube.Admin()))(t)
@@ -104,7 +104,7 @@ func (m *certManager) start() {
 	m.running = must.Get(rig.StartProcess(nil, m.t.TempDir(), m.program, account, "cert-manager", m.acme.Resolver.String()))(m.t)
 }
 
-func (m *certManager) run(line, input string) string {
+func (m *certManager) runLine(line, input string) string {
 	m.t.Helper()
 	return must.Get(m.shell.Run(within(m.t, waitTimeout), line, input))(m.t)
 }
@@ -126,18 +126,18 @@ func (m *certManager) makeIssuer(kind, namespace, name, dns01 string) {
 		}
 		issuer = before + "        " + strings.ReplaceAll(strings.TrimSpace(dns01), "\n", "\n        ") + "\n"
 	}
-	m.run("kubectl apply -f -", issuer)
+	m.runLine("kubectl apply -f -", issuer)
 	in := ""
 	if kind == "Issuer" {
 		in = " -n " + namespace
 	}
-	m.run("kubectl wait --for=condition=Ready --timeout=3m "+kind+"/"+name+in, "")
+	m.runLine("kubectl wait --for=condition=Ready --timeout=3m "+kind+"/"+name+in, "")
 }
 
 // certify asks for a Certificate.
 func (m *certManager) certify(namespace, name, kind, issuer string, names ...string) {
 	m.t.Helper()
-	m.run("kubectl apply -f -", fmt.Sprintf(`{apiVersion: cert-manager.io/v1, kind: Certificate, metadata: {namespace: %s, name: %s},
+	m.runLine("kubectl apply -f -", fmt.Sprintf(`{apiVersion: cert-manager.io/v1, kind: Certificate, metadata: {namespace: %s, name: %s},
   spec: {secretName: %[2]s-tls, dnsNames: ["%[3]s"], issuerRef: {kind: %[4]s, name: %[5]s}}}`, namespace, name, strings.Join(names, `", "`),
 		kind, issuer))
 }
@@ -146,10 +146,11 @@ func (m *certManager) certify(namespace, name, kind, issuer string, names ...str
 func (m *certManager) waitForCertificate(namespace, name string, revision int, names ...string) string {
 	m.t.Helper()
 	waitUntil(m.t, fmt.Sprintf("%s/%s in revision %d", namespace, name, revision), func() bool {
-		return m.run("kubectl get certificate -n "+namespace+" "+name+` -o jsonpath='{.status.revision} {.status.conditions[?(@.type=="Ready")].status}'`,
+		return m.runLine("kubectl get certificate -n "+namespace+" "+name+
+			` -o jsonpath='{.status.revision} {.status.conditions[?(@.type=="Ready")].status}'`,
 			"") == fmt.Sprint(revision, " True")
 	})
-	text := m.run("kubectl get secret -n "+namespace+" "+name+`-tls -o go-template='{{index .data "tls.crt" | base64decode}}'`, "")
+	text := m.runLine("kubectl get secret -n "+namespace+" "+name+`-tls -o go-template='{{index .data "tls.crt" | base64decode}}'`, "")
 	block, _ := pem.Decode([]byte(text))
 	cert := must.Get(x509.ParseCertificate(block.Bytes))(m.t)
 	if slices.Sort(cert.DNSNames); !slices.Equal(cert.DNSNames, names) || !strings.Contains(cert.Issuer.CommonName, "Pebble") {
@@ -161,7 +162,7 @@ func (m *certManager) waitForCertificate(namespace, name string, revision int, n
 // findChallenge returns a field of the Challenge for a name.
 func (m *certManager) findChallenge(namespace, name, field string) string {
 	m.t.Helper()
-	return m.run(fmt.Sprintf(`kubectl get challenges -n %s -o jsonpath='{range .items[?(@.spec.dnsName=="%s")]}{%s}{end}'`, namespace, name,
+	return m.runLine(fmt.Sprintf(`kubectl get challenges -n %s -o jsonpath='{range .items[?(@.spec.dnsName=="%s")]}{%s}{end}'`, namespace, name,
 		field), "")
 }
 
@@ -188,15 +189,15 @@ func TestCertManager_issues(t *testing.T) {
 	m := runCertManager(t)
 	for _, object := range must.Get(rig.ReadObjects("../../docs/acme.md"))(t) {
 		if strings.Contains(object, "kind: Delegation") {
-			m.run("kubectl apply -f -", object)
+			m.runLine("kubectl apply -f -", object)
 		}
 	}
 	const bind = " create rolebinding acme --clusterrole kubizone-acme-solver --serviceaccount cert-manager:cert-manager"
-	m.run("kubectl -n team-a"+bind, "")
-	m.run("kubizone updatekey create acme -n team-a --pattern '_acme-challenge.*.apps.example.org.' --type TXT", "")
-	m.run("kubectl -n team-a wait --for=condition=Ready updatekey/acme --timeout=3m", "")
+	m.runLine("kubectl -n team-a"+bind, "")
+	m.runLine("kubizone updatekey create acme -n team-a --pattern '_acme-challenge.*.apps.example.org.' --type TXT", "")
+	m.runLine("kubectl -n team-a wait --for=condition=Ready updatekey/acme --timeout=3m", "")
 	m.makeIssuer("Issuer", "team-a", "acme", "")
-	m.makeIssuer("Issuer", "team-a", "acme-key", m.run("kubizone updatekey show team-a/acme --format cert-manager --primary "+
+	m.makeIssuer("Issuer", "team-a", "acme-key", m.runLine("kubizone updatekey show team-a/acme --format cert-manager --primary "+
 		m.primary.String(), ""))
 	m.makeIssuer("ClusterIssuer", "", "everyone", "")
 	m.makeIssuer("Issuer", "team-b", "acme", "")
@@ -208,23 +209,23 @@ func TestCertManager_issues(t *testing.T) {
 	m.certify("team-b", "stolen", "Issuer", "acme", "stolen.apps.example.org")
 	m.waitForReason("team-a", "cluster.apps.example.org", "use an Issuer in the namespace of the names")
 	m.waitForReason("team-b", "stolen.apps.example.org", "kubizone-acme-solver there gives it")
-	m.run("kubectl -n team-b"+bind, "")
+	m.runLine("kubectl -n team-b"+bind, "")
 	m.waitForReason("team-b", "stolen.apps.example.org", "does not delegate TXT")
 	// No name that team-b asks for below: cert-manager solves one Challenge of a name at a time.
 	m.certify("team-a", "beyond", "Issuer", "acme-key", "beyond.b.example.org")
 	m.waitForReason("team-a", "beyond.b.example.org", "REFUSED")
 	// What is beyond the key is so for CleanUp, too: the page says how such a Challenge goes.
-	m.run("kubectl delete certificate -n team-a beyond", "")
+	m.runLine("kubectl delete certificate -n team-a beyond", "")
 	beyond := "challenge -n team-a " + m.findChallenge("team-a", "beyond.b.example.org", ".metadata.name")
-	m.run("kubectl delete --wait=false "+beyond, "")
-	m.run("kubectl patch "+beyond+` --type merge -p '{"metadata": {"finalizers": null}}'`, "")
+	m.runLine("kubectl delete --wait=false "+beyond, "")
+	m.runLine("kubectl patch "+beyond+` --type merge -p '{"metadata": {"finalizers": null}}'`, "")
 
 	// cert-manager dies while challenges stand.
 	waitUntil(t, "a challenge stands", func() bool {
-		return m.run("kubectl get records -n team-a -l kubi.zone/dynamic=true -o name", "") != ""
+		return m.runLine("kubectl get records -n team-a -l kubi.zone/dynamic=true -o name", "") != ""
 	})
 	m.running.Kill()
-	if left := m.run("kubectl get records -n team-a -l kubi.zone/dynamic=true -o name", ""); left == "" {
+	if left := m.runLine("kubectl get records -n team-a -l kubi.zone/dynamic=true -o name", ""); left == "" {
 		t.Error("a cert-manager that died has left nothing")
 	}
 	m.start()
@@ -232,24 +233,24 @@ func TestCertManager_issues(t *testing.T) {
 	m.waitForCertificate("team-a", "api", 1, "api.apps.example.org")
 
 	// A renewal, as cmctl asks for one.
-	m.run(`kubectl patch certificate -n team-a www --subresource=status --type=json -p '[{"op": "add", "path": "/status/conditions/-", "value":
+	m.runLine(`kubectl patch certificate -n team-a www --subresource=status --type=json -p '[{"op": "add", "path": "/status/conditions/-", "value":
   {"type": "Issuing", "status": "True", "reason": "ManuallyTriggered", "message": "renewed", "lastTransitionTime": "2026-01-01T00:00:00Z"}}]'`, "")
 	if renewed := m.waitForCertificate("team-a", "www", 2, www...); renewed == serial {
 		t.Error("the renewed certificate is the one before")
 	}
-	if left := m.run("kubectl get records -A -l kubi.zone/dynamic=true -o name", ""); left != "" {
+	if left := m.runLine("kubectl get records -A -l kubi.zone/dynamic=true -o name", ""); left != "" {
 		t.Errorf("after all of it there is %s", left)
 	}
 	m.forgeChallenges()
 	m.floodChallenges()
 
-	m.run("kubectl delete rolebinding -n team-b acme", "")
+	m.runLine("kubectl delete rolebinding -n team-b acme", "")
 	for _, namespace := range []string{"team-a", "team-b"} {
-		m.run("kubectl delete certificates,issuers,challenges --all --wait --timeout=3m -n "+namespace, "")
+		m.runLine("kubectl delete certificates,issuers,challenges --all --wait --timeout=3m -n "+namespace, "")
 	}
-	m.run("kubectl delete clusterissuer everyone", "")
-	m.run("kubectl -n team-a delete updatekey/acme secret/acme-tsig role/acme-tsig rolebinding/acme-tsig rolebinding/acme", "")
-	m.run("kubectl -n dns delete delegation team-a", "")
+	m.runLine("kubectl delete clusterissuer everyone", "")
+	m.runLine("kubectl -n team-a delete updatekey/acme secret/acme-tsig role/acme-tsig rolebinding/acme-tsig rolebinding/acme", "")
+	m.runLine("kubectl -n dns delete delegation team-a", "")
 }
 
 // forgedSpec is the spec of a Challenge that no ACME server is asked for, by the Issuer acme of its namespace.
@@ -262,7 +263,7 @@ func forgedSpec(dnsName, key string) string {
 // process has cert-manager present forged Challenges, as if it had asked the ACME server for them.
 func (m *certManager) process(namespace string, challenges ...string) {
 	m.t.Helper()
-	m.run("kubectl patch challenge -n "+namespace+" "+strings.Join(challenges, " ")+
+	m.runLine("kubectl patch challenge -n "+namespace+" "+strings.Join(challenges, " ")+
 		` --subresource=status --type=merge -p '{"status": {"processing": true, "state": "pending"}}'`, "")
 }
 
@@ -275,12 +276,12 @@ func (m *certManager) forgeChallenges() {
 		"long":    {"team-a", "long.apps.example.org", strings.Repeat("k", 100_000), "request.key"},
 		"foreign": {"team-b", "www.apps.example.org", strings.Repeat("f", 43), "does not delegate TXT"},
 	} {
-		m.run("kubectl apply --server-side -f -", fmt.Sprintf("{apiVersion: acme.cert-manager.io/v1, kind: Challenge, "+
+		m.runLine("kubectl apply --server-side -f -", fmt.Sprintf("{apiVersion: acme.cert-manager.io/v1, kind: Challenge, "+
 			"metadata: {namespace: %s, name: %s}, spec: %s}", forged.namespace, name, forgedSpec(forged.dnsName, forged.key)))
 		m.process(forged.namespace, name)
 		m.waitForReason(forged.namespace, forged.dnsName, forged.why)
 	}
-	if has := m.run("kubectl get records -A -l kubi.zone/dynamic=true -o name", ""); has != "" {
+	if has := m.runLine("kubectl get records -A -l kubi.zone/dynamic=true -o name", ""); has != "" {
 		m.t.Errorf("forged challenges have written %s", has)
 	}
 }
@@ -289,21 +290,22 @@ func (m *certManager) forgeChallenges() {
 // told so, and tried again ever more seldom, and the certificate of another namespace is issued meanwhile (attack 101).
 func (m *certManager) floodChallenges() {
 	m.t.Helper()
-	m.run("kubectl annotate namespace team-a kubi.zone/budget=written=1", "")
+	m.runLine("kubectl annotate namespace team-a kubi.zone/budget=written=1", "")
 	var names, objects []string
 	for i := range 20 {
 		names = append(names, fmt.Sprintf("flood-%d", i))
 		objects = append(objects, fmt.Sprintf("{apiVersion: acme.cert-manager.io/v1, kind: Challenge, metadata: {namespace: team-a, "+
 			"name: flood-%d}, spec: %s}\n", i, forgedSpec(fmt.Sprintf("flood-%d.apps.example.org", i), fmt.Sprintf("%043d", i))))
 	}
-	m.run("kubectl apply --server-side -f -", strings.Join(objects, "---\n"))
+	m.runLine("kubectl apply --server-side -f -", strings.Join(objects, "---\n"))
 	m.process("team-a", names...)
 	waitUntil(m.t, "the Challenges of the flood are told of the budget", func() bool {
-		return strings.Count(m.run("kubectl get challenges -n team-a -o jsonpath='{.items[*].status.reason}'", ""), "(S9.2)") >= len(names)-1
+		reasons := m.runLine("kubectl get challenges -n team-a -o jsonpath='{.items[*].status.reason}'", "")
+		return strings.Count(reasons, "(S9.2)") >= len(names)-1
 	})
 	m.certify("team-b", "own", "Issuer", "acme", "www.b.example.org")
 	m.waitForCertificate("team-b", "own", 1, "www.b.example.org")
-	tries := m.run("kubectl get events -n team-a --field-selector reason=PresentError -o "+
+	tries := m.runLine("kubectl get events -n team-a --field-selector reason=PresentError -o "+
 		`jsonpath='{range .items[*]}{.involvedObject.name}={.count} {end}'`, "")
 	for _, of := range strings.Fields(tries) {
 		name, count, _ := strings.Cut(of, "=")
@@ -311,5 +313,5 @@ func (m *certManager) floodChallenges() {
 			m.t.Errorf("cert-manager has tried %s %d times", name, n)
 		}
 	}
-	m.run("kubectl annotate namespace team-a kubi.zone/budget-", "")
+	m.runLine("kubectl annotate namespace team-a kubi.zone/budget-", "")
 }

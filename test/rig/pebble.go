@@ -104,7 +104,8 @@ func (p *Pebble) configure(program string, authority *Authority) ([]string, erro
 	file := filepath.Join(p.dir, "pebble.json")
 	text := fmt.Appendf(nil, `{"pebble": {"listenAddress": %q, "managementListenAddress": %q, "certificate": %q, "privateKey": %q,
 		"httpPort": 5002, "tlsPort": 5001}}`, p.Addr, management, cert, key)
-	return []string{"env", "PEBBLE_VA_NOSLEEP=1", "PEBBLE_WFE_NONCEREJECT=0", "PEBBLE_AUTHZREUSE=0", program, "-config", file, "-dnsserver", p.Resolver.String()},
+	return []string{"env", "PEBBLE_VA_NOSLEEP=1", "PEBBLE_WFE_NONCEREJECT=0", "PEBBLE_AUTHZREUSE=0", program, "-config", file,
+			"-dnsserver", p.Resolver.String()},
 		os.WriteFile(file, text, 0o600)
 }
 

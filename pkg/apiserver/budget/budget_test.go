@@ -103,7 +103,8 @@ func TestBudgets_written_S9_2(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 		time.Sleep(30 * time.Second)
-		if later, ok := admits("a").(apierrors.APIStatus); !ok || !slices.Equal(later.Status().Details.Causes, status.Status().Details.Causes) {
+		later, ok := admits("a").(apierrors.APIStatus)
+		if !ok || !slices.Equal(later.Status().Details.Causes, status.Status().Details.Causes) {
 			t.Errorf("the cause, which a status keeps, is another one after a while: %v", later)
 		}
 		time.Sleep(31 * time.Second)

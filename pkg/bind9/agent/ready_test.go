@@ -148,8 +148,8 @@ func (f *follower) startAgain() {
 	must.Succeed(f.t, f.bind.Start(f.t.Context()))
 }
 
-func all(string) bool  { return true }
-func none(string) bool { return false }
+func keepAll(string) bool  { return true }
+func keepNone(string) bool { return false }
 
 // TestReady_poisonZone (S11.25): a zone that no server has had yet holds no server back, and one that all had holds a
 // server back for good where it is more than one of a hundred (A3).
@@ -177,7 +177,7 @@ func TestReady_primaryAway(t *testing.T) {
 	f.waitForZone("b.example.")
 	f.wantReady(true, 0)
 	f.primary.Stop()
-	f.restartServer(all)
+	f.restartServer(keepAll)
 	f.wantReady(true, 0)
 
 	// A zone's file is lost.
@@ -187,7 +187,7 @@ func TestReady_primaryAway(t *testing.T) {
 	f.wantReady(false, time.Hour)
 
 	// The disk is empty: no catalog says what is missing.
-	f.restartServer(none)
+	f.restartServer(keepNone)
 	f.wantReady(false, 0)
 	f.wantReady(false, time.Hour)
 	must.Succeed(t, f.primary.Start(t.Context()))
@@ -291,7 +291,7 @@ func TestReady_twoMinutes(t *testing.T) {
 	f.wantReady(true, loadTime)
 	f.wantReady(true, 0)
 	// It is asked again after its next start.
-	f.restartServer(all)
+	f.restartServer(keepAll)
 	f.wantReady(false, 0)
 
 	f = newFollower(t, member{zone: "a.example."})
@@ -310,7 +310,7 @@ func TestReady_zonesOfTheAgent(t *testing.T) {
 	f.expectAnswer(201, "", "POST", "/zones", primaryZone("example.net"))
 	f.expectAnswer(201, "", "POST", "/zones",
 		`{"zoneName":"poison.example","zoneType":"secondary","zoneConfig":{"ttl":1,"soa":{"primaryNs":"ns.","adminEmail":"h."},"nameServers":[],"nameServerIps":{},"primaries":["127.0.0.1:1"]}}`)
-	f.restartServer(all)
+	f.restartServer(keepAll)
 	f.wantReady(true, 0)
 	f.bind.Stop()
 	files, err := filepath.Glob(filepath.Join(f.bind.Dir(), "example.org.*.zone"))

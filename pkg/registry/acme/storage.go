@@ -180,8 +180,8 @@ func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeReques
 }
 
 // isLater says whether the namespace has to wait for longer than a moment. As an error cert-manager's client would obey
-// it by waiting itself, ten times, in one of the few workers that all namespaces share; by the response the Challenge of
-// this namespace alone waits, and says why.
+// it by waiting itself, ten times, in one of the few workers that all namespaces share; by the response the Challenge
+// of this namespace alone waits, and says why.
 func isLater(err error) bool {
 	seconds, delayed := apierrors.SuggestsClientDelay(err)
 	return delayed && seconds > 1 && apierrors.IsTooManyRequests(err)

@@ -62,7 +62,8 @@ func (of solverOf) Authorize(_ context.Context, a authorizer.Attributes) (author
 	return authorizer.DecisionNoOpinion, "", nil
 }
 
-// S13.10, S13.11, S13.12, S13.13: what a payload may ask for, which caller may post it, and what the answer is (attack 100).
+// S13.10, S13.11, S13.12, S13.13: what a payload may ask for, which caller may post it, and what the answer is (attack
+// 100).
 func TestREST_solves_S13_10(t *testing.T) {
 	ask := func(change ...func(*acme.ChallengeRequest)) *acme.ChallengeRequest {
 		r := &acme.ChallengeRequest{UID: "1", Action: acme.ActionPresent, Type: "dns-01", DNSName: "www.example.org", Key: digest,
@@ -134,8 +135,9 @@ func TestREST_solves_S13_10(t *testing.T) {
 				return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "use an Issuer")
 			}},
 		"no namespace": {ask: ask(func(r *acme.ChallengeRequest) { r.ResourceNamespace = "" }), fails: apierrors.IsBadRequest},
-		"a path":       {ask: ask(func(r *acme.ChallengeRequest) { r.ResourceNamespace = "team-a/records" }), fails: apierrors.IsBadRequest},
-		"nothing":      {fails: apierrors.IsBadRequest},
+		"a path": {ask: ask(func(r *acme.ChallengeRequest) { r.ResourceNamespace = "team-a/records" }),
+			fails: apierrors.IsBadRequest},
+		"nothing": {fails: apierrors.IsBadRequest},
 	} {
 		w := &scripted{t: t, status: test.status, err: test.err, stands: test.stands}
 		if w.status.RCode == "" {
