@@ -229,30 +229,72 @@ func objectChange(before, after *unstructured.Unstructured) string {
 		if equality.Semantic.DeepEqual(pair[0], pair[1]) {
 			continue
 		}
-		had, isList := pair[0].([]any)
-		if has, ok := pair[1].([]any); ok && isList {
-			said = append(said, field+" "+listChange(had, has))
-			continue
-		}
-		said = append(said, fmt.Sprintf("%s %s instead of %s", field, asJSON(pair[1]), asJSON(pair[0])))
+		said = append(said, valueChange(field, pair[0], pair[1]))
 	}
 	return strings.Join(said, ", ")
 }
 
-// listChange says which elements come and go.
-func listChange(had, has []any) string {
+func valueChange(field string, had, has any) string {
+	hadList, isList := had.([]any)
+	if hasList, ok := has.([]any); ok && isList {
+		return listChange(field, hadList, hasList)
+	}
+	return fmt.Sprintf("%s %s instead of %s", field, asJSON(has), asJSON(had))
+}
+
+// listChange says which elements come and go, and of a large one that is another one now, what of it is.
+func listChange(field string, had, has []any) string {
+	come, gone := elementsBeyond(has, had), elementsBeyond(had, has)
 	var said []string
+	for i := 0; i < len(come) && len(come) == len(gone); i++ {
+		before, isMap := gone[i].(map[string]any)
+		after, ok := come[i].(map[string]any)
+		if !isMap || !ok || !isShortened(before) && !isShortened(after) {
+			continue
+		}
+		for _, key := range slices.Sorted(maps.Keys(mergeKeys(before, after))) {
+			if !equality.Semantic.DeepEqual(before[key], after[key]) {
+				said = append(said, valueChange(field+"[]."+key, before[key], after[key]))
+			}
+		}
+		come[i], gone[i] = nil, nil
+	}
+	var whole []string
 	for _, one := range []struct {
-		word     string
-		of, than []any
-	}{{"with ", has, had}, {"without ", had, has}} {
+		word string
+		of   []any
+	}{{"with ", come}, {"without ", gone}} {
 		for _, element := range one.of {
-			if !slices.ContainsFunc(one.than, func(e any) bool { return equality.Semantic.DeepEqual(e, element) }) {
-				said = append(said, one.word+asJSON(element))
+			if element != nil {
+				whole = append(whole, one.word+asJSON(element))
 			}
 		}
 	}
-	return cmp.Or(strings.Join(said, ", "), "in another order")
+	if len(whole) > 0 {
+		said = append(said, field+" "+strings.Join(whole, ", "))
+	}
+	return cmp.Or(strings.Join(said, ", "), field+" in another order")
+}
+
+// elementsBeyond returns the elements of a list that another one lacks.
+func elementsBeyond(list, other []any) (all []any) {
+	for _, element := range list {
+		if !slices.ContainsFunc(other, func(e any) bool { return equality.Semantic.DeepEqual(e, element) }) {
+			all = append(all, element)
+		}
+	}
+	return all
+}
+
+func mergeKeys(x, y map[string]any) map[string]any {
+	both := maps.Clone(x)
+	maps.Copy(both, y)
+	return both
+}
+
+func isShortened(value any) bool {
+	text, err := json.Marshal(value)
+	return err == nil && shorten(string(text)) != string(text)
 }
 
 func asJSON(value any) string {

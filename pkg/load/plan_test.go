@@ -197,3 +197,24 @@ func TestObjectChange(t *testing.T) {
 		}
 	}
 }
+
+// Of a long element of a list the change is told, and not twice the same beginning.
+func TestObjectChange_ofALongRule(t *testing.T) {
+	object := func(zones string) *unstructured.Unstructured {
+		o := &unstructured.Unstructured{}
+		rule := `{"namespace":"platform","records":[` + strings.Repeat(`{"pattern":"a-long-name-of-a-pattern"},`, 5) + `{"pattern":"*"}],"zones":[` +
+			zones + `]}`
+		must.Succeed(t, o.UnmarshalJSON([]byte(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Zone","metadata":{"name":"a"},"spec":{"delegations":[`+
+			`{"namespace":"b"},`+rule+`]}}`)))
+		return o
+	}
+	for _, test := range []struct{ before, after, want string }{
+		{`"dev"`, `"dev","prod"`, `spec.delegations[].zones with "prod"`},
+		{`"dev"`, `"stage"`, `spec.delegations[].zones with "stage", without "dev"`},
+		{`"dev","stage"`, `"stage","dev"`, "spec.delegations[].zones in another order"},
+	} {
+		if got := objectChange(object(test.before), object(test.after)); got != test.want {
+			t.Errorf("%s, then %s: %q, want %q", test.before, test.after, got, test.want)
+		}
+	}
+}

@@ -45,7 +45,8 @@ const (
 func judgeFacts(f *facts, now time.Time) []Finding {
 	if f.versionErr != nil {
 		return []Finding{fail("kube-apiserver", "it does not answer: "+f.versionErr.Error(), "check --kubeconfig and --context, and "+
-			"whether a firewall drops packets on the way; nothing else can be checked without it")}
+			"whether a firewall drops packets on the way; where connections are taken and not answered, its process is stopped or "+
+			"overloaded (ps -o stat= -p PID: T is stopped); nothing else can be checked without it")}
 	}
 	if f.standalone() {
 		return []Finding{warn("version", "this is kubizone up ("+f.version+"), which needs no installation: there is nothing to check",
