@@ -47,6 +47,8 @@ type OwnerValue struct {
 	Count int     `json:"c"`
 	// Size is the rdata's length on the wire in octets.
 	Size int `json:"s"`
+	// SPF: the value is a policy of SPF.
+	SPF bool `json:"p,omitempty"`
 }
 
 // Owner is what the records of a zone put at one name.
@@ -145,6 +147,11 @@ func (o *Owner) SharesType(c *Contribution) bool {
 	return others.HasType(c.Type)
 }
 
+// HasOtherSPF reports whether the name has a policy of SPF beside the one of a digest.
+func (o *Owner) HasOtherSPF(d Digest) bool {
+	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.SPF && v.Digest != d })
+}
+
 func (o *Owner) HasType(t rdata.Type) bool {
 	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Type == t })
 }
@@ -160,7 +167,8 @@ func (o *Owner) AddContribution(c *Contribution, sizes []int) {
 			o.Values[j].Count++
 			continue
 		}
-		o.Values = append(o.Values, OwnerValue{Type: c.Type, Digest: d, TTL: c.TTL, Count: 1, Size: sizes[i]})
+		o.Values = append(o.Values, OwnerValue{Type: c.Type, Digest: d, TTL: c.TTL, Count: 1, Size: sizes[i],
+			SPF: c.Type == rdata.TXT && rdata.IsSPF(v.Text)})
 	}
 	slices.SortFunc(o.Values, CompareOwnerValues)
 }

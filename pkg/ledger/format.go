@@ -27,7 +27,7 @@ type stored struct {
 
 const (
 	// FirstFormat is the lowest that this package reads. There is no migration from a store of a lower one.
-	FirstFormat = 22
+	FirstFormat = 23
 	// Format is the newest that this package knows: the number of its last migration, or FirstFormat.
 	Format = FirstFormat
 )

@@ -202,10 +202,10 @@ func TestObjectChange(t *testing.T) {
 func TestObjectChange_ofALongRule(t *testing.T) {
 	object := func(zones string) *unstructured.Unstructured {
 		o := &unstructured.Unstructured{}
-		rule := `{"namespace":"platform","records":[` + strings.Repeat(`{"pattern":"a-long-name-of-a-pattern"},`, 5) + `{"pattern":"*"}],"zones":[` +
-			zones + `]}`
-		must.Succeed(t, o.UnmarshalJSON([]byte(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Zone","metadata":{"name":"a"},"spec":{"delegations":[`+
-			`{"namespace":"b"},`+rule+`]}}`)))
+		rule := `{"namespace":"platform","records":[` + strings.Repeat(`{"pattern":"a-long-name-of-a-pattern"},`, 5) +
+			`{"pattern":"*"}],"zones":[` + zones + `]}`
+		must.Succeed(t, o.UnmarshalJSON([]byte(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Zone","metadata":{"name":"a"},`+
+			`"spec":{"delegations":[{"namespace":"b"},`+rule+`]}}`)))
 		return o
 	}
 	for _, test := range []struct{ before, after, want string }{

@@ -182,6 +182,10 @@ func (x *delta) warnOfValues(plan *law.Plan) {
 		} else if rel, ok := relativeData(v.Text, z.FQDN()); ok && others.HasValue(t, law.DigestOf(rel)) {
 			plan.Warn("%s %s stands at %s already as %s: one entry in the listing, two values in the hash (S6.7)", t, v.Text, fqdn, rel)
 		}
+		if t == rdata.TXT && rdata.IsSPF(v.Text) && others.HasOtherSPF(law.DigestOf(v.Text)) {
+			plan.Warn("TXT at %s is a second SPF policy there, by which receivers reject both (RFC 7208 §4.5): make one of them (S5.14)",
+				fqdn)
+		}
 		x.warnOfAlias(v, plan)
 	}
 }

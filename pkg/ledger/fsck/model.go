@@ -132,7 +132,8 @@ func (z *zone) addRecord(r *record) {
 	o := z.ownerAt(r.owner)
 	for _, v := range r.Values {
 		wire, _ := v.Pack(z.FQDN()) // what has no wire form has no size
-		o.Values = countValue(o.Values, law.OwnerValue{Type: r.Type, Digest: law.DigestOf(v.Text), TTL: r.TTL, Count: 1, Size: len(wire)})
+		o.Values = countValue(o.Values, law.OwnerValue{Type: r.Type, Digest: law.DigestOf(v.Text), TTL: r.TTL, Count: 1, Size: len(wire),
+			SPF: r.Type == rdata.TXT && rdata.IsSPF(v.Text)})
 	}
 }
 

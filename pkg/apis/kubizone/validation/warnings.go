@@ -73,7 +73,7 @@ func RecordWarnings(record *v1alpha1.Record) []string {
 				warn(path(i), text, "has the tag %s, which no certification authority knows: the tags are %s", fields[1],
 					strings.Join(caaTags, ", "))
 			}
-		case rrtype == rdata.TXT && isSPF(value.Text):
+		case rrtype == rdata.TXT && rdata.IsSPF(value.Text):
 			if policies++; policies == 2 {
 				warn(path(i), text, "is a second SPF policy, by which receivers reject both (RFC 7208 §4.5): make one of them")
 			}
@@ -93,11 +93,6 @@ func hasPath(host string) bool {
 		_, err2 := strconv.ParseUint(size, 10, 8)
 		return slash && (err1 != nil || err2 != nil)
 	})
-}
-
-func isSPF(text string) bool {
-	policy, _, _ := strings.Cut(strings.Trim(strings.ToLower(text), `"`), " ")
-	return policy == "v=spf1"
 }
 
 // sameName reports whether two names, both absolute or both relative, are one.
