@@ -162,8 +162,8 @@ func (m *certManager) waitForCertificate(namespace, name string, revision int, n
 // findChallenge returns a field of the Challenge for a name.
 func (m *certManager) findChallenge(namespace, name, field string) string {
 	m.t.Helper()
-	return m.runLine(fmt.Sprintf(`kubectl get challenges -n %s -o jsonpath='{range .items[?(@.spec.dnsName=="%s")]}{%s}{end}'`, namespace, name,
-		field), "")
+	return m.runLine(fmt.Sprintf("kubectl get challenges -n %s -o "+
+		`jsonpath='{range .items[?(@.spec.dnsName=="%s")]}{%s}{end}'`, namespace, name, field), "")
 }
 
 // waitForReason waits until the Challenge for a name says why it is not solved.
@@ -233,8 +233,9 @@ func TestCertManager_issues(t *testing.T) {
 	m.waitForCertificate("team-a", "api", 1, "api.apps.example.org")
 
 	// A renewal, as cmctl asks for one.
-	m.runLine(`kubectl patch certificate -n team-a www --subresource=status --type=json -p '[{"op": "add", "path": "/status/conditions/-", "value":
-  {"type": "Issuing", "status": "True", "reason": "ManuallyTriggered", "message": "renewed", "lastTransitionTime": "2026-01-01T00:00:00Z"}}]'`, "")
+	m.runLine(`kubectl patch certificate -n team-a www --subresource=status --type=json -p '[{"op": "add", `+
+		`"path": "/status/conditions/-", "value": {"type": "Issuing", "status": "True", "reason": "ManuallyTriggered", `+
+		`"message": "renewed", "lastTransitionTime": "2026-01-01T00:00:00Z"}}]'`, "")
 	if renewed := m.waitForCertificate("team-a", "www", 2, www...); renewed == serial {
 		t.Error("the renewed certificate is the one before")
 	}

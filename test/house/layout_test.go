@@ -240,7 +240,7 @@ func TestDocuments_pointAtWhatExists(t *testing.T) {
 		}
 		text := readFile(t, p)
 		if path.Dir(p) == "docs" && !saysForWhom.MatchString(text) {
-			t.Errorf("%s: the first line below the title says for whom the page is: For ...", p)
+			t.Errorf("%s: the first line below the title must name the readers of the page, as in: For platform engineers", p)
 		}
 		if path.Dir(p) == "docs" && path.Base(p) != "README.md" && !strings.Contains(readFile(t, "docs/README.md"), "]("+path.Base(p)) {
 			t.Errorf("no link of docs/README.md leads to %s", p)
