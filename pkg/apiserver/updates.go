@@ -34,12 +34,25 @@ type updatedZones struct {
 
 var _ updatekey.Zones = (*updatedZones)(nil)
 
-// FindEnclosing finds it in the views, which are some milliseconds behind etcd. The law decides on what is true.
+// FindZone finds it in the views, which are some milliseconds behind etcd, or else in etcd: a client whose zone was
+// made a moment ago must not be told that there is none.
+func (u *updatedZones) FindZone(ctx context.Context, namespace, view string, apex name.Name) (at v1alpha1.AdoptingZone, ok bool, err error) {
+	if zone, found := u.zones.Find(view, apex); found {
+		return refOf(zone), true, nil
+	}
+	return u.ledger.FindZone(ctx, namespace, view, apex)
+}
+
+func refOf(zone *zoneview.Snapshot) v1alpha1.AdoptingZone {
+	of := zone.Zone()
+	return v1alpha1.AdoptingZone{Namespace: of.Namespace, Name: of.Name, UID: types.UID(of.UID)}
+}
+
+// FindEnclosing finds it in the views alone. The law decides on what is true.
 func (u *updatedZones) FindEnclosing(view string, fqdn name.Name) (at v1alpha1.AdoptingZone, apex name.Name, ok bool) {
 	for n, more := fqdn, true; more; n, more = n.Parent() {
 		if zone, found := u.zones.Find(view, n); found {
-			of := zone.Zone()
-			return v1alpha1.AdoptingZone{Namespace: of.Namespace, Name: of.Name, UID: types.UID(of.UID)}, n, true
+			return refOf(zone), n, true
 		}
 	}
 	return v1alpha1.AdoptingZone{}, name.Name{}, false

@@ -6,13 +6,31 @@ package ledger
 import (
 	"context"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/records"
 	"kubi.zone/kubizone/pkg/ledger/commit"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
+
+// FindZone returns the zone of a view with this very name, as etcd has it. The namespace pays.
+func (l *Ledger) FindZone(ctx context.Context, namespace, view string, apex name.Name) (at v1alpha1.AdoptingZone, ok bool, err error) {
+	w := &commit.Write{Resource: "zones", Ask: func(seen *law.Seen) law.Outcome {
+		return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
+			h := law.Get[law.Holding](r, law.HoldingKey(view, apex))
+			if ok = h != nil; ok {
+				at = v1alpha1.AdoptingZone{Namespace: h.Namespace, Name: h.Name, UID: types.UID(h.UID)}
+			}
+			return &law.Plan{}, nil
+		})
+	}}
+	_, err = l.com.Preview(etcd.PaidBy(ctx, etcd.Payer{Namespace: namespace, Weight: 1}), w)
+	return at, ok, err
+}
 
 // JudgePrerequisites judges what is required of a zone as a change set of the namespace would, at one moment, and
 // writes nothing (S10.5). A zone without a rule for the namespace is as absent.

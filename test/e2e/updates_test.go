@@ -502,3 +502,28 @@ func (c updateClient) raiseCounter(owner string) int {
 	}
 	return -1
 }
+
+// S13.4: a message that follows the write of its zone at once is carried out. Views are milliseconds behind that write.
+func TestUpdate_reachesAZoneThatWasJustMade_S13_4(t *testing.T) {
+	t.Parallel()
+	needPrograms(t)
+	u := runUpdated(t, t.TempDir())
+	var patterns, apexes []string
+	for i := range 16 {
+		apexes = append(apexes, fmt.Sprintf("new-%d.example.net.", i))
+		patterns = append(patterns, "*."+apexes[i])
+	}
+	c := updateClient{t: t, key: u.makeKey("team-a", "early", "", patterns...), server: u.dns}
+	for i, apex := range apexes {
+		zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: fmt.Sprint("new-", i)}, Spec: v1alpha1.ZoneSpec{
+			DomainName: apex, NameServers: []v1alpha1.NameServer{{Name: "ns.example.com."}},
+			Delegations: []v1alpha1.DelegationRule{{Namespace: "team-a", Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}},
+		}}
+		m := new(mdns.Msg).SetUpdate(apex)
+		m.Insert([]mdns.RR{must.Get(mdns.NewRR("www." + apex + " 60 A 192.0.2.1"))(t)})
+		must.Get(u.client.KubizoneV1alpha1().Zones("team-a").Create(t.Context(), zone, metav1.CreateOptions{}))(t)
+		if answer := c.exchangeMessage(m); answer == nil || answer.Rcode != mdns.RcodeSuccess {
+			t.Errorf("%s: %v", apex, answer)
+		}
+	}
+}

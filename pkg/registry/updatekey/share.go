@@ -56,8 +56,11 @@ func (r *ShareREST) Create(ctx context.Context, object string, obj runtime.Objec
 	if err != nil {
 		return nil, apierrors.NewBadRequest("spec.zone: " + err.Error())
 	}
-	at, found, ok := r.zones.FindEnclosing(key.Spec.View, apex)
-	if !ok || found != apex || key.Spec.Transfer != v1alpha1.UpdateTransferOwn || key.Spec.Suspended {
+	at, ok, err := r.zones.FindZone(ctx, key.Namespace, key.Spec.View, apex)
+	if err != nil {
+		return nil, err
+	}
+	if !ok || key.Spec.Transfer != v1alpha1.UpdateTransferOwn || key.Spec.Suspended {
 		request.Status = v1alpha1.UpdateRequestStatus{RCode: update.Refused.String(), Message: notAuth(apex, key.Namespace)}
 		return request, nil
 	}

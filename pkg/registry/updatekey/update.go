@@ -39,6 +39,8 @@ func User(key *v1alpha1.UpdateKey, from string) user.Info {
 
 // Zones is what a message is planned on.
 type Zones interface {
+	// FindZone returns the zone of a view with this very name. The namespace pays for what is read.
+	FindZone(ctx context.Context, namespace, view string, apex name.Name) (at v1alpha1.AdoptingZone, ok bool, err error)
 	// FindEnclosing returns the zone of a view with the longest name at or above a name.
 	FindEnclosing(view string, fqdn name.Name) (at v1alpha1.AdoptingZone, apex name.Name, ok bool)
 	// RecordsOf returns the Records of a namespace at a name of a zone, as they stand.
@@ -135,8 +137,8 @@ func (w *Writer) CarryOut(ctx context.Context, key *v1alpha1.UpdateKey, as user.
 // Changes says whether a message would change what the namespace of a key has; one that is refused changes nothing.
 func (w *Writer) Changes(ctx context.Context, key *v1alpha1.UpdateKey, m *update.Message) (bool, error) {
 	p := &plan{w: w, key: key, message: m}
-	if p.checkMessage() != nil {
-		return false, nil
+	if failure, err := p.checkMessage(ctx); failure != nil || err != nil {
+		return false, err
 	}
 	changes, _, failure, err := p.foldUpdates(ctx)
 	return failure == nil && len(changes) > 0, err
@@ -160,7 +162,11 @@ func (p *plan) answer(rcode update.RCode, format string, args ...any) {
 
 // carryOut plans the message and writes what it changes; again says that others have written meanwhile.
 func (p *plan) carryOut(ctx context.Context) (again bool, err error) {
-	if failure := p.checkMessage(); failure != nil {
+	failure, err := p.checkMessage(ctx)
+	if err != nil {
+		return false, err
+	}
+	if failure != nil {
 		p.answer(failure.RCode, "%s", failure.Reason)
 		return false, nil
 	}
@@ -198,27 +204,36 @@ func (p *plan) carryOut(ctx context.Context) (again bool, err error) {
 }
 
 // checkMessage finds the zone, and judges the message by the UpdateKey.
-func (p *plan) checkMessage() *update.Failure {
+func (p *plan) checkMessage(ctx context.Context) (*update.Failure, error) {
 	m := p.message
 	if p.key.Spec.Suspended {
-		return &update.Failure{RCode: update.Refused, Reason: fmt.Sprintf("UpdateKey %s/%s is suspended", p.key.Namespace, p.key.Name)}
+		return &update.Failure{RCode: update.Refused, Reason: fmt.Sprintf("UpdateKey %s/%s is suspended", p.key.Namespace, p.key.Name)}, nil
 	}
 	if failure := m.Check(); failure != nil {
-		return failure
+		return failure, nil
 	}
 	var err error
 	if p.scope, err = readScope(p.key); err != nil {
-		return &update.Failure{RCode: update.Refused, Reason: err.Error()}
+		return &update.Failure{RCode: update.Refused, Reason: err.Error()}, nil
 	}
-	at, apex, ok := p.w.zones.FindEnclosing(p.key.Spec.View, m.Zone)
-	if !ok || apex != m.Zone {
-		return &update.Failure{RCode: update.NotAuth, Reason: notAuth(m.Zone, p.key.Namespace)}
+	at, ok, err := p.w.zones.FindZone(ctx, p.key.Namespace, p.key.Spec.View, m.Zone)
+	if err != nil {
+		return nil, err
 	}
-	p.at, p.in = at, zone{p.key.Spec.View, apex}
+	if !ok {
+		return &update.Failure{RCode: update.NotAuth, Reason: notAuth(m.Zone, p.key.Namespace)}, nil
+	}
+	p.at, p.in = at, zone{p.key.Spec.View, m.Zone}
+	return p.checkNames(), nil
+}
+
+// checkNames judges the names of a message, which lie in its zone, by the zones below it and by the UpdateKey.
+func (p *plan) checkNames() *update.Failure {
+	m := p.message
 	for _, section := range [][]update.RR{m.Prerequisites, m.Updates} {
 		for i := range section {
 			rr := &section[i]
-			if _, apex, ok := p.w.zones.FindEnclosing(p.key.Spec.View, rr.Name); !ok || apex != m.Zone {
+			if _, apex, ok := p.w.zones.FindEnclosing(p.key.Spec.View, rr.Name); ok && apex != m.Zone && m.Zone.Encloses(apex) {
 				return &update.Failure{RCode: update.Refused, Name: rr.Name, Type: rr.Type,
 					Reason: fmt.Sprintf("%s is in another zone than %s; send it for that one", rr.Name, m.Zone)}
 			}

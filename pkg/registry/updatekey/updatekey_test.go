@@ -98,6 +98,11 @@ type planned struct {
 	told    []string
 }
 
+func (p *planned) FindZone(_ context.Context, _, view string, apex name.Name) (v1alpha1.AdoptingZone, bool, error) {
+	at, found, ok := p.FindEnclosing(view, apex)
+	return at, ok && found == apex, nil
+}
+
 func (p *planned) FindEnclosing(_ string, fqdn name.Name) (v1alpha1.AdoptingZone, name.Name, bool) {
 	for _, apex := range []string{"sub.example.org.", "example.org."} {
 		if zone := name.MustParse(apex); zone.Encloses(fqdn) {
