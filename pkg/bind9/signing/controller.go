@@ -348,6 +348,8 @@ type remembered struct {
 	told map[told]bool
 	// targets are those that the signer tells of new serials, as this process has seen to.
 	targets string
+	// reminded is when the signer last told them again.
+	reminded time.Time
 	// silent are addresses of servers of the parent that do not answer, since when.
 	silent map[netip.AddrPort]time.Time
 	// dsTTL is the longest TTL of the DS that was seen at the parent.
@@ -361,6 +363,21 @@ func (r *remembered) tellOnce(one told, tell func() error) error {
 	}
 	err := tell()
 	r.told[one] = err == nil
+	return err
+}
+
+// remindInterval is the least time between two reminders of the servers of a zone.
+const remindInterval = 30 * time.Second
+
+// remindOnce calls remind, unless that has succeeded a moment ago.
+func (r *remembered) remindOnce(now time.Time, remind func() error) error {
+	if now.Sub(r.reminded) < remindInterval {
+		return nil
+	}
+	err := remind()
+	if err == nil {
+		r.reminded = now
+	}
 	return err
 }
 

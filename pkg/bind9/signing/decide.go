@@ -98,6 +98,9 @@ const (
 	remove
 	// passServers raises the zone's serial past that of its servers.
 	passServers
+	// remind has the signer tell the servers of its serial again: one that had no zone yet when it was told, or was
+	// transferring the unsigned one, would ask the signer when the refresh of the SOA is over, in a day.
+	remind
 )
 
 // told is what the signer is told of the DS of a key.
@@ -218,6 +221,7 @@ func (d *decision) decideMoving(f *facts) {
 		d.end(f)
 	case d.lost(f):
 	case f.lacking != "":
+		d.action = remind
 		d.say("the servers go over to the signed zone: %s", f.lacking)
 	default:
 		d.enter(f, v1alpha1.DNSSECSigned, "answers without signatures leave the caches")
@@ -248,6 +252,7 @@ func (d *decision) decideSigned(f *facts) {
 	}
 	added := slices.ContainsFunc(wanted, func(ds v1alpha1.DelegationSigner) bool { return !slices.Contains(d.status.DS, ds) })
 	if added && f.lacking != "" {
+		d.action = remind
 		d.say("a new key waits for the servers: %s", f.lacking)
 		return
 	}

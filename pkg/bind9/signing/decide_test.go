@@ -107,13 +107,13 @@ func TestDecide_S12_5(t *testing.T) {
 		"the signer has signed":          {facts{policy: "fast", status: at(v1alpha1.DNSSECSigning, 0), signing: signedBy("hidden"), current: true}, v1alpha1.DNSSECMoving, false, nothing, nil, nil, ""},
 		"withdrawn before it was signed": {facts{status: at(v1alpha1.DNSSECSigning, 0), signing: signedBy("hidden")}, v1alpha1.DNSSECReturning, false, nothing, nil, nil, ""},
 
-		"a server lacks the keys":                 {facts{policy: "fast", status: at(v1alpha1.DNSSECMoving, 0), signing: signedBy("hidden"), lacking: "ns1 lacks"}, v1alpha1.DNSSECMoving, false, nothing, nil, nil, "ns1 lacks"},
+		"a server lacks the keys":                 {facts{policy: "fast", status: at(v1alpha1.DNSSECMoving, 0), signing: signedBy("hidden"), lacking: "ns1 lacks"}, v1alpha1.DNSSECMoving, false, remind, nil, nil, "ns1 lacks"},
 		"all have the keys":                       {facts{policy: "fast", status: at(v1alpha1.DNSSECMoving, 0), signing: signedBy("hidden")}, v1alpha1.DNSSECSigned, false, nothing, nil, nil, ""},
 		"the keys are lost while servers go over": {facts{policy: "fast", status: at(v1alpha1.DNSSECMoving, 0)}, v1alpha1.DNSSECMoving, false, nothing, nil, nil, "KeysLost"},
 
 		"caches have unsigned answers": {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Minute), signing: signedBy("rumoured")}, v1alpha1.DNSSECSigned, false, nothing, nil, nil, "caches"},
 		"caches have them no more":     {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour), signing: signedBy("rumoured")}, v1alpha1.DNSSECSigned, false, nothing, nil, []int32{1}, "to come"},
-		"a server fell back":           {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour), signing: signedBy("rumoured"), lacking: "ns1 lacks"}, v1alpha1.DNSSECSigned, false, nothing, nil, nil, "ns1 lacks"},
+		"a server fell back":           {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour), signing: signedBy("rumoured"), lacking: "ns1 lacks"}, v1alpha1.DNSSECSigned, false, remind, nil, nil, "ns1 lacks"},
 		"the parent has the DS everywhere": {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 1), signing: signedBy("rumoured"), parent: parent{everywhere: dsOf(1), anywhere: dsOf(1)}},
 			v1alpha1.DNSSECSigned, false, nothing, []told{{1, protocol.DSPublished}}, []int32{1}, ""},
 		"the parent has a DS of another key with the tag": {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 1), signing: signedBy("rumoured"), parent: parent{everywhere: another, anywhere: another}},
@@ -121,7 +121,7 @@ func TestDecide_S12_5(t *testing.T) {
 		"the parent is not known": {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 1), signing: signedBy("rumoured"), parent: parent{unknown: "no answer", everywhere: dsOf(1)}},
 			v1alpha1.DNSSECSigned, false, nothing, nil, []int32{1}, "no answer"},
 		"a server lacks the new key": {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 1), signing: signedBy("unretentive", "rumoured"), lacking: "ns1 lacks"},
-			v1alpha1.DNSSECSigned, false, nothing, nil, []int32{1}, "ns1 lacks"},
+			v1alpha1.DNSSECSigned, false, remind, nil, []int32{1}, "ns1 lacks"},
 		"the new DS is everywhere": {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 1, 2), signing: signedBy("unretentive", "rumoured"), parent: parent{everywhere: dsOf(1, 2), anywhere: dsOf(1, 2)}},
 			v1alpha1.DNSSECSigned, false, nothing, []told{{2, protocol.DSPublished}}, []int32{1, 2}, ""},
 		"the former DS is still somewhere": {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 2), signing: signedBy("unretentive", "omnipresent"), parent: parent{everywhere: dsOf(2), anywhere: dsOf(1, 2)}},
@@ -234,6 +234,22 @@ func TestMemory_tellsOnce(t *testing.T) {
 		err := m.of(step.zone).tellOnce(step.one, func() error { calls++; return step.err })
 		if err != step.err || calls != step.calls {
 			t.Errorf("%+v: %v, told %d times", step, err, calls)
+		}
+	}
+}
+
+// The servers of a zone are reminded each remindInterval, and at the next look where that failed.
+func TestRemindOnce(t *testing.T) {
+	away := errors.New("the agent is away")
+	known, calls := &remembered{}, 0
+	for i, test := range []struct {
+		after time.Duration
+		err   error
+		calls int
+	}{{0, away, 1}, {time.Second, nil, 2}, {2 * time.Second, nil, 2}, {31 * time.Second, nil, 3}} {
+		err := known.remindOnce(begin.Add(test.after), func() error { calls++; return test.err })
+		if calls != test.calls || !errors.Is(err, test.err) {
+			t.Errorf("look %d: %d calls, %v", i, calls, err)
 		}
 	}
 }

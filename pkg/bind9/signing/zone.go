@@ -401,7 +401,7 @@ func (w *work) askServers(ctx context.Context, f *facts) {
 func (w *work) carryOut(ctx context.Context, f *facts, d decision) error {
 	var err error
 	targets, known := w.listTargets(), w.memory.of(w.zone.UID)
-	if all := strings.Join(targets, " "); d.action == nothing && f.signing.Present && known.targets != all {
+	if all := strings.Join(targets, " "); (d.action == nothing || d.action == remind) && f.signing.Present && known.targets != all {
 		d.action, known.targets = ensure, all
 	}
 	switch d.action {
@@ -414,6 +414,8 @@ func (w *work) carryOut(ctx context.Context, f *facts, d decision) error {
 		err = w.agent.RemoveSigned(ctx, w.fqdn, w.refuseOlder)
 	case passServers:
 		err = w.raiseSerial(ctx)
+	case remind:
+		err = known.remindOnce(f.now, func() error { return w.agent.Notify(ctx, w.fqdn) })
 	}
 	if err != nil {
 		return err

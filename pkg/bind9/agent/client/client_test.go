@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	mdns "github.com/miekg/dns"
 	"golang.org/x/time/rate"
 	"k8s.io/client-go/transport"
 
@@ -72,7 +74,7 @@ func eachServer(t *testing.T, test func(t *testing.T, s *served)) {
 func newServed(t *testing.T, kind string) *served {
 	t.Helper()
 	at := must.Get(rig.FreePort())(t)
-	bind, err := rig.StartBIND(t.Context(), rig.BINDConfig{Controls: []rig.Control{{Addr: at, Key: controlKey}}, Options: "allow-new-zones yes;\n"})
+	bind, err := rig.StartBIND(t.Context(), rig.BINDConfig{Controls: []rig.Control{{Addr: at, Key: controlKey}}, Notify: true, Options: "allow-new-zones yes;\n"})
 	rig.SkipMissing(t, err)
 	t.Cleanup(func() { bind.Close() })
 	keys := must.Get(primary.ParseKeys(controlKey.Statement()))(t)
@@ -249,6 +251,40 @@ func TestRemoveOwned_S12_9(t *testing.T) {
 		}
 		if owners, err := filepath.Glob(filepath.Join(s.bind.Dir(), "K*.owner")); err != nil || len(owners) != 1 {
 			t.Errorf("owners of keys: %q, %v", owners, err)
+		}
+	})
+}
+
+// TestNotify_tellsSecondariesAgain: of a serial that they were told of already.
+func TestNotify_tellsSecondariesAgain(t *testing.T) {
+	eachServer(t, func(t *testing.T, s *served) {
+		conn := must.Get(net.ListenPacket("udp", "127.0.0.1:0"))(t)
+		told := make(chan string, 16)
+		secondary := &mdns.Server{PacketConn: conn, Handler: mdns.HandlerFunc(func(w mdns.ResponseWriter, m *mdns.Msg) {
+			_ = w.WriteMsg(new(mdns.Msg).SetReply(m))
+			told <- mdns.OpcodeToString[m.Opcode]
+		})}
+		go func() { _ = secondary.ActivateAndServe() }()
+		t.Cleanup(func() { _ = secondary.Shutdown() })
+		asked := primaryOf(1)
+		asked.ZoneConfig.AlsoNotify = []string{conn.LocalAddr().String()}
+		must.Succeed(t, s.Ensure(t.Context(), zone, asked, passFence))
+		if !s.agent {
+			if refused, ok := errors.AsType[*Error](s.Notify(t.Context(), zone)); !ok || !refused.Unsupported {
+				t.Error(refused)
+			}
+			return
+		}
+		for range 3 { // the first one is that of the new zone
+			select {
+			case what := <-told:
+				if what != "NOTIFY" {
+					t.Errorf("told %s", what)
+				}
+			case <-time.After(time.Minute):
+				t.Fatal("not told")
+			}
+			must.Succeed(t, s.Notify(t.Context(), zone))
 		}
 	})
 }

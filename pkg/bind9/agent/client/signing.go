@@ -81,6 +81,16 @@ func (c *Client) CheckDS(ctx context.Context, zone name.Name, keyTag uint16, sta
 	return c.sendRequest(ctx, http.MethodPost, zonePath(zone)+"/dnssec/checkds", protocol.CheckDS{KeyTag: keyTag, DS: state}, nil)
 }
 
+// Notify has a server tell its secondaries of the serial of a zone again.
+func (c *Client) Notify(ctx context.Context, zone name.Name) error {
+	leave, err := c.takeAgentTurn(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return c.sendRequest(ctx, http.MethodPost, zonePath(zone)+"/notify", nil, nil)
+}
+
 // ListZones asks which zones the server has.
 func (c *Client) ListZones(ctx context.Context) ([]name.Name, error) {
 	leave, err := c.takeAgentTurn(ctx)
