@@ -17,6 +17,24 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
+// timed is a context whose time ends at endTime.
+type timed struct {
+	context.Context
+	ended chan struct{}
+}
+
+func (c timed) endTime()              { close(c.ended) }
+func (c timed) Done() <-chan struct{} { return c.ended }
+
+func (c timed) Err() error {
+	select {
+	case <-c.ended:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
 // A write whose time ends before it is sent to etcd has another reason than one whose time ends after that: the first
 // has written nothing, of the other it is not known.
 func TestOutcome_hasAReason(t *testing.T) {
@@ -53,21 +71,21 @@ func TestOutcome_hasAReason(t *testing.T) {
 		{"a change set of one that is sent", aSetOfOne, true},
 	} {
 		t.Run(test.what, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-			defer cancel()
+			ctx := timed{t.Context(), make(chan struct{})}
 			g.holdAt("before-commit")
-			first := make(chan error, 1)
+			reached, first := g.reached, make(chan error, 1)
 			if !test.sent { // another write has the zone
 				go func() {
 					_, err := s.CreateRecord(context.Background(), store.Record("team", fmt.Sprintf("first%d", i), "first.example.org.", "A", "192.0.2.1"))
 					first <- err
 				}()
-				<-g.reached
+				<-reached
+				time.AfterFunc(300*time.Millisecond, ctx.endTime)
 			} else {
 				first <- nil
 				go func() {
-					<-g.reached
-					<-ctx.Done()
+					<-reached
+					ctx.endTime()
 					g.holdAt("")
 				}()
 			}

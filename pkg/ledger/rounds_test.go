@@ -99,7 +99,8 @@ func TestRound_ofAnIdleClusterWritesNothing_S2_7(t *testing.T) {
 	st := store.New(t)
 	s := st.Server(setTryEvery(5 * time.Millisecond))
 	s.Run()
-	makeLosers(t, st, s, 30)
+	const losers = 10
+	makeLosers(t, st, s, losers)
 	revision := func() (last int64) { // of this store: others write into the same etcd
 		all := store.Must(st.Client.Client.Get(t.Context(), st.Prefix+"/", clientv3.WithPrefix(), clientv3.WithKeysOnly()))
 		for _, kv := range all.Kvs {
@@ -114,7 +115,7 @@ func TestRound_ofAnIdleClusterWritesNothing_S2_7(t *testing.T) {
 		return revision() == before
 	})
 	tried := s.Ledger.Tried()
-	store.Eventually(t, "rounds went by", func() bool { return s.Ledger.Tried() > tried+100 })
+	store.Eventually(t, "two rounds went by", func() bool { return s.Ledger.Tried() > tried+2*losers })
 	if after := revision(); after != before {
 		t.Errorf("while rounds went by, etcd went from revision %d to %d", before, after)
 	}
