@@ -38,6 +38,10 @@ func TestFollowChange_looksAtWhatIsConcerned(t *testing.T) {
 	used.Finalizers = []string{v1alpha1.FinalizerDelivery}
 	written.Status.Secondaries.Ready = 1
 	changed.Generation = 2
+	signer := one.DeepCopy()
+	signer.Name, signer.Spec.Role = "prod-signer-0", bind9.RoleSigner
+	reached := signer.DeepCopy()
+	reached.Status.Addresses = []string{"192.0.2.1:53"}
 	retired.Generation, retired.Spec.Bind9.ClusterRef = 2, nil
 	for name, test := range map[string]struct {
 		before, after metav1.Object
@@ -47,6 +51,8 @@ func TestFollowChange_looksAtWhatIsConcerned(t *testing.T) {
 		"spec of a cluster":       {cluster, changed, "cluster dns/prod, instance dns/prod-secondary-0, provider /prod"},
 		"cluster that is a class": {cluster, used, "cluster dns/prod, instance dns/prod-secondary-0, provider /prod"},
 		"status of an instance":   {one, one, "cluster dns/prod, instance dns/prod-secondary-0"},
+		"address of the signer":   {signer, reached, "cluster dns/prod, instance dns/prod-secondary-0, instance dns/prod-signer-0"},
+		"status of the signer":    {reached, reached, "cluster dns/prod, instance dns/prod-signer-0"},
 		"status of a class":       {of, of, ""},
 		"class that was reduced":  {of, retired, "instance dns/prod-secondary-0"},
 		"superseded ReplicaSet":   {former, former, "instance dns/lone"},
