@@ -441,7 +441,7 @@ func (p *pair) countFailures() (failed int, over bool) {
 }
 
 // E4, X2: two namespaces want one host, with one target and with two; a hundred cycles write nothing. Then Kubizone is
-// away: external-dns neither ends nor deletes, and its first cycle afterwards makes up for what has changed meanwhile.
+// away: external-dns neither ends nor deletes, and after its first cycle that succeeds all that has changed stands.
 func TestExternalDNS_servesCalmly(t *testing.T) {
 	c := requireRealParts(t)
 	p := startPair(t, c, c.kube, "calm", syncNoop)
