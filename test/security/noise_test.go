@@ -175,6 +175,15 @@ func loadAverage() (load float64, err error) {
 	return load, err
 }
 
+// requireIdleMachine skips where others have the processors. A process that waits for one among others' waits longer
+// the more it has to do: that is what would be measured.
+func requireIdleMachine(t *testing.T) {
+	t.Helper()
+	if load, cores := must.Get(loadAverage())(t), float64(runtime.NumCPU()); load > 2*cores {
+		t.Skipf("load %.1f on %.0f processors: a p99 says nothing of this server while others take them", load, cores)
+	}
+}
+
 func percentileOf(all []time.Duration, percent int) time.Duration {
 	sorted := slices.Sorted(slices.Values(all))
 	return sorted[len(sorted)*percent/100]
@@ -196,11 +205,7 @@ func TestNoise_aQuietTenantIsServed(t *testing.T) {
 	}
 	changes, rounds := 40, 1
 	if *noisy > 0 {
-		// A process that waits for a processor among others' waits longer the more it has to do: that is what would
-		// be measured.
-		if load, cores := must.Get(loadAverage())(t), float64(runtime.NumCPU()); load > 2*cores {
-			t.Skipf("load %.1f on %.0f processors: a p99 says nothing of this server while others take them", load, cores)
-		}
+		requireIdleMachine(t)
 		changes, rounds = 200, 3
 	}
 	var alone, beside []time.Duration
