@@ -89,7 +89,6 @@ func (o *planOptions) runPlan(ctx context.Context, arguments []string, in io.Rea
 		if objects, err = o.readManifests(ctx, loader, in, report); err == nil {
 			report.Counts, err = loader.Apply(ctx, "plan", objects)
 		}
-		report.wanted = objects
 		if err != nil {
 			failed = append(failed, err)
 		}
@@ -97,6 +96,7 @@ func (o *planOptions) runPlan(ctx context.Context, arguments []string, in io.Rea
 		report.Counts, failed = c.importAll(ctx, loader, in)
 	}
 	report.Counts.Refused += report.unread
+	c.client.QPS = -1 // the server says when it is too much
 	client, err := versioned.NewForConfig(c.client)
 	if err == nil {
 		err = report.completeReport(ctx, client)

@@ -16,8 +16,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -36,9 +34,8 @@ type report struct {
 	PassedOver int           `json:"passedOver"`
 
 	byName map[string]*zoneReport
-	// unread are the documents that are no objects; wanted are the objects.
+	// unread are the documents that are no objects.
 	unread int
-	wanted []*unstructured.Unstructured
 	// classes are those that there are; nil: they are not read yet.
 	classes *v1alpha1.DNSClassList
 }
@@ -53,6 +50,9 @@ type zoneReport struct {
 	// Told are the classes that deliver the zone; Unknown says why they are not known.
 	Told    []string `json:"told"`
 	Unknown string   `json:"unknown,omitempty"`
+
+	// write is that of the Zone; nil: it stays as it is.
+	write *load.Change
 }
 
 // note is what is said of a write: "refused", "releases", "warning" and so on.
@@ -74,6 +74,9 @@ func (r *report) addChange(c load.Change) {
 		r.byName[c.Zone] = z
 	}
 	z.Changes = append(z.Changes, c)
+	if c.ZoneBefore != nil || c.ZoneAfter != nil {
+		z.write = &c
+	}
 }
 
 // releasing are the sentences of Warnings that say what others lose by a write.
@@ -89,8 +92,15 @@ func (r *report) addNote(kind, text string) {
 // kindsOfNotes is the order in which they are printed.
 var kindsOfNotes = []string{"refused", "left as it is", "releases", "not taken over", "warning"}
 
-// completeReport sorts the report, and adds what the server says of the zones.
+// completeReport sorts the report, and adds what Zones make and what the server says of the zones.
 func (r *report) completeReport(ctx context.Context, client versioned.Interface) error {
+	for _, name := range slices.Sorted(maps.Keys(r.byName)) {
+		if write := r.byName[name].write; write != nil {
+			if err := r.addEntries(ctx, client.KubizoneV1alpha1().RESTClient(), write); err != nil {
+				return err
+			}
+		}
+	}
 	order := func(a, b load.Change) int {
 		return cmp.Or(strings.Compare(a.Text, b.Text), strings.Compare(b.Op, a.Op))
 	}
@@ -126,16 +136,10 @@ func (r *report) completeZone(ctx context.Context, client versioned.Interface, z
 	if z.Held, err = foreseeHold(zone, z.Changes); err != nil {
 		return err
 	}
-	for _, o := range r.wanted {
-		if o.GetKind() == "Zone" && o.GetNamespace() == namespace && o.GetName() == name {
-			wanted := &v1alpha1.Zone{}
-			if runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, wanted) == nil {
-				zone.Spec.DNSClassRefs, zone.Status.View = wanted.Spec.DNSClassRefs, cmp.Or(zone.Status.View, wanted.Spec.View)
-				if strings.HasSuffix(wanted.Spec.DomainName, ".") {
-					z.FQDN = cmp.Or(z.FQDN, wanted.Spec.DomainName)
-				}
-			}
-		}
+	if z.write != nil && z.write.ZoneAfter != nil {
+		after := z.write.ZoneAfter
+		zone.Spec.DNSClassRefs, zone.Status.View = after.Spec.DNSClassRefs, cmp.Or(after.Status.View, after.Spec.View, zone.Status.View)
+		z.FQDN = cmp.Or(after.Status.FQDN, z.FQDN)
 	}
 	for _, ref := range zone.Spec.DNSClassRefs {
 		z.Told = append(z.Told, class.NameOf(namespace, ref))
