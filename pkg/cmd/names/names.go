@@ -4,6 +4,7 @@
 package names
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -130,7 +131,8 @@ func newNames() *cobra.Command {
 		Use:   "names",
 		Short: "list the names that your namespace may use, and the classes",
 		Long: `List what the rules of zones give the namespace of -n: patterns of names for Records and for child zones, each with the
-contact of the zone; then the DNSClasses that deliver zones of it, as far as you may list them.`,
+contact of the zone; then the DNSClasses that deliver zones of it, as far as you may list them. A rule gives no name at or below a
+zone below its own, which decides about these; of one name kubizone may answers.`,
 		Example: "  kubizone names -n team-a",
 		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
@@ -157,15 +159,16 @@ func (q *question) listNames(ctx context.Context, api client.KubizoneV1alpha1Int
 	}
 	for i := range review.Status.Rules {
 		r := &review.Status.Rules[i]
+		none := ""
+		if r.Elsewhere {
+			none = "none: zones below have them (S2.1)"
+		}
 		for _, record := range r.Records {
-			types := strings.Join(record.Types, ",")
-			if types == "" {
-				types = "usual (S4.5)"
-			}
+			types := cmp.Or(none, strings.Join(record.Types, ","), "usual (S4.5)")
 			fmt.Fprintf(table, "%s\t%s\trecords\t%s\t%s\t%s\n", r.Zone, r.View, record.Pattern, types, r.Contact)
 		}
 		for _, pattern := range r.Zones {
-			fmt.Fprintf(table, "%s\t%s\tzones\t%s\t\t%s\n", r.Zone, r.View, pattern, r.Contact)
+			fmt.Fprintf(table, "%s\t%s\tzones\t%s\t%s\t%s\n", r.Zone, r.View, pattern, none, r.Contact)
 		}
 	}
 	if n := review.Status.Remaining; n > 0 {

@@ -78,7 +78,8 @@ func TestMay_printsTheAnswer_S14_1(t *testing.T) {
 func TestNames_listsRulesAndClasses_S14_3(t *testing.T) {
 	patterns := []v1alpha1.RecordDelegation{{Pattern: "*.apps"}, {Pattern: "acme", Types: []string{"TXT", "A"}}}
 	answer := &v1alpha1.NameReviewStatus{Remaining: 3, Rules: []v1alpha1.NameReviewRule{
-		{Zone: "example.org.", Contact: "dns@example.org", Records: patterns, Zones: []string{"dev"}}}}
+		{Zone: "example.org.", Contact: "dns@example.org", Records: patterns, Zones: []string{"dev"}},
+		{Zone: "example.org.", Elsewhere: true, Records: patterns[1:], Zones: []string{"*.dev"}}}}
 	makeClass := func(name string, of *v1alpha1.NamespaceSelection) *v1alpha1.DNSClass {
 		return &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.DNSClassSpec{Namespaces: of}}
 	}
@@ -91,9 +92,11 @@ func TestNames_listsRulesAndClasses_S14_3(t *testing.T) {
 	if err := newQuestion().listNames(t.Context(), makeClient(answer, objects...).KubizoneV1alpha1(), "team", &out); err != nil {
 		t.Fatal(err)
 	}
-	rows := strings.Fields(strings.Join(strings.Split(out.String(), "\n")[:5], " | "))
+	rows := strings.Fields(strings.Join(strings.Split(out.String(), "\n")[:7], " | "))
 	want := "ZONE VIEW FOR PATTERN TYPES CONTACT | example.org. records *.apps usual (S4.5) dns@example.org | " +
-		"example.org. records acme TXT,A dns@example.org | example.org. zones dev dns@example.org | and 3 more rules"
+		"example.org. records acme TXT,A dns@example.org | example.org. zones dev dns@example.org | " +
+		"example.org. records acme none: zones below have them (S2.1) | " +
+		"example.org. zones *.dev none: zones below have them (S2.1) | and 3 more rules"
 	if got := strings.Join(rows, " "); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
@@ -102,7 +105,7 @@ func TestNames_listsRulesAndClasses_S14_3(t *testing.T) {
 			t.Errorf("%q is missing in:\n%s", class, out.String())
 		}
 	}
-	if strings.Contains(out.String(), "theirs") || strings.Contains(out.String(), "none") {
+	if strings.Contains(out.String(), "theirs") || strings.Contains(out.String(), "\nnone ") {
 		t.Errorf("a class for others is listed:\n%s", out.String())
 	}
 	client := makeClient(&v1alpha1.NameReviewStatus{})

@@ -80,6 +80,50 @@ func (r *Rule) SharesBelow(owner name.Rel, zone name.Name) bool {
 	return err == nil && slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return rr.Shared && rr.Pattern.MatchBelow(at, zone) })
 }
 
+// IsElsewhere reports whether a pattern of zones gives no name of a zone: a zone below, of those that isZone knows, has
+// all of theirs (S2.1).
+func IsElsewhere(p pattern.Pattern, zone name.Name, isZone func(name.Name) bool) bool {
+	return slices.ContainsFunc(p.NamesAbove(zone), isZone)
+}
+
+// IsElsewhere is that of a pattern of records in the rule r of a zone of the namespace own. A zone below has its own name,
+// too, but for DS.
+func (rr *RecordRule) IsElsewhere(r *Rule, zone name.Name, own string, isZone func(name.Name) bool) bool {
+	only, literal := rr.Pattern.Only(zone)
+	return IsElsewhere(rr.Pattern, zone, isZone) ||
+		literal && only != zone && isZone(only) && !rr.allowsType(rdata.DS, r.CoversNamespace(own))
+}
+
+// FindElsewhere returns the patterns of the rule that give no name of the zone.
+func (r *Rule) FindElsewhere(zone name.Name, own string, isZone func(name.Name) bool) (texts []string) {
+	for i := range r.Records {
+		if r.Records[i].IsElsewhere(r, zone, own, isZone) {
+			texts = append(texts, r.Records[i].Text)
+		}
+	}
+	for _, p := range r.Zones {
+		if IsElsewhere(p, zone, isZone) {
+			texts = append(texts, p.String())
+		}
+	}
+	return texts
+}
+
+// maxElsewhere bounds the patterns that a Warning names.
+const maxElsewhere = 5
+
+// TellElsewhere is the Warning of patterns that FindElsewhere has found.
+func TellElsewhere(zone name.Name, texts []string) string {
+	slices.Sort(texts)
+	texts = slices.Compact(texts)
+	more := ""
+	if n := len(texts) - maxElsewhere; n > 0 {
+		texts, more = texts[:maxElsewhere], fmt.Sprintf(" and %d more", n)
+	}
+	return fmt.Sprintf("rules of zone %s give no name by the patterns %q%s: zones below it have all of theirs, and the rules there decide "+
+		"(S2.1)", zone, texts, more)
+}
+
 type storedRule struct {
 	Namespaces []string       `json:"n,omitempty"`
 	Records    []storedRecord `json:"r,omitempty"`

@@ -124,7 +124,7 @@ var columns = []metav1.TableColumnDefinition{
 	{Name: "Rule", Type: "string", Description: "The pattern by which it would."},
 	{Name: "Claimed", Type: "string", Description: "Which namespace claims the name: Mine, Another or Unclaimed."},
 	{Name: "Contact", Type: "string", Description: "The contact of the zone."},
-	{Name: "Reason", Type: "string", Description: "Why it would not."},
+	{Name: "Reason", Type: "string", Description: "Why it would not; of a rule: why it gives no name."},
 }
 
 // ConvertToTable makes a row of the answer about a name, or one for each rule.
@@ -145,12 +145,15 @@ func (*REST) ConvertToTable(_ context.Context, obj, options runtime.Object) (*me
 		add(s.Zone, strconv.FormatBool(s.Allowed), s.Rule, string(s.Claimed), s.Contact, s.Reason)
 	}
 	for i := range s.Rules {
-		rule := &s.Rules[i]
+		rule, reason := &s.Rules[i], ""
+		if rule.Elsewhere {
+			reason = "zones below have all of these names (S2.1)"
+		}
 		for _, record := range rule.Records {
-			add(rule.Zone, "records", strings.TrimSpace(record.Pattern+" "+strings.Join(record.Types, ",")), "", rule.Contact, "")
+			add(rule.Zone, "records", strings.TrimSpace(record.Pattern+" "+strings.Join(record.Types, ",")), "", rule.Contact, reason)
 		}
 		for _, pattern := range rule.Zones {
-			add(rule.Zone, "zones", pattern, "", rule.Contact, "")
+			add(rule.Zone, "zones", pattern, "", rule.Contact, reason)
 		}
 	}
 	return table, nil
