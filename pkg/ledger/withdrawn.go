@@ -312,16 +312,11 @@ func (l *Ledger) warnOfReleases(ctx context.Context, zone, fqdn string, before, 
 
 // warnOfElsewhere tells the client which patterns of a zone it writes in vain, for zones below have all of their names.
 func warnOfElsewhere(ctx context.Context, zone *law.Zone, before, after []rules.Rule, below children) {
-	find := func(list []rules.Rule) (texts []string) {
-		for i := range list {
-			texts = append(texts, list[i].FindElsewhere(zone.FQDN(), zone.Namespace, func(n name.Name) bool {
-				return below[law.HoldingKey(zone.View, n)] != nil
-			})...)
-		}
-		return texts
-	}
-	had := find(before)
-	texts := slices.DeleteFunc(find(after), func(text string) bool { return slices.Contains(had, text) })
+	isZone := func(n name.Name) bool { return below[law.HoldingKey(zone.View, n)] != nil }
+	had := rules.FindElsewhere(before, zone.FQDN(), zone.Namespace, isZone)
+	texts := slices.DeleteFunc(rules.FindElsewhere(after, zone.FQDN(), zone.Namespace, isZone), func(text string) bool {
+		return slices.Contains(had, text)
+	})
 	if len(texts) > 0 {
 		commit.Warn(ctx, []string{rules.TellElsewhere(zone.FQDN(), texts)})
 	}
@@ -329,8 +324,14 @@ func warnOfElsewhere(ctx context.Context, zone *law.Zone, before, after []rules.
 
 // warnOfDelegation is warnOfTaken for a write of a Delegation, at a revision.
 func (l *Ledger) warnOfDelegation(ctx context.Context, ask *zones.DelegationAsk, plan *law.Plan, stood children, at int64) {
-	if ask.Before == nil && ask.After != nil && plan.Zone != nil {
-		warnOfElsewhere(ctx, plan.Zone.Zone, nil, []rules.Rule{ask.After.Rule}, l.childrenOf(plan.Zone.Zone.UID))
+	if z := plan.Zone; z != nil && ask.After != nil {
+		var had []rules.Rule
+		if ask.Before != nil {
+			had = append(had, ask.Before.Rule)
+		} else {
+			stood = l.childrenOf(z.Zone.UID)
+		}
+		warnOfElsewhere(ctx, z.Zone, had, []rules.Rule{ask.After.Rule}, stood)
 	}
 	if ask.Before == nil || ask.Terminating {
 		return
@@ -342,9 +343,6 @@ func (l *Ledger) warnOfDelegation(ctx context.Context, ask *zones.DelegationAsk,
 		return
 	}
 	zone := plan.Zone.Zone
-	if ask.After != nil {
-		warnOfElsewhere(ctx, zone, []rules.Rule{ask.Before.Rule}, []rules.Rule{ask.After.Rule}, stood)
-	}
 	with := func(spec *zones.DelegationSpec, delegated []law.DelegatedRule) *law.Zone {
 		rules := slices.DeleteFunc(slices.Clone(delegated), func(r law.DelegatedRule) bool { return r.Name == ask.Name })
 		if spec != nil {

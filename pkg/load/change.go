@@ -29,7 +29,8 @@ type Change struct {
 	Op string `json:"op"`
 	// Zone is the Zone that the object is, lies in or is a rule of, as NAMESPACE/NAME; empty: none.
 	Zone string `json:"zone,omitempty"`
-	// Object is a Record of a manifest, or the Zone that makes an entry. Text says what changes, of others with the object.
+	// Object is a Record of a manifest, or the Zone that makes an entry. Text says what changes, of others with the
+	// object.
 	Object string `json:"object,omitempty"`
 	Text   string `json:"text"`
 	// Namespace, FQDN and Type are those of a Record, or of an entry that a Zone makes in the zone above it.

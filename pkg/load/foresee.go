@@ -374,8 +374,8 @@ func decodeObject[T any](o *unstructured.Unstructured) *T {
 	return typed
 }
 
-// decodeZone returns a Zone as it will be, with the name and the parent that it gets where the server does not know them
-// yet.
+// decodeZone returns a Zone as it will be, with the name and the parent that it gets where the server does not know
+// them yet.
 func (l *Loader) decodeZone(m *manifest, o *unstructured.Unstructured) *v1alpha1.Zone {
 	zone := decodeObject[v1alpha1.Zone](o)
 	if above, fqdn := l.zoneOf(m.object); zone != nil && zone.Status.FQDN == "" && !fqdn.IsZero() && m.after != "" {

@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -27,32 +28,41 @@ import (
 )
 
 // rrset names entries of one name and type.
-type rrset struct{ fqdn, rrtype string }
+type rrset struct {
+	fqdn   name.Name
+	rrtype rdata.Type
+}
+
+// entrySets are the entries of a zone before and after a write, those of each name and type as one Record: so a plan
+// shows them.
+type entrySets map[rrset]*[2]*v1alpha1.Record
 
 // soaFields name those of an SOA, in which a plan has no serial.
 var soaFields = [...]string{"mname", "rname", "", "refresh", "retry", "expire", "minimum"}
 
-// groupEntries makes of the entries of each name and type one Record, as which a plan shows them.
-func groupEntries(namespace string, entries iter.Seq[dns.Entry]) map[rrset]*v1alpha1.Record {
-	groups := make(map[rrset]*v1alpha1.Record)
-	for e := range entries {
-		key, ttl := rrset{e.Name.String(), e.Type.String()}, int32(e.TTL)
-		r := groups[key]
-		if r == nil {
-			r = &v1alpha1.Record{Spec: v1alpha1.RecordSpec{Type: key.rrtype, TTL: &ttl}, Status: v1alpha1.RecordStatus{FQDN: key.fqdn}}
-			r.Namespace, groups[key] = namespace, r
+// addSide adds the entries of one side.
+func (s entrySets) addSide(side int, namespace string, entries []dns.Entry) {
+	for _, e := range entries {
+		key, ttl := rrset{e.Name, e.Type}, int32(e.TTL)
+		if s[key] == nil {
+			s[key] = &[2]*v1alpha1.Record{}
 		}
-		r.Spec.Values = append(r.Spec.Values, e.Data)
-		if e.Type == rdata.SOA {
-			r.Spec.TTL, r.Spec.Values = nil, []string{fmt.Sprint("ttl ", ttl)}
-			for i, value := range strings.Fields(e.Data) {
-				if field := soaFields[i]; field != "" {
-					r.Spec.Values = append(r.Spec.Values, field+" "+value)
-				}
+		r := s[key][side]
+		if r == nil {
+			r = &v1alpha1.Record{Spec: v1alpha1.RecordSpec{Type: e.Type.String(), TTL: &ttl}}
+			r.Namespace, r.Status.FQDN, s[key][side] = namespace, e.Name.String(), r
+		}
+		if e.Type != rdata.SOA {
+			r.Spec.Values = append(r.Spec.Values, e.Data)
+			continue
+		}
+		r.Spec.TTL, r.Spec.Values = nil, []string{fmt.Sprint("ttl ", ttl)}
+		for i, value := range strings.Fields(e.Data) {
+			if soaFields[i] != "" {
+				r.Spec.Values = append(r.Spec.Values, soaFields[i]+" "+value)
 			}
 		}
 	}
-	return groups
 }
 
 // describeSOAChange lists the fields of an SOA that change.
@@ -67,119 +77,95 @@ func describeSOAChange(before, after *v1alpha1.Record) string {
 	return after.Status.FQDN + " SOA: " + strings.Join(said, ", ")
 }
 
-// addEntries adds what the write of a Zone changes of the entries that it makes: SOA, NS, and addresses of name servers,
-// of which the zone above has NS and glue.
+// addEntries adds what the write of a Zone changes of the entries that it makes: SOA, NS, and addresses of name
+// servers, of which the zone above has NS and glue (S6.1 to S6.5).
 func (r *report) addEntries(ctx context.Context, client rest.Interface, write *load.Change) error {
-	had, has, err := r.readSnapshots(ctx, client, write)
+	snapshots, err := r.readSnapshots(ctx, client, write)
 	if err != nil {
 		return err
 	}
-	var all, cuts [2]map[rrset]*v1alpha1.Record
-	own, zone, parent := make(map[rrset]bool), types.NamespacedName{}, types.NamespacedName{}
-	zone.Namespace, zone.Name, _ = strings.Cut(write.Zone, "/")
-	for i, s := range []*zoneview.Snapshot{had, has} {
+	all, cut, own := make(entrySets), make(entrySets), make(map[rrset]bool)
+	above := cmp.Or(write.ZoneAfter, write.ZoneBefore).Status.ParentRef // no write changes it
+	namespace, object, _ := strings.Cut(write.Zone, "/")
+	for side, s := range snapshots {
 		if s == nil {
 			continue
 		}
-		all[i] = groupEntries("", s.Entries())
-		own[rrset{s.FQDN().String(), rdata.SOA.String()}] = true
-		for _, set := range s.Header().NameServerRRsets() {
+		all.addSide(side, "", slices.Collect(s.Entries()))
+		made := append(s.Header().NameServerRRsets(), content.RRset{Owner: name.Apex, Type: rdata.SOA})
+		for _, set := range made {
 			if n, err := set.Owner.In(s.FQDN()); err == nil {
-				own[rrset{n.String(), set.Type.String()}] = true
+				own[rrset{n, set.Type}] = true
 			}
 		}
-		if above := cmp.Or(write.ZoneAfter, write.ZoneBefore).Status.ParentRef; above != nil { // no write changes it
-			parent = types.NamespacedName{Namespace: above.Namespace, Name: above.Name}
-			cuts[i] = groupEntries(zone.Namespace, cutEntries(s))
+		if above == nil {
+			continue
+		}
+		for _, set := range content.Cut(name.Root, s.Header(), s.RRset) { // whose names are absolute, whatever the zone above is
+			entries, _ := content.Resolve(content.Header{FQDN: name.Root}, set)
+			cut.addSide(side, namespace, entries)
 		}
 	}
-	show := func(of [2]map[rrset]*v1alpha1.Record, zone types.NamespacedName, are func(rrset) bool) (others int) {
-		for key := range joinKeys(of[0], of[1]) {
-			before, after := of[0][key], of[1][key]
-			if !are(key) {
-				if before != nil && after != nil && *before.Spec.TTL != *after.Spec.TTL {
-					others++
-				}
-				continue
+	show := func(pair *[2]*v1alpha1.Record, zone types.NamespacedName) {
+		for _, c := range load.ChangesOfRecord(pair[0], pair[1], zone) {
+			if c.Object, c.After = "zone "+write.Zone, write.After; c.Op == "~" && c.Type == "SOA" {
+				c.Text = describeSOAChange(pair[0], pair[1])
 			}
-			for _, c := range load.ChangesOfRecord(before, after, zone) {
-				if c.Object, c.After = "zone "+write.Zone, write.After; c.Op == "~" && c.Type == "SOA" {
-					c.Text = describeSOAChange(before, after)
-				}
-				r.addChange(c)
-			}
+			r.addChange(c)
 		}
-		return others
 	}
-	if others := show(all, zone, func(key rrset) bool { return own[key] }); others > 0 {
+	following := 0
+	for key, pair := range all {
+		if own[key] {
+			show(pair, types.NamespacedName{Namespace: namespace, Name: object})
+		} else if pair[0] != nil && pair[1] != nil && *pair[0].Spec.TTL != *pair[1].Spec.TTL {
+			following++
+		}
+	}
+	if following > 0 {
+		had, has := snapshots[0].Header(), snapshots[1].Header()
 		r.addChange(load.Change{Op: "~", Zone: write.Zone, Object: "zone " + write.Zone, After: write.After, Text: fmt.Sprintf(
-			"%s: ttl %d instead of %d for what Records without a ttl have there (RRsets: %d)", has.FQDN(), has.Header().TTL,
-			had.Header().TTL, others)})
+			"%s: ttl %d instead of %d for what Records without a ttl have there (RRsets: %d)", has.FQDN, has.TTL, had.TTL, following)})
 	}
-	show(cuts, parent, func(rrset) bool { return true })
+	for _, pair := range cut {
+		show(pair, types.NamespacedName{Namespace: above.Namespace, Name: above.Name})
+	}
 	return nil
 }
 
-// readSnapshots reads the content of a Zone, and makes the one that a write leaves, both without what the plan changes of
-// Records; nil: it has no name, or the write does not change it.
-func (r *report) readSnapshots(ctx context.Context, client rest.Interface, write *load.Change) (had, has *zoneview.Snapshot, err error) {
+// readSnapshots reads the content of a Zone, and makes the one that a write leaves, both without what the plan changes
+// of Records; nil: it has no name, or the write does not change it.
+func (r *report) readSnapshots(ctx context.Context, client rest.Interface, write *load.Change) (out [2]*zoneview.Snapshot, err error) {
 	var headers [2]content.Header
-	for i, zone := range []*v1alpha1.Zone{write.ZoneBefore, write.ZoneAfter} {
-		if zone == nil || zone.Status.FQDN == "" {
-			continue
+	for side, zone := range []*v1alpha1.Zone{write.ZoneBefore, write.ZoneAfter} {
+		if zone != nil && zone.Status.FQDN != "" {
+			z, err := objects.LawZone(zone)
+			if err != nil {
+				return out, err
+			}
+			headers[side] = z.Header
 		}
-		z, err := objects.LawZone(zone)
-		if err != nil {
-			return nil, nil, err
-		}
-		headers[i] = z.Header
 	}
 	if headers[0].Equal(headers[1]) {
-		return nil, nil, nil
-	}
-	makeSnapshot := func(header content.Header, sets iter.Seq[content.RRset]) *zoneview.Snapshot {
-		return zoneview.NewSnapshot(zoneview.Zone{}, header, 0, 0, sethash.State{}, sets)
+		return out, nil
 	}
 	sets := iter.Seq[content.RRset](func(func(content.RRset) bool) {})
 	if !headers[0].FQDN.IsZero() {
-		had, err = fromapi.ReadDefinition(ctx, client, write.ZoneBefore)
-		if apierrors.IsForbidden(err) {
-			r.addNote("warning", fmt.Sprintf("zone %s: what Records have at its name and at those of its name servers is not seen; the right "+
-				"to get zones/entries in namespace %s shows it", write.Zone, write.ZoneBefore.Namespace))
-			had, err = makeSnapshot(headers[0], sets), nil
-		}
-		if err != nil {
-			return nil, nil, fmt.Errorf("entries of zone %s: %w", write.Zone, err)
-		}
-		sets = had.RRsets()
-	}
-	if !headers[1].FQDN.IsZero() {
-		has = makeSnapshot(headers[1], sets)
-	}
-	return had, has, nil
-}
-
-// cutEntries are what the zone above lists of a zone (S6.3).
-func cutEntries(s *zoneview.Snapshot) iter.Seq[dns.Entry] {
-	return func(yield func(dns.Entry) bool) {
-		for _, set := range content.Cut(name.Root, s.Header(), s.RRset) {
-			entries, _ := content.Resolve(content.Header{FQDN: name.Root}, set) // names in it are absolute already
-			for _, e := range entries {
-				if !yield(e) {
-					return
-				}
-			}
+		stands, err := fromapi.ReadDefinition(ctx, client, write.ZoneBefore)
+		switch {
+		case err == nil:
+			sets = stands.RRsets()
+		case apierrors.IsForbidden(err):
+			r.addNote("warning", fmt.Sprintf("zone %s: what Records have at its name and at those of its name servers is not seen; the "+
+				"right to get zones/entries in namespace %s shows it", write.Zone, write.ZoneBefore.Namespace))
+		default:
+			return out, fmt.Errorf("entries of zone %s: %w", write.Zone, err)
 		}
 	}
-}
-
-// joinKeys are the keys of both.
-func joinKeys(x, y map[rrset]*v1alpha1.Record) map[rrset]bool {
-	keys := make(map[rrset]bool)
-	for _, groups := range []map[rrset]*v1alpha1.Record{x, y} {
-		for key := range groups {
-			keys[key] = true
+	for side, header := range headers {
+		if !header.FQDN.IsZero() {
+			out[side] = zoneview.NewSnapshot(zoneview.Zone{}, header, 0, 0, sethash.State{}, sets)
 		}
 	}
-	return keys
+	return out, nil
 }

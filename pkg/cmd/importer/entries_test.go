@@ -54,16 +54,18 @@ func (s *server) readEntries() map[[3]string]string {
 func TestPlan_showsTheEntriesOfZones_S6_2(t *testing.T) {
 	s := startServer(t)
 	zone := func(namespace, name, spec string) string {
-		return fmt.Sprintf("apiVersion: kubi.zone/v1alpha1\nkind: Zone\nmetadata: {namespace: %s, name: %s, labels: {set: dns}}\nspec: {%s}\n---\n",
-			namespace, name, spec)
+		return fmt.Sprintf("apiVersion: kubi.zone/v1alpha1\nkind: Zone\n"+
+			"metadata: {namespace: %s, name: %s, labels: {set: dns}}\nspec: {%s}\n---\n", namespace, name, spec)
 	}
-	const rules = `delegations: [{namespace: dns, records: [{pattern: "*"}, {pattern: "@"}], zones: ["*"]}, {namespace: team, zones: [apps]}]`
+	const rules = `delegations: [{namespace: dns, records: [{pattern: "*"}, {pattern: "@"}], zones: ["*"]}, ` +
+		`{namespace: team, zones: [apps]}]`
 	const own = `delegations: [{namespace: team, records: [{pattern: "*"}]}]`
 	first := zone("dns", "org", "domainName: example.org., nameServers: [{name: ns1, addresses: [192.0.2.1]}], "+rules)
 	grown := zone("dns", "org", "domainName: example.org., ttl: 600, refresh: 3600, retry: 60, negativeResponseCache: 30, "+
 		"nameServers: [{name: ns1, addresses: [192.0.2.7]}, {name: ns2, addresses: [192.0.2.2, '2001:db8::2']}, "+
 		"{name: ns3, addresses: [192.0.2.3]}, {name: ns.example.net.}], "+rules)
-	contact := zone("dns", "org", "domainName: example.org., ttl: 600, contact: dns@example.net, nameServers: [{name: ns.example.net.}], "+rules)
+	contact := zone("dns", "org", "domainName: example.org., ttl: 600, contact: dns@example.net, "+
+		"nameServers: [{name: ns.example.net.}], "+rules)
 	apps := func(spec string) string { return zone("team", "apps", "domainName: apps.example.org., "+own+spec) }
 	records := `apiVersion: kubi.zone/v1alpha1
 kind: Record
@@ -88,10 +90,11 @@ spec: {domainName: www, zoneRef: {name: org}, type: A, rdata: 192.0.2.80}
 		records string
 	}{
 		{name: "a zone", manifests: first, records: records, want: []string{"+ example.org. 360 NS ns1.example.org. (zone dns/org)",
-			"+ example.org. SOA ttl 360, mname ns1.example.org., rname hostmaster.example.org., refresh 86400, retry 7200, expire 3600000, " +
-				"minimum 360 (zone dns/org)"}},
+			"+ example.org. SOA ttl 360, mname ns1.example.org., rname hostmaster.example.org., refresh 86400, retry 7200, " +
+				"expire 3600000, minimum 360 (zone dns/org)"}},
 		{name: "beside Records", manifests: grown, want: []string{
-			"~ example.org. SOA: ttl 600 instead of 360, refresh 3600 instead of 86400, retry 60 instead of 7200, minimum 30 instead of 360 (zone dns/org)",
+			"~ example.org. SOA: ttl 600 instead of 360, refresh 3600 instead of 86400, retry 60 instead of 7200, " +
+				"minimum 30 instead of 360 (zone dns/org)",
 			"~ example.org. NS: ttl 600 instead of 360, with ns.example.net., with ns2.example.org. (zone dns/org)",
 			"~ ns1.example.org. A: ttl 600 instead of 360, with 192.0.2.7, without 192.0.2.1 (zone dns/org)",
 			"~ ns3.example.org. A: ttl 600 instead of 360 (zone dns/org)",
@@ -109,7 +112,8 @@ spec: {domainName: www, zoneRef: {name: org}, type: A, rdata: 192.0.2.80}
 			"- apps.example.org. 60 NS ns1.apps.example.org. (zone team/apps)"}},
 		{name: "two that are new", manifests: contact +
 			zone("dns", "net", "domainName: example.net., nameServers: [{name: ns, addresses: [192.0.2.9]}], "+rules) +
-			zone("team", "below", "domainName: apps, zoneRef: {namespace: dns, name: net}, nameServers: [{name: ns, addresses: [192.0.2.8]}]"),
+			zone("team", "below", "domainName: apps, zoneRef: {namespace: dns, name: net}, "+
+				"nameServers: [{name: ns, addresses: [192.0.2.8]}]"),
 			want: []string{"+ apps.example.net. 360 NS ns.apps.example.net. (zone team/below; after: Zone dns/net)",
 				"+ ns.apps.example.net. 360 A 192.0.2.8 (zone team/below; after: Zone dns/net)"}},
 	} {

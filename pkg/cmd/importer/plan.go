@@ -187,8 +187,8 @@ func NewPlanCommand() *cobra.Command {
 		Use:   "plan -f FILE | -k DIRECTORY | ZONEFILE|-|axfr://SERVER[:PORT]/ZONE...",
 		Short: "print what an apply or an import would do to zones",
 		Long: `Have the server decide about all that manifests (-f, -k) or zone files would write, and keep none of it. The answer has
-zone by zone what is added (+), changed (~) and removed (-), whether that would hold the zone (S7.5) and which classes are told;
-then what is refused, what other namespaces lose, and the server's warnings.
+zone by zone what is added (+), changed (~) and removed (-), by Records and by Zones (SOA, NS, glue), whether that would hold the
+zone (S7.5) and which classes are told; then what is refused, what other namespaces lose, and the server's warnings.
 
 Everything is decided against what is there now: Zones, Delegations and other objects one by one, Records by change sets of one
 namespace and zone. What rests on another object of the same plan, as a Record in a Zone that it makes, is marked "after:" with

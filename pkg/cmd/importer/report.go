@@ -61,6 +61,8 @@ type note struct {
 	Text string `json:"text"`
 }
 
+func (n note) String() string { return n.Kind + ": " + n.Text }
+
 func newReport() *report { return &report{byName: make(map[string]*zoneReport)} }
 
 func (r *report) addChange(c load.Change) {
@@ -250,64 +252,50 @@ func (r *report) printReport(out io.Writer, form string) error {
 		r.printMarkdown(&b)
 	default:
 		for _, z := range r.Zones {
-			fmt.Fprintf(&b, "%s; told: %s\n", z.title(), z.told())
-			printLines(&b, z.Changes)
+			fmt.Fprintf(&b, "%s; told: %s\n%s", z.title(), z.told(), listLines(z.Changes))
 			if z.Held != "" {
 				fmt.Fprintf(&b, "held: %s\n", z.Held)
 			}
 		}
 		if len(r.Others) > 0 {
-			b.WriteString("in no zone\n")
-			printLines(&b, r.Others)
+			b.WriteString("in no zone\n" + listLines(r.Others))
 		}
-		for _, n := range r.Notes {
-			fmt.Fprintf(&b, "%s: %s\n", n.Kind, n.Text)
-		}
-		b.WriteString(r.summary() + "\n")
+		b.WriteString(listLines(r.Notes) + r.summary() + "\n")
 	}
 	_, err := io.WriteString(out, b.String())
 	return err
 }
 
-func printLines(b *strings.Builder, changes []load.Change) {
-	for _, c := range changes {
-		fmt.Fprintln(b, c)
+// listLines writes changes or notes, each in a line.
+func listLines[T fmt.Stringer](all []T) string {
+	var b strings.Builder
+	for _, one := range all {
+		fmt.Fprintln(&b, one)
 	}
+	return b.String()
 }
 
 // printMarkdown writes it for a pull request. What clients have written stands in blocks of code, whatever it is.
 func (r *report) printMarkdown(b *strings.Builder) {
-	block := func(title, language string, lines []string) {
-		text := strings.Join(lines, "\n")
+	block := func(title, language, text string) {
 		fence := "```"
 		for strings.Contains(text, fence) {
 			fence += "`"
 		}
-		fmt.Fprintf(b, "### %s\n\n%s%s\n%s\n%s\n\n", title, fence, language, text, fence)
-	}
-	changes := func(title string, of []load.Change) {
-		var lines []string
-		for _, c := range of {
-			lines = append(lines, c.String())
-		}
-		block(title, "diff", lines)
+		fmt.Fprintf(b, "### %s\n\n%s%s\n%s%s\n\n", title, fence, language, text, fence)
 	}
 	for _, z := range r.Zones {
-		changes("Z"+z.title()[1:], z.Changes)
+		block("Z"+z.title()[1:], "diff", listLines(z.Changes))
 		fmt.Fprintf(b, "Told: %s.\n\n", z.told())
 		if z.Held != "" {
 			fmt.Fprintf(b, "**Held**: %s\n\n", z.Held)
 		}
 	}
 	if len(r.Others) > 0 {
-		changes("In no zone", r.Others)
+		block("In no zone", "diff", listLines(r.Others))
 	}
 	if len(r.Notes) > 0 {
-		var lines []string
-		for _, n := range r.Notes {
-			lines = append(lines, n.Kind+": "+n.Text)
-		}
-		block("Refusals and warnings", "text", lines)
+		block("Refusals and warnings", "text", listLines(r.Notes))
 	}
 	b.WriteString(r.summary() + "\n")
 }

@@ -132,23 +132,22 @@ func (d *zoneDecision) checkPlace(plan *law.Plan, s *zonePlace) *law.Refusal {
 		plan.Warn("the zone takes over the records of %d names at or below %s as far as its delegations allow them; the others are "+
 			"released (S3.10)", s.taken, s.fqdn)
 	}
-	if texts := s.findElsewhere(p, d.ask.After.Namespace); len(texts) > 0 && !d.ask.Cascade {
-		plan.Warn("%s", rules.TellElsewhere(p.FQDN(), texts))
+	if !d.ask.Cascade {
+		s.warnOfElsewhere(plan, p, d.ask.After.Namespace)
 	}
 	return nil
 }
 
-// findElsewhere returns the patterns of the zone p above that give no name any more, for they lie in the new zone. A
-// namespace is told of its own rules, and that of p of all (S1.8).
-func (s *zonePlace) findElsewhere(p *law.Zone, namespace string) (texts []string) {
-	for _, list := range p.RuleSet().Lists {
-		for i := range list {
-			if namespace == p.Namespace || list[i].CoversNamespace(namespace) {
-				texts = append(texts, list[i].FindElsewhere(p.FQDN(), p.Namespace, func(n name.Name) bool { return n == s.fqdn })...)
-			}
-		}
+// warnOfElsewhere warns of patterns of the zone p above that give no name any more, for theirs lie in the new zone: a
+// tenant of its own rules, the namespace of p of all (S1.8).
+func (s *zonePlace) warnOfElsewhere(plan *law.Plan, p *law.Zone, namespace string) {
+	list := slices.DeleteFunc(slices.Concat(p.RuleSet().Lists[:]...), func(r rules.Rule) bool {
+		return namespace != p.Namespace && !r.CoversNamespace(namespace)
+	})
+	texts := rules.FindElsewhere(list, p.FQDN(), p.Namespace, func(n name.Name) bool { return n == s.fqdn })
+	if len(texts) > 0 {
+		plan.Warn("%s", rules.TellElsewhere(p.FQDN(), texts))
 	}
-	return texts
 }
 
 // checkEstablish refuses a standalone zone without the right to establish it (S3.3).

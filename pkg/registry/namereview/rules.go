@@ -28,58 +28,58 @@ type ruleTable struct {
 	byNamespace map[string][]v1alpha1.NameReviewRule
 	// open are for every namespace (S4.2).
 	open []v1alpha1.NameReviewRule
-	// below are the names of the zones that each zone delegates. Its owner sees them in its entries; of others nothing is
-	// said (S1.8).
+	// below are the names of the zones that each zone delegates, and has in its entries: of others nothing is said
+	// (S1.8).
 	below map[types.NamespacedName]map[string]bool
 }
 
 func (t *ruleTable) addRule(z *v1alpha1.Zone, records []v1alpha1.RecordDelegation, patterns []string, namespaces ...string) {
-	rule := v1alpha1.NameReviewRule{Zone: z.Status.FQDN, View: z.Status.View, Records: records, Zones: patterns, Contact: z.Spec.Contact}
-	all := []v1alpha1.NameReviewRule{rule}
+	gives := v1alpha1.NameReviewRule{Zone: z.Status.FQDN, View: z.Status.View, Records: records, Zones: patterns, Contact: z.Spec.Contact}
+	none := gives
+	none.Records, none.Zones, none.Elsewhere = nil, nil, true
 	if below := t.below[types.NamespacedName{Namespace: z.Namespace, Name: z.Name}]; below != nil {
-		all = splitElsewhere(rule, z, &rules.Rule{Namespaces: namespaces}, func(n name.Name) bool { return below[n.String()] })
+		zone, _ := name.Parse(z.Status.FQDN) // what is stored was parsed before; a pattern without a value matches nothing
+		own := len(namespaces) == 0 || slices.Contains(namespaces, z.Namespace)
+		isZone := func(n name.Name) bool { return below[n.String()] }
+		gives.Records, none.Records = split(records, func(r v1alpha1.RecordDelegation) bool {
+			p, _ := pattern.Parse(r.Pattern)
+			rule := rules.RecordRule{Pattern: p}
+			for _, text := range r.Types {
+				t, _ := rdata.ParseType(text)
+				rule.Types = append(rule.Types, t)
+			}
+			return rule.IsElsewhere(zone, own, isZone)
+		})
+		gives.Zones, none.Zones = split(patterns, func(text string) bool {
+			p, _ := pattern.Parse(text)
+			return rules.IsElsewhere(p, zone, isZone)
+		})
 	}
-	for _, rule := range all {
+	slices.Sort(namespaces)
+	namespaces = slices.Compact(namespaces)
+	for _, rule := range []v1alpha1.NameReviewRule{gives, none} {
 		if len(rule.Records)+len(rule.Zones) == 0 {
 			continue
 		}
 		if len(namespaces) == 0 {
 			t.open = append(t.open, rule)
-			continue
 		}
-		slices.Sort(namespaces)
-		for _, namespace := range slices.Compact(namespaces) {
+		for _, namespace := range namespaces {
 			t.byNamespace[namespace] = append(t.byNamespace[namespace], rule)
 		}
 	}
 }
 
-// splitElsewhere makes two of the patterns of z that give names and of those that give none.
-func splitElsewhere(rule v1alpha1.NameReviewRule, z *v1alpha1.Zone, of *rules.Rule, isZone func(name.Name) bool) []v1alpha1.NameReviewRule {
-	zone, _ := name.Parse(z.Status.FQDN)
-	gives, none := rule, rule
-	gives.Records, gives.Zones, none.Records, none.Zones, none.Elsewhere = nil, nil, nil, nil, true
-	for _, record := range rule.Records { // what is stored was parsed before; the zero value of a pattern matches nothing
-		p, _ := pattern.Parse(record.Pattern)
-		one, to := rules.RecordRule{Pattern: p}, &gives.Records
-		for _, text := range record.Types {
-			t, _ := rdata.ParseType(text)
-			one.Types = append(one.Types, t)
+// split returns those of a list that are not so, and those that are.
+func split[T any](all []T, is func(T) bool) (others, those []T) {
+	for _, one := range all {
+		if is(one) {
+			those = append(those, one)
+		} else {
+			others = append(others, one)
 		}
-		if one.IsElsewhere(of, zone, z.Namespace, isZone) {
-			to = &none.Records
-		}
-		*to = append(*to, record)
 	}
-	for _, text := range rule.Zones {
-		p, _ := pattern.Parse(text)
-		to := &gives.Zones
-		if rules.IsElsewhere(p, zone, isZone) {
-			to = &none.Zones
-		}
-		*to = append(*to, text)
-	}
-	return []v1alpha1.NameReviewRule{gives, none}
+	return others, those
 }
 
 func compareZones(x, y v1alpha1.NameReviewRule) int { return cmp.Compare(x.Zone, y.Zone) }
