@@ -180,10 +180,6 @@ func TestCreate_listsTheRulesOfTheNamespace_S14_3(t *testing.T) {
 				t.Errorf("view %q: the answer has %q", view, secret)
 			}
 		}
-		table, err := NewREST(Config{}).ConvertToTable(t.Context(), review, nil)
-		if err != nil || view == "" && (len(table.Rows) != 6 || table.Rows[1].Cells[0] != "inside.") {
-			t.Errorf("%+v, %v", table, err)
-		}
 	}
 	d.zones.Items = nil
 	for i := range v1alpha1.MaxNameReviewRules + 3 {
@@ -247,10 +243,6 @@ func TestCreate_saysWhichRulesGiveNoName_S14_3(t *testing.T) {
 		octets, _ := review.Marshal()
 		if strings.Contains(string(octets), "hidden") || strings.Contains(string(octets), "apps.org") {
 			t.Errorf("%s: the answer names a zone below: %s", ns, octets)
-		}
-		table, err := NewREST(Config{}).ConvertToTable(t.Context(), review, nil)
-		if last := table.Rows[len(table.Rows)-1].Cells; err != nil || !strings.Contains(fmt.Sprint(last...), "(S2.1)") {
-			t.Errorf("%s: %v, %v", ns, last, err)
 		}
 	}
 }
