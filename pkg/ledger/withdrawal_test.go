@@ -127,6 +127,63 @@ func TestWithdrawal_warnsOfAllThatStood_S2_16(t *testing.T) {
 	}
 }
 
+// A rule that gives only names of a child zone is warned of when it is written, to a Zone or a Delegation, in a dry run
+// too, and once: a write that leaves it as it is says nothing of it (S2.1, S4.18).
+func TestElsewhere_isWarnedOf_S4_18(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	s := st.Server(stopClock)
+	s.Run()
+	ctx := withDeadline(t)
+	kids := v1alpha1.DelegationRule{Namespace: "kids", Zones: []string{"kids"}}
+	store.Must(s.CreateZone(store.Zone("infra", "shared", "shared.example.", kids, store.Allow("infra", "*"))))
+	store.Must(s.CreateZone(store.Zone("kids", "kids", "kids.shared.example.")))
+	st.Settle()
+	expect := func(step, want string, write func(ctx context.Context)) {
+		t.Helper()
+		warnings := &warned{}
+		write(warning.WithWarningRecorder(ctx, warnings))
+		got := strings.Join(slices.DeleteFunc(warnings.texts, func(text string) bool { return !strings.Contains(text, "(S2.1)") }), "; ")
+		if want == "" && got != "" || !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", step, got, want)
+		}
+	}
+	const dead = `give no name by the patterns ["*.kids"]: zones below it have all of theirs`
+	set := func(patterns ...string) func(ctx context.Context) {
+		return func(ctx context.Context) {
+			store.Must(s.WriteZone(ctx, "infra", "shared", func(z *v1alpha1.Zone) {
+				z.Spec.Delegations = []v1alpha1.DelegationRule{kids, store.Allow("infra", patterns...)}
+				z.Generation++
+			}))
+		}
+	}
+	expect("a dry run", dead, func(ctx context.Context) {
+		shared := s.Zone("infra", "shared")
+		after := shared.DeepCopy()
+		after.Generation++
+		after.Spec.Delegations = append(after.Spec.Delegations, store.Allow("team", "*.kids"))
+		must.Succeed(t, s.Ledger.PreviewZone(ctx, shared, after))
+	})
+	expect("a Zone", dead, set("*", "*.kids", "kids")) // DS there is the own namespace's
+	expect("what stood", "", set("*", "*.kids", "kids", "x"))
+	made := store.Delegation("infra", "team", "shared", []string{"team"}, "*.kids", "x")
+	expect("a dry run of a Delegation", dead, func(ctx context.Context) {
+		must.Succeed(t, s.Ledger.PreviewDelegation(ctx, nil, made.DeepCopy()))
+	})
+	expect("a Delegation", dead, func(ctx context.Context) {
+		must.Succeed(t, s.Delegations.Create(ctx, store.Key("delegations", "infra", "team"), made, &v1alpha1.Delegation{}, 0))
+	})
+	expect("a Delegation that changes", `["www.kids"]`, func(ctx context.Context) {
+		made := s.Delegation("infra", "team")
+		after := made.DeepCopy()
+		after.Generation++
+		after.Spec.Records = store.Allow("", "*.kids", "www.kids").Records
+		must.Succeed(t, s.Ledger.PreviewDelegation(ctx, made, after))
+	})
+	st.Settle()
+	st.MustBeClean()
+}
+
 // What rules allow no more stays for the period of the zone: Records and zones say until when, an edit is refused, a
 // deletion passes, a rule that comes back keeps all, and a second withdrawal has its own period. The answer of the
 // write that takes says what goes, that of a dry run too. kubi.zone/release-now ends it for namespaces that it names

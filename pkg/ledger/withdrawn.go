@@ -18,6 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/rules"
 	"kubi.zone/kubizone/pkg/law/zones"
 	"kubi.zone/kubizone/pkg/ledger/commit"
 	"kubi.zone/kubizone/pkg/ledger/layout"
@@ -73,6 +74,9 @@ type children map[law.Key]*law.Holding
 
 // childrenOf returns the zones that a zone delegates by a rule.
 func (l *Ledger) childrenOf(zone string) children {
+	if zone == "" {
+		return nil
+	}
 	return l.mem.Holdings(func(h *law.Holding) bool { return h.Parent != nil && h.Parent.UID == zone && !h.Established })
 }
 
@@ -254,6 +258,7 @@ func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Pla
 		stood = l.childrenOf(after.UID)
 	}
 	if changed {
+		warnOfElsewhere(ctx, after, before.Rules, after.Rules, stood)
 		l.warnOfTaken(ctx, taking{zone: after.UID, namespaces: namespaces, children: stood, at: at, tell: l.tellWithdrawal(after),
 			takes: func(namespace string, delegated []law.DelegatedRule) takes {
 				return takesByRules(before.WithDelegated(delegated), after.WithDelegated(delegated), namespace)
@@ -305,8 +310,29 @@ func (l *Ledger) warnOfReleases(ctx context.Context, zone, fqdn string, before, 
 		}})
 }
 
+// warnOfElsewhere tells the client which patterns of a zone it writes in vain, for zones below have all of their names.
+func warnOfElsewhere(ctx context.Context, zone *law.Zone, before, after []rules.Rule, below children) {
+	isZone := func(n name.Name) bool { return below[law.HoldingKey(zone.View, n)] != nil }
+	had := rules.FindElsewhere(before, zone.FQDN(), zone.Namespace, isZone)
+	texts := slices.DeleteFunc(rules.FindElsewhere(after, zone.FQDN(), zone.Namespace, isZone), func(text string) bool {
+		return slices.Contains(had, text)
+	})
+	if len(texts) > 0 {
+		commit.Warn(ctx, []string{rules.TellElsewhere(zone.FQDN(), texts)})
+	}
+}
+
 // warnOfDelegation is warnOfTaken for a write of a Delegation, at a revision.
 func (l *Ledger) warnOfDelegation(ctx context.Context, ask *zones.DelegationAsk, plan *law.Plan, stood children, at int64) {
+	if z := plan.Zone; z != nil && ask.After != nil {
+		var had []rules.Rule
+		if ask.Before != nil {
+			had = append(had, ask.Before.Rule)
+		} else {
+			stood = l.childrenOf(z.Zone.UID)
+		}
+		warnOfElsewhere(ctx, z.Zone, had, []rules.Rule{ask.After.Rule}, stood)
+	}
 	if ask.Before == nil || ask.Terminating {
 		return
 	}

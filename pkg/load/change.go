@@ -29,15 +29,18 @@ type Change struct {
 	Op string `json:"op"`
 	// Zone is the Zone that the object is, lies in or is a rule of, as NAMESPACE/NAME; empty: none.
 	Zone string `json:"zone,omitempty"`
-	// Object is a Record of a manifest. Text says what changes, with the object where that is no Record.
+	// Object is a Record of a manifest, or the Zone that makes an entry. Text says what changes, of others with the
+	// object.
 	Object string `json:"object,omitempty"`
 	Text   string `json:"text"`
-	// Namespace, FQDN and Type are those of a Record.
+	// Namespace, FQDN and Type are those of a Record, or of an entry that a Zone makes in the zone above it.
 	Namespace string `json:"namespace,omitempty"`
 	FQDN      string `json:"fqdn,omitempty"`
 	Type      string `json:"type,omitempty"`
 	// After is the object of the same plan that decides about this one; then the server's answer may become another.
 	After string `json:"after,omitempty"`
+	// ZoneBefore and ZoneAfter are the Zone that is written, as it is and as the server answers; nil: there is none.
+	ZoneBefore, ZoneAfter *v1alpha1.Zone `json:"-"`
 }
 
 func (c Change) String() string {
@@ -55,13 +58,28 @@ func (c Change) String() string {
 	return line
 }
 
-// changeOf is the change of a Record that is in a zone, or is to be.
-func changeOf(op string, r *v1alpha1.Record, zone types.NamespacedName, text string) Change {
-	c := Change{Op: op, Text: text, Namespace: r.Namespace, FQDN: cmp.Or(r.Status.FQDN, r.Spec.DomainName), Type: r.Spec.Type}
-	if zone.Name != "" {
-		c.Zone = zone.String()
+// ChangesOfRecord lists what becomes of a Record that is in a zone or is to be, nil where it is not there.
+func ChangesOfRecord(before, after *v1alpha1.Record, zone types.NamespacedName) (changes []Change) {
+	add := func(op string, r *v1alpha1.Record, text string) {
+		c := Change{Op: op, Text: text, Namespace: r.Namespace, FQDN: cmp.Or(r.Status.FQDN, r.Spec.DomainName), Type: r.Spec.Type}
+		if zone.Name != "" {
+			c.Zone = zone.String()
+		}
+		changes = append(changes, c)
 	}
-	return c
+	if before != nil && after != nil && after.Spec.Type == before.Spec.Type && after.Status.FQDN == before.Status.FQDN {
+		if change := recordChange(&before.Spec, &after.Spec); change != "" {
+			add("~", after, after.Status.FQDN+" "+after.Spec.Type+": "+change)
+		}
+		return changes
+	}
+	if before != nil {
+		add("-", before, recordLine(before))
+	}
+	if after != nil {
+		add("+", after, recordLine(after))
+	}
+	return changes
 }
 
 // scope is what the zone files of one run describe completely: a Zone and a namespace. A Record that the same field

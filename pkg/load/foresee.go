@@ -188,12 +188,10 @@ func (l *Loader) listLeft(ctx context.Context, wanted []*manifest) (left leftObj
 						left.others = append(left.others, &manifest{object: o, path: "--prune"})
 						return nil
 					}
-					r := &v1alpha1.Record{}
-					if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, r); err != nil {
-						return err
+					if r := decodeObject[v1alpha1.Record](o); r != nil {
+						left.records = append(left.records, r)
+						l.priors.addRemoved(r, "removal of ")
 					}
-					left.records = append(left.records, r)
-					l.priors.addRemoved(r, "removal of ")
 					return nil
 				})
 		}
@@ -335,19 +333,7 @@ func specField(o *unstructured.Unstructured, field string) any {
 // showManifest shows what becomes of an object; before is nil for a new one. It reports whether anything does.
 func (l *Loader) showManifest(m *manifest, before, after *unstructured.Unstructured) (changed bool) {
 	if m.object.GroupVersionKind() == v1alpha1.SchemeGroupVersion.WithKind("Record") {
-		var had, has *v1alpha1.Record
-		for _, one := range []struct {
-			from *unstructured.Unstructured
-			to   **v1alpha1.Record
-		}{{before, &had}, {after, &has}} {
-			if one.from == nil {
-				continue
-			}
-			*one.to = &v1alpha1.Record{}
-			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(one.from.Object, *one.to); err != nil {
-				*one.to = nil
-			}
-		}
+		had, has := decodeObject[v1alpha1.Record](before), decodeObject[v1alpha1.Record](after)
 		if has != nil && (had != nil || before == nil) {
 			zone, fqdn := l.zoneOf(m.object)
 			if has.Status.FQDN == "" && !fqdn.IsZero() {
@@ -363,6 +349,7 @@ func (l *Loader) showManifest(m *manifest, before, after *unstructured.Unstructu
 	switch m.object.GetKind() {
 	case "Zone":
 		shown.Zone = m.object.GetNamespace() + "/" + m.object.GetName()
+		shown.ZoneBefore, shown.ZoneAfter = decodeObject[v1alpha1.Zone](before), l.decodeZone(m, after)
 	case "Delegation":
 		target, _, _ := unstructured.NestedString(m.object.Object, "spec", "zoneRef", "name")
 		shown.Zone = m.object.GetNamespace() + "/" + target
@@ -378,32 +365,36 @@ func (l *Loader) showManifest(m *manifest, before, after *unstructured.Unstructu
 	return true
 }
 
+// decodeObject returns an object in its type; nil: there is none, or it is not of that type.
+func decodeObject[T any](o *unstructured.Unstructured) *T {
+	typed := new(T)
+	if o == nil || runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, typed) != nil {
+		return nil
+	}
+	return typed
+}
+
+// decodeZone returns a Zone as it will be, with the name and the parent that it gets where the server does not know
+// them yet.
+func (l *Loader) decodeZone(m *manifest, o *unstructured.Unstructured) *v1alpha1.Zone {
+	zone := decodeObject[v1alpha1.Zone](o)
+	if above, fqdn := l.zoneOf(m.object); zone != nil && zone.Status.FQDN == "" && !fqdn.IsZero() && m.after != "" {
+		zone.Status.FQDN, zone.Status.ParentRef = fqdn.String(), &v1alpha1.ZoneParent{Namespace: above.Namespace, Name: above.Name}
+	}
+	return zone
+}
+
 // showRecord shows what becomes of a Record, of a manifest or not, nil where it is not there. It reports whether
 // anything does.
 func (l *Loader) showRecord(of *manifest, before, after *v1alpha1.Record, zone types.NamespacedName, prior string) (changed bool) {
-	show := func(op string, r *v1alpha1.Record, text string) {
-		c := changeOf(op, r, zone, text)
+	changes := ChangesOfRecord(before, after, zone)
+	for _, c := range changes {
 		if c.After = prior; of != nil || l.cfg.PruneSelector != "" {
-			c.Object = describeName("record", r)
+			c.Object = describeName("record", cmp.Or(after, before))
 		}
 		l.showPlan(c)
 	}
-	switch {
-	case after == nil:
-		show("-", before, recordLine(before))
-	case before == nil:
-		show("+", after, recordLine(after))
-	case after.Spec.Type != before.Spec.Type || after.Status.FQDN != before.Status.FQDN:
-		show("-", before, recordLine(before))
-		show("+", after, recordLine(after))
-	default:
-		change := recordChange(&before.Spec, &after.Spec)
-		if change == "" {
-			return false
-		}
-		show("~", after, after.Status.FQDN+" "+after.Spec.Type+": "+change)
-	}
-	return true
+	return len(changes) > 0
 }
 
 func describeName(kind string, o metav1.Object) string {
@@ -427,8 +418,11 @@ func (l *Loader) foreseeRemovals(ctx context.Context, left leftObjects) (Result,
 			return struct{}{}, objects.Delete(warned, m.object.GetName(), metav1.DeleteOptions{DryRun: l.dryRun()})
 		})
 		zone := types.NamespacedName{Namespace: m.object.GetNamespace(), Name: m.object.GetName()}
+		var before *v1alpha1.Zone
 		if kind.Kind == "Delegation" {
 			zone.Name, _, _ = unstructured.NestedString(m.object.Object, "spec", "zoneRef", "name")
+		} else {
+			before = decodeObject[v1alpha1.Zone](m.object)
 		}
 		if reason, refused := refusalReason(err); refused {
 			l.reportRefused(m.refusal("removal: "+reason, ""))
@@ -437,7 +431,7 @@ func (l *Loader) foreseeRemovals(ctx context.Context, left leftObjects) (Result,
 		} else if err != nil && !apierrors.IsNotFound(err) {
 			return result, fmt.Errorf("--prune: %s: %w", describeObject(m.object), err)
 		}
-		l.showPlan(Change{Op: "-", Zone: zone.String(), Text: objectLine(describeObject(m.object), m.object)})
+		l.showPlan(Change{Op: "-", Zone: zone.String(), Text: objectLine(describeObject(m.object), m.object), ZoneBefore: before})
 		l.priors.add(zone, prior{object: "removal of " + titleOf(kind.Kind, m.object), namespaces: namesIn(m.object)})
 		result.Removed++
 	}

@@ -190,7 +190,7 @@ func (l *Loader) makeZone(ctx context.Context, p *plan, target Target) (Result, 
 		return Result{}, fmt.Errorf("zone %s does not exist; import with --create-zone, or apply this first (kubectl apply -f -):\n%s",
 			target.Zone, manifest)
 	}
-	_, err := retryTransient(ctx, func() (*v1alpha1.Zone, error) {
+	made, err := retryTransient(ctx, func() (*v1alpha1.Zone, error) {
 		return l.typed.KubizoneV1alpha1().Zones(zone.Namespace).Create(ctx, zone, l.createOptions())
 	})
 	if apierrors.IsAlreadyExists(err) {
@@ -199,7 +199,7 @@ func (l *Loader) makeZone(ctx context.Context, p *plan, target Target) (Result, 
 	if err != nil {
 		return Result{}, fmt.Errorf("zone %s: %w", target.Zone, err)
 	}
-	l.showPlan(Change{Op: "+", Zone: target.Zone.String(), Text: fmt.Sprintf("zone %s as %s", p.fqdn, target.Zone)})
+	l.showPlan(Change{Op: "+", Zone: target.Zone.String(), Text: fmt.Sprintf("zone %s as %s", p.fqdn, target.Zone), ZoneAfter: made})
 	l.priors.addMade(target.Zone, p.fqdn, zone.Spec.View)
 	return Result{Written: 1}, nil
 }

@@ -173,9 +173,7 @@ func (l *Loader) putRecord(ctx context.Context, path string, s *set, to *destina
 			})
 			if err == nil {
 				want.Status.FQDN = s.fqdn(to.fqdn)
-				added := changeOf("+", want, to.zone, recordLine(want))
-				added.After = l.priors.first(to.zone, want.Namespace).object
-				l.showPlan(added)
+				l.showRecord(nil, nil, want, to.zone, l.priors.first(to.zone, want.Namespace).object)
 				return Result{Written: 1}, nil
 			}
 			if !apierrors.IsAlreadyExists(err) {
@@ -199,7 +197,8 @@ func (l *Loader) putRecord(ctx context.Context, path string, s *set, to *destina
 		if err := l.updateRecord(ctx, have, want); err != nil {
 			return Result{}, err
 		}
-		l.showPlan(changeOf("~", have, to.zone, s.describe(to.fqdn)+": "+recordChange(&have.Spec, &want.Spec)))
+		want.Status.FQDN = s.fqdn(to.fqdn)
+		l.showRecord(nil, have, want, to.zone, "")
 		return Result{Written: 1}, nil
 	}
 	return Result{}, fmt.Errorf("the object names %q are taken in namespace %s; load into another namespace", objectNames, to.namespace)

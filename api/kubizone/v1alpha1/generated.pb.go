@@ -2170,6 +2170,14 @@ func (m *NameReviewRule) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	i--
+	if m.Elsewhere {
+		dAtA[i] = 1
+	} else {
+		dAtA[i] = 0
+	}
+	i--
+	dAtA[i] = 0x30
 	i -= len(m.Contact)
 	copy(dAtA[i:], m.Contact)
 	i = encodeVarintGenerated(dAtA, i, uint64(len(m.Contact)))
@@ -5900,6 +5908,7 @@ func (m *NameReviewRule) Size() (n int) {
 	}
 	l = len(m.Contact)
 	n += 1 + l + sovGenerated(uint64(l))
+	n += 2
 	return n
 }
 
@@ -7568,6 +7577,7 @@ func (this *NameReviewRule) String() string {
 		`Records:` + repeatedStringForRecords + `,`,
 		`Zones:` + fmt.Sprintf("%v", this.Zones) + `,`,
 		`Contact:` + fmt.Sprintf("%v", this.Contact) + `,`,
+		`Elsewhere:` + fmt.Sprintf("%v", this.Elsewhere) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -14687,6 +14697,26 @@ func (m *NameReviewRule) Unmarshal(dAtA []byte) error {
 			}
 			m.Contact = string(dAtA[iNdEx:postIndex])
 			iNdEx = postIndex
+		case 6:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Elsewhere", wireType)
+			}
+			var v int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				v |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			m.Elsewhere = bool(v != 0)
 		default:
 			iNdEx = preIndex
 			skippy, err := skipGenerated(dAtA[iNdEx:])

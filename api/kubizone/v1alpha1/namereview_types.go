@@ -93,7 +93,8 @@ type NameReviewStatus struct {
 	Remaining int64 `json:"remaining,omitempty" protobuf:"varint,9,opt,name=remaining"`
 }
 
-// NameReviewRule is what one rule of a zone gives a namespace. It has records or zones.
+// NameReviewRule is what one rule of a zone gives a namespace. It has records or zones. Names at and below a zone below
+// are that one's.
 type NameReviewRule struct {
 	// zone is the name of the zone.
 	Zone string `json:"zone" protobuf:"bytes,1,opt,name=zone"`
@@ -111,4 +112,7 @@ type NameReviewRule struct {
 	// contact of the zone.
 	// +optional
 	Contact string `json:"contact,omitempty" protobuf:"bytes,5,opt,name=contact"`
+	// elsewhere says that these patterns give no name: zones that this one delegates have all of theirs.
+	// +optional
+	Elsewhere bool `json:"elsewhere,omitempty" protobuf:"varint,6,opt,name=elsewhere"`
 }

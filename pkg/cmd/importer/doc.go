@@ -13,10 +13,11 @@
 //	M4. A plan is a dry run of the server, of an import or of manifests: nothing is stored.
 //	M5. Results go to standard output, progress and refusals to standard error; the report of a plan has all but the
 //	    progress, and its exit code is 2 where something would change.
-//	M6. A plan lists, zone by zone and line by line, what would be added, changed and removed. Only --prune removes.
+//	M6. A plan lists, zone by zone and line by line, what would be added, changed and removed, by Records and by the
+//	    Zones themselves. Only --prune removes.
 //
-// It does not know how lines become records, what a plan asks the server, nor how a transfer is read: see pkg/load and
-// pkg/transfer.
+// It does not know how lines become records, what a plan asks the server, how a Zone makes entries, nor how a transfer
+// is read: see pkg/load, pkg/law/content and pkg/transfer.
 //
-// Read importer.go, then plan.go and report.go.
+// Read importer.go, then plan.go, report.go and entries.go.
 package importer

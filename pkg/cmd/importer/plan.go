@@ -89,7 +89,6 @@ func (o *planOptions) runPlan(ctx context.Context, arguments []string, in io.Rea
 		if objects, err = o.readManifests(ctx, loader, in, report); err == nil {
 			report.Counts, err = loader.Apply(ctx, "plan", objects)
 		}
-		report.wanted = objects
 		if err != nil {
 			failed = append(failed, err)
 		}
@@ -97,6 +96,7 @@ func (o *planOptions) runPlan(ctx context.Context, arguments []string, in io.Rea
 		report.Counts, failed = c.importAll(ctx, loader, in)
 	}
 	report.Counts.Refused += report.unread
+	c.client.QPS = -1 // the server says when it is too much
 	client, err := versioned.NewForConfig(c.client)
 	if err == nil {
 		err = report.completeReport(ctx, client)
@@ -187,8 +187,8 @@ func NewPlanCommand() *cobra.Command {
 		Use:   "plan -f FILE | -k DIRECTORY | ZONEFILE|-|axfr://SERVER[:PORT]/ZONE...",
 		Short: "print what an apply or an import would do to zones",
 		Long: `Have the server decide about all that manifests (-f, -k) or zone files would write, and keep none of it. The answer has
-zone by zone what is added (+), changed (~) and removed (-), whether that would hold the zone (S7.5) and which classes are told;
-then what is refused, what other namespaces lose, and the server's warnings.
+zone by zone what is added (+), changed (~) and removed (-), by Records and by Zones (SOA, NS, glue), whether that would hold the
+zone (S7.5) and which classes are told; then what is refused, what other namespaces lose, and the server's warnings.
 
 Everything is decided against what is there now: Zones, Delegations and other objects one by one, Records by change sets of one
 namespace and zone. What rests on another object of the same plan, as a Record in a Zone that it makes, is marked "after:" with

@@ -16,8 +16,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -36,9 +34,8 @@ type report struct {
 	PassedOver int           `json:"passedOver"`
 
 	byName map[string]*zoneReport
-	// unread are the documents that are no objects; wanted are the objects.
+	// unread are the documents that are no objects.
 	unread int
-	wanted []*unstructured.Unstructured
 	// classes are those that there are; nil: they are not read yet.
 	classes *v1alpha1.DNSClassList
 }
@@ -53,6 +50,9 @@ type zoneReport struct {
 	// Told are the classes that deliver the zone; Unknown says why they are not known.
 	Told    []string `json:"told"`
 	Unknown string   `json:"unknown,omitempty"`
+
+	// write is that of the Zone; nil: it stays as it is.
+	write *load.Change
 }
 
 // note is what is said of a write: "refused", "releases", "warning" and so on.
@@ -60,6 +60,8 @@ type note struct {
 	Kind string `json:"kind"`
 	Text string `json:"text"`
 }
+
+func (n note) String() string { return n.Kind + ": " + n.Text }
 
 func newReport() *report { return &report{byName: make(map[string]*zoneReport)} }
 
@@ -74,6 +76,9 @@ func (r *report) addChange(c load.Change) {
 		r.byName[c.Zone] = z
 	}
 	z.Changes = append(z.Changes, c)
+	if c.ZoneBefore != nil || c.ZoneAfter != nil {
+		z.write = &c
+	}
 }
 
 // releasing are the sentences of Warnings that say what others lose by a write.
@@ -89,8 +94,15 @@ func (r *report) addNote(kind, text string) {
 // kindsOfNotes is the order in which they are printed.
 var kindsOfNotes = []string{"refused", "left as it is", "releases", "not taken over", "warning"}
 
-// completeReport sorts the report, and adds what the server says of the zones.
+// completeReport sorts the report, and adds what Zones make and what the server says of the zones.
 func (r *report) completeReport(ctx context.Context, client versioned.Interface) error {
+	for _, name := range slices.Sorted(maps.Keys(r.byName)) {
+		if write := r.byName[name].write; write != nil {
+			if err := r.addEntries(ctx, client.KubizoneV1alpha1().RESTClient(), write); err != nil {
+				return err
+			}
+		}
+	}
 	order := func(a, b load.Change) int {
 		return cmp.Or(strings.Compare(a.Text, b.Text), strings.Compare(b.Op, a.Op))
 	}
@@ -126,16 +138,10 @@ func (r *report) completeZone(ctx context.Context, client versioned.Interface, z
 	if z.Held, err = foreseeHold(zone, z.Changes); err != nil {
 		return err
 	}
-	for _, o := range r.wanted {
-		if o.GetKind() == "Zone" && o.GetNamespace() == namespace && o.GetName() == name {
-			wanted := &v1alpha1.Zone{}
-			if runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, wanted) == nil {
-				zone.Spec.DNSClassRefs, zone.Status.View = wanted.Spec.DNSClassRefs, cmp.Or(zone.Status.View, wanted.Spec.View)
-				if strings.HasSuffix(wanted.Spec.DomainName, ".") {
-					z.FQDN = cmp.Or(z.FQDN, wanted.Spec.DomainName)
-				}
-			}
-		}
+	if z.write != nil && z.write.ZoneAfter != nil {
+		after := z.write.ZoneAfter
+		zone.Spec.DNSClassRefs, zone.Status.View = after.Spec.DNSClassRefs, cmp.Or(after.Status.View, after.Spec.View, zone.Status.View)
+		z.FQDN = cmp.Or(after.Status.FQDN, z.FQDN)
 	}
 	for _, ref := range zone.Spec.DNSClassRefs {
 		z.Told = append(z.Told, class.NameOf(namespace, ref))
@@ -246,64 +252,50 @@ func (r *report) printReport(out io.Writer, form string) error {
 		r.printMarkdown(&b)
 	default:
 		for _, z := range r.Zones {
-			fmt.Fprintf(&b, "%s; told: %s\n", z.title(), z.told())
-			printLines(&b, z.Changes)
+			fmt.Fprintf(&b, "%s; told: %s\n%s", z.title(), z.told(), listLines(z.Changes))
 			if z.Held != "" {
 				fmt.Fprintf(&b, "held: %s\n", z.Held)
 			}
 		}
 		if len(r.Others) > 0 {
-			b.WriteString("in no zone\n")
-			printLines(&b, r.Others)
+			b.WriteString("in no zone\n" + listLines(r.Others))
 		}
-		for _, n := range r.Notes {
-			fmt.Fprintf(&b, "%s: %s\n", n.Kind, n.Text)
-		}
-		b.WriteString(r.summary() + "\n")
+		b.WriteString(listLines(r.Notes) + r.summary() + "\n")
 	}
 	_, err := io.WriteString(out, b.String())
 	return err
 }
 
-func printLines(b *strings.Builder, changes []load.Change) {
-	for _, c := range changes {
-		fmt.Fprintln(b, c)
+// listLines writes changes or notes, each in a line.
+func listLines[T fmt.Stringer](all []T) string {
+	var b strings.Builder
+	for _, one := range all {
+		fmt.Fprintln(&b, one)
 	}
+	return b.String()
 }
 
 // printMarkdown writes it for a pull request. What clients have written stands in blocks of code, whatever it is.
 func (r *report) printMarkdown(b *strings.Builder) {
-	block := func(title, language string, lines []string) {
-		text := strings.Join(lines, "\n")
+	block := func(title, language, text string) {
 		fence := "```"
 		for strings.Contains(text, fence) {
 			fence += "`"
 		}
-		fmt.Fprintf(b, "### %s\n\n%s%s\n%s\n%s\n\n", title, fence, language, text, fence)
-	}
-	changes := func(title string, of []load.Change) {
-		var lines []string
-		for _, c := range of {
-			lines = append(lines, c.String())
-		}
-		block(title, "diff", lines)
+		fmt.Fprintf(b, "### %s\n\n%s%s\n%s%s\n\n", title, fence, language, text, fence)
 	}
 	for _, z := range r.Zones {
-		changes("Z"+z.title()[1:], z.Changes)
+		block("Z"+z.title()[1:], "diff", listLines(z.Changes))
 		fmt.Fprintf(b, "Told: %s.\n\n", z.told())
 		if z.Held != "" {
 			fmt.Fprintf(b, "**Held**: %s\n\n", z.Held)
 		}
 	}
 	if len(r.Others) > 0 {
-		changes("In no zone", r.Others)
+		block("In no zone", "diff", listLines(r.Others))
 	}
 	if len(r.Notes) > 0 {
-		var lines []string
-		for _, n := range r.Notes {
-			lines = append(lines, n.Kind+": "+n.Text)
-		}
-		block("Refusals and warnings", "text", lines)
+		block("Refusals and warnings", "text", listLines(r.Notes))
 	}
 	b.WriteString(r.summary() + "\n")
 }

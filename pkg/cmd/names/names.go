@@ -4,6 +4,7 @@
 package names
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,27 +39,35 @@ type question struct {
 
 func newQuestion() *question { return &question{cluster: kubeconfig.NewOptions()} }
 
-// addFlags adds the flags of a command that asks.
-func (q *question) addFlags(command *cobra.Command, withView bool) *cobra.Command {
+// makeCommand gives a sub-command its flags, and the question that it asks; ofView: about names of one view.
+func (q *question) makeCommand(command *cobra.Command, ofView bool,
+	ask func(context.Context, *search, []string, io.Writer) error) *cobra.Command {
 	q.cluster.AddFlagsWithNamespace(command.Flags())
-	if withView {
+	if ofView {
 		command.Flags().StringVar(&q.view, "view", "", "view of the zone; absent: the default view")
+	}
+	command.RunE = func(command *cobra.Command, arguments []string) error {
+		s, err := q.connect()
+		if err != nil {
+			return err
+		}
+		return ask(command.Context(), s, arguments, command.OutOrStdout())
 	}
 	return command
 }
 
 // connect makes the client. Warnings of the server are printed as a part of the answer.
-func (q *question) connect() (client.KubizoneV1alpha1Interface, string, error) {
+func (q *question) connect() (*search, error) {
 	config, namespace, err := q.cluster.Client()
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	config.QPS, config.WarningHandlerWithContext = -1, rest.NoWarnings{}
 	api, err := versioned.NewForConfig(config)
 	if err != nil {
-		return nil, "", fmt.Errorf("kubeconfig: %w", err)
+		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
-	return api.KubizoneV1alpha1(), namespace, nil
+	return &search{api: api.KubizoneV1alpha1(), namespace: namespace, everywhere: q.cluster.Namespace() == ""}, nil
 }
 
 // NewCommands makes the sub-commands.
@@ -68,7 +77,7 @@ func NewCommands() []*cobra.Command {
 
 func newMay() *cobra.Command {
 	q := newQuestion()
-	return q.addFlags(&cobra.Command{
+	return q.makeCommand(&cobra.Command{
 		Use:   "may create NAME TYPE",
 		Short: "ask whether your namespace may have a Record",
 		Long: `Ask the server whether the namespace of -n may have a Record of a name and a type: by which rule, or why not, which
@@ -81,21 +90,15 @@ no rule gives the namespace nothing is told (kubizone explain S14.2).`,
 			}
 			return nil
 		},
-		ValidArgsFunction: q.completeName("create"),
-		RunE: func(command *cobra.Command, arguments []string) error {
-			api, namespace, err := q.connect()
-			if err != nil {
-				return err
-			}
-			return q.askMay(command.Context(), api, namespace, arguments[1], arguments[2], command.OutOrStdout())
-		},
-	}, true)
+		ValidArgsFunction: q.complete(listRecords(fqdnOf), "create"),
+	}, true, q.askMay)
 }
 
 // askMay prints the answer to a NameReview.
-func (q *question) askMay(ctx context.Context, api client.KubizoneV1alpha1Interface, namespace, name, rrtype string, out io.Writer) error {
-	review := &v1alpha1.NameReview{Spec: v1alpha1.NameReviewSpec{Name: name, Type: rrtype, View: q.view}}
-	review, err := api.NameReviews(namespace).Create(ctx, review, metav1.CreateOptions{})
+func (q *question) askMay(ctx context.Context, of *search, arguments []string, out io.Writer) error {
+	name, namespace := arguments[1], of.namespace
+	review := &v1alpha1.NameReview{Spec: v1alpha1.NameReviewSpec{Name: name, Type: arguments[2], View: q.view}}
+	review, err := of.api.NameReviews(namespace).Create(ctx, review, metav1.CreateOptions{})
 	if err != nil {
 		return fmt.Errorf("namespace %s, name %s: %w", namespace, name, err)
 	}
@@ -126,24 +129,19 @@ func (q *question) askMay(ctx context.Context, api client.KubizoneV1alpha1Interf
 
 func newNames() *cobra.Command {
 	q := newQuestion()
-	return q.addFlags(&cobra.Command{
+	return q.makeCommand(&cobra.Command{
 		Use:   "names",
 		Short: "list the names that your namespace may use, and the classes",
 		Long: `List what the rules of zones give the namespace of -n: patterns of names for Records and for child zones, each with the
-contact of the zone; then the DNSClasses that deliver zones of it, as far as you may list them.`,
+contact of the zone; then the DNSClasses that deliver zones of it, as far as you may list them. A rule gives no name at or below a
+zone below its own, which decides about these; of one name kubizone may answers.`,
 		Example: "  kubizone names -n team-a",
 		Args:    cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) error {
-			api, namespace, err := q.connect()
-			if err != nil {
-				return err
-			}
-			return q.listNames(command.Context(), api, namespace, command.OutOrStdout())
-		},
-	}, true)
+	}, true, q.listNames)
 }
 
-func (q *question) listNames(ctx context.Context, api client.KubizoneV1alpha1Interface, namespace string, out io.Writer) error {
+func (q *question) listNames(ctx context.Context, s *search, _ []string, out io.Writer) error {
+	api, namespace := s.api, s.namespace
 	review := &v1alpha1.NameReview{Spec: v1alpha1.NameReviewSpec{View: q.view}}
 	review, err := api.NameReviews(namespace).Create(ctx, review, metav1.CreateOptions{})
 	if err != nil {
@@ -157,15 +155,16 @@ func (q *question) listNames(ctx context.Context, api client.KubizoneV1alpha1Int
 	}
 	for i := range review.Status.Rules {
 		r := &review.Status.Rules[i]
+		none := ""
+		if r.Elsewhere {
+			none = "none: zones below have them (S2.1)"
+		}
 		for _, record := range r.Records {
-			types := strings.Join(record.Types, ",")
-			if types == "" {
-				types = "usual (S4.5)"
-			}
+			types := cmp.Or(none, strings.Join(record.Types, ","), "usual (S4.5)")
 			fmt.Fprintf(table, "%s\t%s\trecords\t%s\t%s\t%s\n", r.Zone, r.View, record.Pattern, types, r.Contact)
 		}
 		for _, pattern := range r.Zones {
-			fmt.Fprintf(table, "%s\t%s\tzones\t%s\t\t%s\n", r.Zone, r.View, pattern, r.Contact)
+			fmt.Fprintf(table, "%s\t%s\tzones\t%s\t%s\t%s\n", r.Zone, r.View, pattern, none, r.Contact)
 		}
 	}
 	if n := review.Status.Remaining; n > 0 {

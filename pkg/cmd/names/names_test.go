@@ -67,7 +67,8 @@ func TestMay_printsTheAnswer_S14_1(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		api := makeClient(&test.answer).KubizoneV1alpha1()
-		err := newQuestion().askMay(t.Context(), api, "team", "www.apps.example.org", "A", &out)
+		by := &search{api: api, namespace: "team"}
+		err := newQuestion().askMay(t.Context(), by, []string{"create", "www.apps.example.org", "A"}, &out)
 		if out.String() != test.want || !errors.Is(err, test.err) || (err == nil) != (test.err == nil) {
 			t.Errorf("%q, %v, want %q, %v", out.String(), err, test.want, test.err)
 		}
@@ -78,7 +79,8 @@ func TestMay_printsTheAnswer_S14_1(t *testing.T) {
 func TestNames_listsRulesAndClasses_S14_3(t *testing.T) {
 	patterns := []v1alpha1.RecordDelegation{{Pattern: "*.apps"}, {Pattern: "acme", Types: []string{"TXT", "A"}}}
 	answer := &v1alpha1.NameReviewStatus{Remaining: 3, Rules: []v1alpha1.NameReviewRule{
-		{Zone: "example.org.", Contact: "dns@example.org", Records: patterns, Zones: []string{"dev"}}}}
+		{Zone: "example.org.", Contact: "dns@example.org", Records: patterns, Zones: []string{"dev"}},
+		{Zone: "example.org.", Elsewhere: true, Records: patterns[1:], Zones: []string{"*.dev"}}}}
 	makeClass := func(name string, of *v1alpha1.NamespaceSelection) *v1alpha1.DNSClass {
 		return &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.DNSClassSpec{Namespaces: of}}
 	}
@@ -88,12 +90,15 @@ func TestNames_listsRulesAndClasses_S14_3(t *testing.T) {
 		makeClass("theirs", &v1alpha1.NamespaceSelection{Names: []string{"other"}}), makeClass("none", nil),
 		makeClass("labels", &v1alpha1.NamespaceSelection{Selector: metav1.SetAsLabelSelector(map[string]string{"a": "b"})})}
 	var out bytes.Buffer
-	if err := newQuestion().listNames(t.Context(), makeClient(answer, objects...).KubizoneV1alpha1(), "team", &out); err != nil {
+	s := &search{api: makeClient(answer, objects...).KubizoneV1alpha1(), namespace: "team"}
+	if err := newQuestion().listNames(t.Context(), s, nil, &out); err != nil {
 		t.Fatal(err)
 	}
-	rows := strings.Fields(strings.Join(strings.Split(out.String(), "\n")[:5], " | "))
+	rows := strings.Fields(strings.Join(strings.Split(out.String(), "\n")[:7], " | "))
 	want := "ZONE VIEW FOR PATTERN TYPES CONTACT | example.org. records *.apps usual (S4.5) dns@example.org | " +
-		"example.org. records acme TXT,A dns@example.org | example.org. zones dev dns@example.org | and 3 more rules"
+		"example.org. records acme TXT,A dns@example.org | example.org. zones dev dns@example.org | " +
+		"example.org. records acme none: zones below have them (S2.1) | " +
+		"example.org. zones *.dev none: zones below have them (S2.1) | and 3 more rules"
 	if got := strings.Join(rows, " "); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
@@ -102,18 +107,19 @@ func TestNames_listsRulesAndClasses_S14_3(t *testing.T) {
 			t.Errorf("%q is missing in:\n%s", class, out.String())
 		}
 	}
-	if strings.Contains(out.String(), "theirs") || strings.Contains(out.String(), "none") {
+	if strings.Contains(out.String(), "theirs") || strings.Contains(out.String(), "\nnone ") {
 		t.Errorf("a class for others is listed:\n%s", out.String())
 	}
 	client := makeClient(&v1alpha1.NameReviewStatus{})
+	s.api = client.KubizoneV1alpha1()
 	out.Reset()
-	if err := newQuestion().listNames(t.Context(), client.KubizoneV1alpha1(), "team", &out); err != nil ||
+	if err := newQuestion().listNames(t.Context(), s, nil, &out); err != nil ||
 		!strings.Contains(out.String(), "No class is for zones of namespace team.") {
 		t.Errorf("%v:\n%s", err, out.String())
 	}
 	refuseReview(client, "list", "dnsclasses", "")
 	out.Reset()
-	if err := newQuestion().listNames(t.Context(), client.KubizoneV1alpha1(), "team", &out); err != nil ||
+	if err := newQuestion().listNames(t.Context(), s, nil, &out); err != nil ||
 		!strings.Contains(out.String(), "No rule of a zone gives namespace team a name.") ||
 		!strings.Contains(out.String(), "ClusterRoleBinding to kubizone-class-viewer") {
 		t.Errorf("%v:\n%s", err, out.String())

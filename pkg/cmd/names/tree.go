@@ -26,7 +26,7 @@ const maxCounted = 5
 
 func newTree() *cobra.Command {
 	q := newQuestion()
-	return q.addFlags(&cobra.Command{
+	return q.makeCommand(&cobra.Command{
 		Use:   "tree [ZONE]",
 		Short: "show which zones stand below which, with their Records and Delegations",
 		Long: `Show the zones, each below the zone that delegates it, with how many Records each namespace has in it, and its Delegations.
@@ -35,19 +35,14 @@ them, else that of -n; zones that Records or zones of it belong to stand there b
 is no zone.`,
 		Example:           "  kubizone tree example.org",
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: q.completeZone,
-		RunE: func(command *cobra.Command, arguments []string) error {
-			api, namespace, err := q.connect()
-			if err != nil {
-				return err
-			}
-			t := &tree{search: search{api: api, namespace: namespace, everywhere: q.cluster.Namespace() == ""}}
-			if err := t.readObjects(command.Context()); err != nil {
-				return err
-			}
-			return t.printZones(strings.Join(arguments, ""), command.OutOrStdout())
-		},
-	}, false)
+		ValidArgsFunction: q.complete(listZones),
+	}, false, func(ctx context.Context, s *search, arguments []string, out io.Writer) error {
+		t := &tree{search: *s}
+		if err := t.readObjects(ctx); err != nil {
+			return err
+		}
+		return t.printZones(strings.Join(arguments, ""), out)
+	})
 }
 
 // node is a zone, or what stands for one that the caller may not read.
@@ -77,7 +72,8 @@ func (t *tree) nodeOf(namespace, name string) *node {
 // readObjects lists the three kinds.
 func (t *tree) readObjects(ctx context.Context) error {
 	t.zones, t.loose = map[types.NamespacedName]*node{}, map[string]int{}
-	err := eachAllowed(ctx, &t.search, func(in string) lister[*v1alpha1.ZoneList] { return t.api.Zones(in).List }, metav1.ListOptions{},
+	s := &t.search
+	err := eachAllowed(ctx, s, "zones", func(in string) lister[*v1alpha1.ZoneList] { return t.api.Zones(in).List }, metav1.ListOptions{},
 		func(z *v1alpha1.Zone) error {
 			at := t.nodeOf(z.Namespace, z.Name)
 			at.zone = z
@@ -88,20 +84,16 @@ func (t *tree) readObjects(ctx context.Context) error {
 			}
 			return nil
 		})
-	if err != nil {
-		return fmt.Errorf("zones: %w", err)
+	if err == nil {
+		err = eachAllowed(ctx, s, "delegations", func(in string) lister[*v1alpha1.DelegationList] { return t.api.Delegations(in).List },
+			metav1.ListOptions{}, func(d *v1alpha1.Delegation) error {
+				at := t.nodeOf(d.Namespace, d.Spec.ZoneRef.Name)
+				at.rules = append(at.rules, d)
+				return nil
+			})
 	}
-	err = eachAllowed(ctx, &t.search, func(in string) lister[*v1alpha1.DelegationList] { return t.api.Delegations(in).List },
-		metav1.ListOptions{}, func(d *v1alpha1.Delegation) error {
-			at := t.nodeOf(d.Namespace, d.Spec.ZoneRef.Name)
-			at.rules = append(at.rules, d)
-			return nil
-		})
-	if err != nil {
-		return fmt.Errorf("delegations: %w", err)
-	}
-	err = eachAllowed(ctx, &t.search, func(in string) lister[*v1alpha1.RecordList] { return t.api.Records(in).List }, metav1.ListOptions{},
-		func(r *v1alpha1.Record) error {
+	if err == nil {
+		err = s.eachRecord(ctx, metav1.ListOptions{}, func(r *v1alpha1.Record) error {
 			if in := r.Status.ZoneRef; in != nil {
 				t.nodeOf(in.Namespace, in.Name).records[r.Namespace]++
 			} else {
@@ -109,10 +101,8 @@ func (t *tree) readObjects(ctx context.Context) error {
 			}
 			return nil
 		})
-	if err != nil {
-		return fmt.Errorf("records: %w", err)
 	}
-	return nil
+	return err
 }
 
 // title is the name of a zone for people.

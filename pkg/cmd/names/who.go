@@ -26,7 +26,7 @@ import (
 
 func newWho() *cobra.Command {
 	q := newQuestion()
-	return q.addFlags(&cobra.Command{
+	return q.makeCommand(&cobra.Command{
 		Use:   "who NAME|ADDRESS",
 		Short: "find the Records of a name or an address",
 		Long: `Find the Records that stand at a name, or else the nearest above it: of a wildcard, or a name that claims it (S4.8).
@@ -34,19 +34,13 @@ Of an address: the Records that have it. All namespaces are searched where you m
 of -n. The exit code is 1 where there is none.`,
 		Example:           "  kubizone who www.example.org\n  kubizone who 192.0.2.7",
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: q.completeName(),
-		RunE: func(command *cobra.Command, arguments []string) error {
-			api, namespace, err := q.connect()
-			if err != nil {
-				return err
-			}
-			s := &search{api: api, namespace: namespace, everywhere: q.cluster.Namespace() == ""}
-			return s.findRecords(command.Context(), arguments[0], command.OutOrStdout())
-		},
-	}, false)
+		ValidArgsFunction: q.complete(listRecords(fqdnOf)),
+	}, false, func(ctx context.Context, s *search, arguments []string, out io.Writer) error {
+		return s.findRecords(ctx, arguments[0], out)
+	})
 }
 
-// search looks for Records in every namespace, or in one.
+// search asks about every namespace, or about one.
 type search struct {
 	api        client.KubizoneV1alpha1Interface
 	namespace  string
@@ -146,29 +140,31 @@ func (s *search) findAddress(ctx context.Context, address netip.Addr) ([]v1alpha
 type lister[L runtime.Object] = func(context.Context, metav1.ListOptions) (L, error)
 
 // eachAllowed calls do for what list has of all namespaces, else of the one where the caller may not list it in all.
-func eachAllowed[L, T runtime.Object](ctx context.Context, s *search, list func(namespace string) lister[L], options metav1.ListOptions,
-	do func(T) error) error {
+func eachAllowed[L, T runtime.Object](ctx context.Context, s *search, what string, list func(namespace string) lister[L],
+	options metav1.ListOptions, do func(T) error) (err error) {
+	if s.everywhere {
+		err = load.EachItem(ctx, list(metav1.NamespaceAll), options, do)
+		s.everywhere = !apierrors.IsForbidden(err)
+	}
 	if !s.everywhere {
-		return load.EachItem(ctx, list(s.namespace), options, do)
+		err = load.EachItem(ctx, list(s.namespace), options, do)
 	}
-	err := load.EachItem(ctx, list(metav1.NamespaceAll), options, do)
-	if apierrors.IsForbidden(err) {
-		s.everywhere = false
-		return eachAllowed(ctx, s, list, options, do)
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
 	}
-	return err
+	return nil
+}
+
+func (s *search) eachRecord(ctx context.Context, options metav1.ListOptions, do func(*v1alpha1.Record) error) error {
+	return eachAllowed(ctx, s, "records", func(in string) lister[*v1alpha1.RecordList] { return s.api.Records(in).List }, options, do)
 }
 
 func (s *search) listRecords(ctx context.Context, of fields.Set, keep func(*v1alpha1.Record) bool) (found []v1alpha1.Record, err error) {
-	err = eachAllowed(ctx, s, func(in string) lister[*v1alpha1.RecordList] { return s.api.Records(in).List },
-		metav1.ListOptions{FieldSelector: of.String()}, func(r *v1alpha1.Record) error {
-			if keep == nil || keep(r) {
-				found = append(found, *r)
-			}
-			return nil
-		})
-	if err != nil {
-		return nil, fmt.Errorf("records: %w", err)
-	}
-	return found, nil
+	err = s.eachRecord(ctx, metav1.ListOptions{FieldSelector: of.String()}, func(r *v1alpha1.Record) error {
+		if keep == nil || keep(r) {
+			found = append(found, *r)
+		}
+		return nil
+	})
+	return found, err
 }

@@ -4,10 +4,12 @@
 package names
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -23,7 +25,7 @@ import (
 
 func newWhy() *cobra.Command {
 	q := newQuestion()
-	return q.addFlags(&cobra.Command{
+	return q.makeCommand(&cobra.Command{
 		Use:   "why RECORD",
 		Short: "follow a Record from the rule to each server",
 		Long: `Follow a Record from the rule that admits it, by its zone and the classes of that, to each name server: one line for each
@@ -31,47 +33,34 @@ step. The first step that fails stands before all others, and the exit code is 1
 or NAMESPACE/NAME.`,
 		Example:           "  kubizone why -n team-a www",
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: q.completeRecord,
-		RunE: func(command *cobra.Command, arguments []string) error {
-			api, namespace, err := q.connect()
-			if err != nil {
-				return err
-			}
-			at, err := q.cluster.Object(arguments[0], namespace)
-			if err != nil {
-				return err
-			}
-			record, err := api.Records(at.Namespace).Get(command.Context(), at.Name, metav1.GetOptions{})
-			if err != nil {
-				return fmt.Errorf("record %s: %w", at, err)
-			}
-			t := &trace{api: api, record: record}
-			if err := t.followRecord(command.Context()); err != nil {
-				return err
-			}
-			return t.printSteps(command.OutOrStdout())
-		},
-	}, false)
+		ValidArgsFunction: q.complete(listRecords((*v1alpha1.Record).GetName)),
+	}, false, func(ctx context.Context, s *search, arguments []string, out io.Writer) error {
+		at, err := q.cluster.Object(arguments[0], s.namespace)
+		if err != nil {
+			return err
+		}
+		record, err := s.api.Records(at.Namespace).Get(ctx, at.Name, metav1.GetOptions{})
+		if err != nil {
+			return fmt.Errorf("record %s: %w", at, err)
+		}
+		t := &trace{api: s.api, record: record}
+		if err := t.followRecord(ctx); err != nil {
+			return err
+		}
+		return t.printSteps(out)
+	})
 }
 
-// verdict of a step, as it is printed.
-type verdict string
-
+// The verdicts of a step.
 const (
-	stepOK      verdict = "ok"
-	stepFails   verdict = "FAILS"
-	stepWaits   verdict = "waits"
-	stepUnknown verdict = "?"
+	stepOK      = "ok"
+	stepFails   = "FAILS"
+	stepWaits   = "waits"
+	stepUnknown = "?"
 )
 
 // step is one on the way of a Record.
-type step struct {
-	verdict verdict
-	what    string
-	message string
-}
-
-func (s step) String() string { return fmt.Sprintf("%-5s  %-9s  %s", s.verdict, s.what, s.message) }
+type step struct{ verdict, text string }
 
 // trace is the way of a Record.
 type trace struct {
@@ -80,25 +69,20 @@ type trace struct {
 	steps  []step
 }
 
-func (t *trace) note(v verdict, what, format string, args ...any) {
-	t.steps = append(t.steps, step{v, what, fmt.Sprintf(format, args...)})
+func (t *trace) note(verdict, what, format string, args ...any) {
+	t.steps = append(t.steps, step{verdict, fmt.Sprintf("%-5s  %-9s  "+format, append([]any{verdict, what}, args...)...)})
 }
 
 // noteCondition notes a condition as a step; what is False fails, what is not there is unknown.
 func (t *trace) noteCondition(what string, conditions []metav1.Condition, kind string) bool {
 	c := meta.FindStatusCondition(conditions, kind)
-	switch {
-	case c == nil:
+	if c == nil {
 		t.note(stepUnknown, what, "no condition %s yet", kind)
 		return false
-	case c.Status == metav1.ConditionTrue:
-		t.note(stepOK, what, "%s: %s", c.Reason, c.Message)
-	case c.Status == metav1.ConditionFalse:
-		t.note(stepFails, what, "%s: %s", c.Reason, c.Message)
-	default:
-		t.note(stepWaits, what, "%s: %s", c.Reason, c.Message)
 	}
-	return c.Status == metav1.ConditionTrue
+	verdict := map[metav1.ConditionStatus]string{metav1.ConditionTrue: stepOK, metav1.ConditionFalse: stepFails}[c.Status]
+	t.note(cmp.Or(verdict, stepWaits), what, "%s: %s", c.Reason, c.Message)
+	return verdict == stepOK
 }
 
 // followRecord notes the steps, up to the first behind which there are none.
@@ -181,24 +165,22 @@ func (t *trace) has(confirmed int64) bool {
 }
 
 // printSteps prints the steps, first of all the first that fails, else the first that waits.
-func (t *trace) printSteps(out io.Writer) error {
-	failed := slices.IndexFunc(t.steps, func(s step) bool { return s.verdict == stepFails })
-	first := failed
-	if first < 0 {
-		first = slices.IndexFunc(t.steps, func(s step) bool { return s.verdict == stepWaits })
-	}
-	if first >= 0 {
-		if _, err := fmt.Fprintf(out, "%s\n\n", t.steps[first]); err != nil {
-			return err
+func (t *trace) printSteps(out io.Writer) (err error) {
+	var text strings.Builder
+	for _, verdict := range []string{stepFails, stepWaits} {
+		if i := slices.IndexFunc(t.steps, func(s step) bool { return s.verdict == verdict }); i >= 0 {
+			text.WriteString(t.steps[i].text + "\n\n")
+			break
 		}
 	}
 	for _, s := range t.steps {
-		if _, err := fmt.Fprintln(out, s); err != nil {
-			return err
+		text.WriteString(s.text + "\n")
+		if s.verdict == stepFails {
+			err = ErrNo
 		}
 	}
-	if failed >= 0 {
-		return ErrNo
+	if _, failed := io.WriteString(out, text.String()); failed != nil {
+		return failed
 	}
-	return nil
+	return err
 }

@@ -9133,7 +9133,7 @@ func schema_kubizone_api_kubizone_v1alpha1_NameReviewRule(ref common.ReferenceCa
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "NameReviewRule is what one rule of a zone gives a namespace. It has records or zones.",
+				Description: "NameReviewRule is what one rule of a zone gives a namespace. It has records or zones. Names at and below a zone below are that one's.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"zone": {
@@ -9192,6 +9192,13 @@ func schema_kubizone_api_kubizone_v1alpha1_NameReviewRule(ref common.ReferenceCa
 						SchemaProps: spec.SchemaProps{
 							Description: "contact of the zone.",
 							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"elsewhere": {
+						SchemaProps: spec.SchemaProps{
+							Description: "elsewhere says that these patterns give no name: zones that this one delegates have all of theirs.",
+							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},

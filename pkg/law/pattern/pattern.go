@@ -108,6 +108,23 @@ func (p Pattern) MatchBelow(n, zone name.Name) bool {
 	return p.many && err == nil && p.Match(child, zone)
 }
 
+// NamesAbove returns the names of the zone, but its own, below which every name lies that p matches.
+func (p Pattern) NamesAbove(zone name.Name) (above []name.Name) {
+	labels := p.labels
+	if p.absolute {
+		labels = labels[:max(len(labels)-zone.NumLabels(), 0)]
+	}
+	at := zone
+	for i := len(labels) - 1; i >= 0 && labels[i].literal() && (i > 0 || p.many); i-- {
+		below, err := name.ParseIn(labels[i][0], at)
+		if err != nil {
+			break
+		}
+		at, above = below, append(above, below)
+	}
+	return above
+}
+
 // The result of a comparison about the labels that begin with "_".
 type underscores int
 

@@ -474,3 +474,36 @@ func TestOnly_S4_12(t *testing.T) {
 		}
 	}
 }
+
+// The names below which a pattern's names lie: those of its literal labels at the end, but for the first of all.
+func TestNamesAbove_S2_1(t *testing.T) {
+	zone := name.MustParse("example.org.")
+	for text, want := range map[string]string{
+		"*": "", "@": "", "www": "", "a.b": "b", "*.b": "b", "a.b.c": "c b.c", "*.b.c": "c b.c", "*.b*.c": "c", "a.*.c": "c", "a.*": "",
+		"b*.c": "c", "*.b.example.org.": "b", "a.b.example.org.": "b", "*.org.": "", "*.example.org.": "", "example.org.": "", "*.B.@": "b",
+		"a.*.org.": "",
+	} {
+		var got []string
+		for _, n := range mustParse(t, text).NamesAbove(zone) {
+			got = append(got, strings.TrimSuffix(n.String(), ".example.org."))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		zone := name.MustParse(zones.Draw(t, "zone"))
+		p, err := Parse(drawPattern(t))
+		if err != nil {
+			t.Skip(err)
+		}
+		for range 20 {
+			n := name.MustParse(drawName(t, zone.String()))
+			for _, above := range p.NamesAbove(zone) {
+				if p.Match(n, zone) && (above == n || !above.Encloses(n) || !zone.Encloses(above) || above == zone) {
+					t.Fatalf("%q in zone %s matches %s, which is not below %s", p, zone, n, above)
+				}
+			}
+		}
+	})
+}

@@ -80,6 +80,43 @@ func (r *Rule) SharesBelow(owner name.Rel, zone name.Name) bool {
 	return err == nil && slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return rr.Shared && rr.Pattern.MatchBelow(at, zone) })
 }
 
+// IsElsewhere reports whether a pattern gives no name of a zone, since one of those below that isZone knows has all of
+// its names (S2.1).
+func IsElsewhere(p pattern.Pattern, zone name.Name, isZone func(name.Name) bool) bool {
+	return slices.ContainsFunc(p.NamesAbove(zone), isZone)
+}
+
+// IsElsewhere is that of a pattern of records. But for DS, the zone below has its own name, too. own says that the rule
+// is for the zone's own namespace.
+func (rr *RecordRule) IsElsewhere(zone name.Name, own bool, isZone func(name.Name) bool) bool {
+	only, literal := rr.Pattern.Only(zone)
+	return IsElsewhere(rr.Pattern, zone, isZone) || literal && only != zone && isZone(only) && !rr.allowsType(rdata.DS, own)
+}
+
+// FindElsewhere returns the patterns of rules of a zone, which is of the namespace own, that give no name.
+func FindElsewhere(list []Rule, zone name.Name, own string, isZone func(name.Name) bool) (texts []string) {
+	for i := range list {
+		for _, rr := range list[i].Records {
+			if rr.IsElsewhere(zone, list[i].CoversNamespace(own), isZone) {
+				texts = append(texts, rr.Text)
+			}
+		}
+		for _, p := range list[i].Zones {
+			if IsElsewhere(p, zone, isZone) {
+				texts = append(texts, p.String())
+			}
+		}
+	}
+	slices.Sort(texts)
+	return slices.Compact(texts)
+}
+
+// TellElsewhere is the Warning of patterns that FindElsewhere has found.
+func TellElsewhere(zone name.Name, texts []string) string {
+	return fmt.Sprintf("rules of zone %s give no name by the patterns %q: zones below it have all of theirs, and the rules there "+
+		"decide (S2.1)", zone, texts[:min(len(texts), 5)])
+}
+
 type storedRule struct {
 	Namespaces []string       `json:"n,omitempty"`
 	Records    []storedRecord `json:"r,omitempty"`

@@ -132,7 +132,22 @@ func (d *zoneDecision) checkPlace(plan *law.Plan, s *zonePlace) *law.Refusal {
 		plan.Warn("the zone takes over the records of %d names at or below %s as far as its delegations allow them; the others are "+
 			"released (S3.10)", s.taken, s.fqdn)
 	}
+	if !d.ask.Cascade {
+		s.warnOfElsewhere(plan, p, d.ask.After.Namespace)
+	}
 	return nil
+}
+
+// warnOfElsewhere warns of patterns of the zone p above that give no name any more, for theirs lie in the new zone: a
+// tenant of its own rules, the namespace of p of all (S1.8).
+func (s *zonePlace) warnOfElsewhere(plan *law.Plan, p *law.Zone, namespace string) {
+	list := slices.DeleteFunc(slices.Concat(p.RuleSet().Lists[:]...), func(r rules.Rule) bool {
+		return namespace != p.Namespace && !r.CoversNamespace(namespace)
+	})
+	texts := rules.FindElsewhere(list, p.FQDN(), p.Namespace, func(n name.Name) bool { return n == s.fqdn })
+	if len(texts) > 0 {
+		plan.Warn("%s", rules.TellElsewhere(p.FQDN(), texts))
+	}
 }
 
 // checkEstablish refuses a standalone zone without the right to establish it (S3.3).

@@ -4,14 +4,12 @@
 package changeset
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/registry/kind"
@@ -144,28 +142,4 @@ func (x *item) describeOutcome() string {
 		what += fmt.Sprintf(": %d %s", x.code, x.failure.Message)
 	}
 	return kind.Cut(what, maxOutcome)
-}
-
-var columns = []metav1.TableColumnDefinition{
-	{Name: "Name", Type: "string", Format: "name", Description: "metadata.name of the Record."},
-	{Name: "Operation", Type: "string", Description: "What became of it: Created, Updated, Unchanged or Deleted."},
-	{Name: "Generation", Type: "integer", Format: "int64", Description: "The generation of the Record, 0 where it is deleted."},
-	{Name: "Serial", Type: "integer", Format: "int64", Description: "The serial of the zone with all the changes."},
-}
-
-// ConvertToTable makes a row for each item.
-func (*REST) ConvertToTable(_ context.Context, obj, options runtime.Object) (*metav1.Table, error) {
-	set, ok := obj.(*v1alpha1.ChangeSet)
-	if !ok {
-		return nil, apierrors.NewInternalError(fmt.Errorf("%T is not a ChangeSet", obj))
-	}
-	table := &metav1.Table{}
-	if opt, ok := options.(*metav1.TableOptions); !ok || !opt.NoHeaders {
-		table.ColumnDefinitions = columns
-	}
-	for _, one := range set.Status.Items {
-		table.Rows = append(table.Rows, metav1.TableRow{Cells: []any{one.Name, one.Operation, one.Generation, set.Status.Serial},
-			Object: runtime.RawExtension{Object: set}})
-	}
-	return table, nil
 }

@@ -73,7 +73,6 @@ var (
 	_ rest.Creater              = (*REST)(nil)
 	_ rest.Scoper               = (*REST)(nil)
 	_ rest.SingularNameProvider = (*REST)(nil)
-	_ rest.TableConvertor       = (*REST)(nil)
 )
 
 // NewREST makes the storage of ChangeSets.

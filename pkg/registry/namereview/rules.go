@@ -12,10 +12,15 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law/pattern"
+	"kubi.zone/kubizone/pkg/law/rules"
 )
 
 // ruleTable has the rules in force of all zones, each list in the order of the zones.
@@ -23,21 +28,58 @@ type ruleTable struct {
 	byNamespace map[string][]v1alpha1.NameReviewRule
 	// open are for every namespace (S4.2).
 	open []v1alpha1.NameReviewRule
+	// below are the names of the zones that each zone delegates, and has in its entries: of others nothing is said
+	// (S1.8).
+	below map[types.NamespacedName]map[string]bool
 }
 
 func (t *ruleTable) addRule(z *v1alpha1.Zone, records []v1alpha1.RecordDelegation, patterns []string, namespaces ...string) {
-	if len(records)+len(patterns) == 0 {
-		return
-	}
-	rule := v1alpha1.NameReviewRule{Zone: z.Status.FQDN, View: z.Status.View, Records: records, Zones: patterns, Contact: z.Spec.Contact}
-	if len(namespaces) == 0 {
-		t.open = append(t.open, rule)
-		return
+	gives := v1alpha1.NameReviewRule{Zone: z.Status.FQDN, View: z.Status.View, Records: records, Zones: patterns, Contact: z.Spec.Contact}
+	none := gives
+	none.Records, none.Zones, none.Elsewhere = nil, nil, true
+	if below := t.below[types.NamespacedName{Namespace: z.Namespace, Name: z.Name}]; below != nil {
+		zone, _ := name.Parse(z.Status.FQDN) // what is stored was parsed before; a pattern without a value matches nothing
+		own := len(namespaces) == 0 || slices.Contains(namespaces, z.Namespace)
+		isZone := func(n name.Name) bool { return below[n.String()] }
+		gives.Records, none.Records = split(records, func(r v1alpha1.RecordDelegation) bool {
+			p, _ := pattern.Parse(r.Pattern)
+			rule := rules.RecordRule{Pattern: p}
+			for _, text := range r.Types {
+				t, _ := rdata.ParseType(text)
+				rule.Types = append(rule.Types, t)
+			}
+			return rule.IsElsewhere(zone, own, isZone)
+		})
+		gives.Zones, none.Zones = split(patterns, func(text string) bool {
+			p, _ := pattern.Parse(text)
+			return rules.IsElsewhere(p, zone, isZone)
+		})
 	}
 	slices.Sort(namespaces)
-	for _, namespace := range slices.Compact(namespaces) {
-		t.byNamespace[namespace] = append(t.byNamespace[namespace], rule)
+	namespaces = slices.Compact(namespaces)
+	for _, rule := range []v1alpha1.NameReviewRule{gives, none} {
+		if len(rule.Records)+len(rule.Zones) == 0 {
+			continue
+		}
+		if len(namespaces) == 0 {
+			t.open = append(t.open, rule)
+		}
+		for _, namespace := range namespaces {
+			t.byNamespace[namespace] = append(t.byNamespace[namespace], rule)
+		}
 	}
+}
+
+// split returns those of a list that are not so, and those that are.
+func split[T any](all []T, is func(T) bool) (others, those []T) {
+	for _, one := range all {
+		if is(one) {
+			those = append(those, one)
+		} else {
+			others = append(others, one)
+		}
+	}
+	return others, those
 }
 
 func compareZones(x, y v1alpha1.NameReviewRule) int { return cmp.Compare(x.Zone, y.Zone) }
@@ -130,14 +172,24 @@ func (r *ruleReader) buildTable(ctx context.Context) (*ruleTable, error) {
 	if err != nil {
 		return nil, err
 	}
-	type key struct{ namespace, name string }
-	zones, table := map[key]*v1alpha1.Zone{}, &ruleTable{byNamespace: map[string][]v1alpha1.NameReviewRule{}}
-	for i := range list.(*v1alpha1.ZoneList).Items {
-		z := &list.(*v1alpha1.ZoneList).Items[i]
+	zones, table := map[types.NamespacedName]*v1alpha1.Zone{}, &ruleTable{byNamespace: map[string][]v1alpha1.NameReviewRule{},
+		below: map[types.NamespacedName]map[string]bool{}}
+	all := list.(*v1alpha1.ZoneList).Items
+	for i := range all {
+		if above := all[i].Status.ParentRef; above != nil {
+			key := types.NamespacedName{Namespace: above.Namespace, Name: above.Name}
+			if table.below[key] == nil {
+				table.below[key] = map[string]bool{}
+			}
+			table.below[key][all[i].Status.FQDN] = true
+		}
+	}
+	for i := range all {
+		z := &all[i]
 		if z.Status.FQDN == "" {
 			continue // it is pending
 		}
-		zones[key{z.Namespace, z.Name}] = z
+		zones[types.NamespacedName{Namespace: z.Namespace, Name: z.Name}] = z
 		for j := range z.Spec.Delegations {
 			rule := &z.Spec.Delegations[j]
 			namespaces := slices.Clone(rule.Namespaces)
@@ -152,7 +204,7 @@ func (r *ruleReader) buildTable(ctx context.Context) (*ruleTable, error) {
 	}
 	for i := range list.(*v1alpha1.DelegationList).Items {
 		d := &list.(*v1alpha1.DelegationList).Items[i]
-		z := zones[key{d.Namespace, d.Spec.ZoneRef.Name}]
+		z := zones[types.NamespacedName{Namespace: d.Namespace, Name: d.Spec.ZoneRef.Name}]
 		if z != nil && d.Status.ZoneRef != nil && len(d.Spec.Namespaces) > 0 {
 			table.addRule(z, d.Spec.Records, d.Spec.Zones, slices.Clone(d.Spec.Namespaces)...)
 		}

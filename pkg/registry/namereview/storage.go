@@ -6,8 +6,6 @@ package namereview
 import (
 	"context"
 	"fmt"
-	"strconv"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -42,7 +40,6 @@ var (
 	_ rest.Creater              = (*REST)(nil)
 	_ rest.Scoper               = (*REST)(nil)
 	_ rest.SingularNameProvider = (*REST)(nil)
-	_ rest.TableConvertor       = (*REST)(nil)
 )
 
 // NewREST makes the storage of NameReviews.
@@ -116,42 +113,4 @@ func (r *REST) reviewAuthor(ctx context.Context, review *v1alpha1.NameReview) er
 	}
 	return apierrors.NewForbidden(v1alpha1.Resource("namereviews"), review.Name, fmt.Errorf("the right to create records in namespace "+
 		"%s is needed (S14.1); a RoleBinding to kubizone-record-editor gives it", review.Namespace))
-}
-
-var columns = []metav1.TableColumnDefinition{
-	{Name: "Zone", Type: "string", Description: "The zone that would take the Record, or that has the rule."},
-	{Name: "Allowed", Type: "string", Description: "Whether it would; of a rule: what it gives."},
-	{Name: "Rule", Type: "string", Description: "The pattern by which it would."},
-	{Name: "Claimed", Type: "string", Description: "Which namespace claims the name: Mine, Another or Unclaimed."},
-	{Name: "Contact", Type: "string", Description: "The contact of the zone."},
-	{Name: "Reason", Type: "string", Description: "Why it would not."},
-}
-
-// ConvertToTable makes a row of the answer about a name, or one for each rule.
-func (*REST) ConvertToTable(_ context.Context, obj, options runtime.Object) (*metav1.Table, error) {
-	review, ok := obj.(*v1alpha1.NameReview)
-	if !ok {
-		return nil, apierrors.NewInternalError(fmt.Errorf("%T is not a NameReview", obj))
-	}
-	table := &metav1.Table{}
-	if opt, ok := options.(*metav1.TableOptions); !ok || !opt.NoHeaders {
-		table.ColumnDefinitions = columns
-	}
-	s := &review.Status
-	add := func(cells ...any) {
-		table.Rows = append(table.Rows, metav1.TableRow{Cells: cells, Object: runtime.RawExtension{Object: review}})
-	}
-	if review.Spec.Name != "" {
-		add(s.Zone, strconv.FormatBool(s.Allowed), s.Rule, string(s.Claimed), s.Contact, s.Reason)
-	}
-	for i := range s.Rules {
-		rule := &s.Rules[i]
-		for _, record := range rule.Records {
-			add(rule.Zone, "records", strings.TrimSpace(record.Pattern+" "+strings.Join(record.Types, ",")), "", rule.Contact, "")
-		}
-		for _, pattern := range rule.Zones {
-			add(rule.Zone, "zones", pattern, "", rule.Contact, "")
-		}
-	}
-	return table, nil
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
@@ -108,7 +109,7 @@ func (s *Source) followZone(ctx context.Context, zone *v1alpha1.Zone, snapshot *
 // readZone reads a zone whole and puts it in, proven, at its settled serial. While the proof is in flight it leads
 // the zone on: the server holds the steps of a busy zone for seconds only.
 func (s *Source) readZone(ctx context.Context, object cache.ObjectName, zone *v1alpha1.Zone) error {
-	snapshot, err := s.readDefinition(ctx, zone)
+	snapshot, err := ReadDefinition(ctx, s.Client, zone)
 	if err != nil {
 		return err
 	}
@@ -176,9 +177,9 @@ func (s *Source) moveToSerial(ctx context.Context, zone *v1alpha1.Zone, snapshot
 }
 
 // requestSubresource asks for one subresource of a zone in the form definition.
-func (s *Source) requestSubresource(ctx context.Context, zone *v1alpha1.Zone, subresource string, parameters map[string]string) (
-	io.ReadCloser, error) {
-	request := s.Client.Get().Namespace(zone.Namespace).Resource("zones").Name(zone.Name).SubResource(subresource).
+func requestSubresource(ctx context.Context, client rest.Interface, zone *v1alpha1.Zone, subresource string,
+	parameters map[string]string) (io.ReadCloser, error) {
+	request := client.Get().Namespace(zone.Namespace).Resource("zones").Name(zone.Name).SubResource(subresource).
 		Param("form", v1alpha1.FormDefinition).SetHeader("Accept", "application/json")
 	for name, value := range parameters {
 		request = request.Param(name, value)
@@ -186,11 +187,11 @@ func (s *Source) requestSubresource(ctx context.Context, zone *v1alpha1.Zone, su
 	return request.Stream(ctx)
 }
 
-// readDefinition is the newest state of the zone, unproven.
-func (s *Source) readDefinition(ctx context.Context, zone *v1alpha1.Zone) (*zoneview.Snapshot, error) {
+// ReadDefinition reads the newest state of a zone, unproven.
+func ReadDefinition(ctx context.Context, client rest.Interface, zone *v1alpha1.Zone) (*zoneview.Snapshot, error) {
 	ctx, cancel := context.WithTimeout(ctx, entriesTime)
 	defer cancel()
-	body, err := s.requestSubresource(ctx, zone, "entries", nil)
+	body, err := requestSubresource(ctx, client, zone, "entries", nil)
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +208,7 @@ func (s *Source) readDefinition(ctx context.Context, zone *v1alpha1.Zone) (*zone
 func (s *Source) readSteps(ctx context.Context, zone *v1alpha1.Zone, since, until serial.Serial) ([]content.Step, error) {
 	ctx, cancel := context.WithTimeout(ctx, changesTime)
 	defer cancel()
-	body, err := s.requestSubresource(ctx, zone, "changes", map[string]string{
+	body, err := requestSubresource(ctx, s.Client, zone, "changes", map[string]string{
 		"since": strconv.FormatUint(uint64(since), 10), "until": strconv.FormatUint(uint64(until), 10),
 	})
 	if err != nil {

@@ -1,0 +1,171 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package importer
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/sethash"
+	"kubi.zone/kubizone/pkg/ledger/objects"
+	"kubi.zone/kubizone/pkg/load"
+	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/pkg/zoneview/feed/fromapi"
+)
+
+// rrset names entries of one name and type.
+type rrset struct {
+	fqdn   name.Name
+	rrtype rdata.Type
+}
+
+// entrySets are the entries of a zone before and after a write, those of each name and type as one Record: so a plan
+// shows them.
+type entrySets map[rrset]*[2]*v1alpha1.Record
+
+// soaFields name those of an SOA, in which a plan has no serial.
+var soaFields = [...]string{"mname", "rname", "", "refresh", "retry", "expire", "minimum"}
+
+// addSide adds the entries of one side.
+func (s entrySets) addSide(side int, namespace string, entries []dns.Entry) {
+	for _, e := range entries {
+		key, ttl := rrset{e.Name, e.Type}, int32(e.TTL)
+		if s[key] == nil {
+			s[key] = &[2]*v1alpha1.Record{}
+		}
+		r := s[key][side]
+		if r == nil {
+			r = &v1alpha1.Record{Spec: v1alpha1.RecordSpec{Type: e.Type.String(), TTL: &ttl}}
+			r.Namespace, r.Status.FQDN, s[key][side] = namespace, e.Name.String(), r
+		}
+		if e.Type != rdata.SOA {
+			r.Spec.Values = append(r.Spec.Values, e.Data)
+			continue
+		}
+		r.Spec.TTL, r.Spec.Values = nil, []string{fmt.Sprint("ttl ", ttl)}
+		for i, value := range strings.Fields(e.Data) {
+			if soaFields[i] != "" {
+				r.Spec.Values = append(r.Spec.Values, soaFields[i]+" "+value)
+			}
+		}
+	}
+}
+
+// describeSOAChange lists the fields of an SOA that change.
+func describeSOAChange(before, after *v1alpha1.Record) string {
+	var said []string
+	for i, has := range after.Spec.Values {
+		if had := before.Spec.Values[i]; had != has {
+			_, value, _ := strings.Cut(had, " ")
+			said = append(said, has+" instead of "+value)
+		}
+	}
+	return after.Status.FQDN + " SOA: " + strings.Join(said, ", ")
+}
+
+// addEntries adds what the write of a Zone changes of the entries that it makes: SOA, NS, and addresses of name
+// servers, of which the zone above has NS and glue (S6.1 to S6.5).
+func (r *report) addEntries(ctx context.Context, client rest.Interface, write *load.Change) error {
+	snapshots, err := r.readSnapshots(ctx, client, write)
+	if err != nil {
+		return err
+	}
+	all, cut, own := make(entrySets), make(entrySets), make(map[rrset]bool)
+	above := cmp.Or(write.ZoneAfter, write.ZoneBefore).Status.ParentRef // no write changes it
+	namespace, object, _ := strings.Cut(write.Zone, "/")
+	for side, s := range snapshots {
+		if s == nil {
+			continue
+		}
+		all.addSide(side, "", slices.Collect(s.Entries()))
+		made := append(s.Header().NameServerRRsets(), content.RRset{Owner: name.Apex, Type: rdata.SOA})
+		for _, set := range made {
+			if n, err := set.Owner.In(s.FQDN()); err == nil {
+				own[rrset{n, set.Type}] = true
+			}
+		}
+		if above == nil {
+			continue
+		}
+		for _, set := range content.Cut(name.Root, s.Header(), s.RRset) { // whose names are absolute, whatever the zone above is
+			entries, _ := content.Resolve(content.Header{FQDN: name.Root}, set)
+			cut.addSide(side, namespace, entries)
+		}
+	}
+	show := func(pair *[2]*v1alpha1.Record, zone types.NamespacedName) {
+		for _, c := range load.ChangesOfRecord(pair[0], pair[1], zone) {
+			if c.Object, c.After = "zone "+write.Zone, write.After; c.Op == "~" && c.Type == "SOA" {
+				c.Text = describeSOAChange(pair[0], pair[1])
+			}
+			r.addChange(c)
+		}
+	}
+	following := 0
+	for key, pair := range all {
+		if own[key] {
+			show(pair, types.NamespacedName{Namespace: namespace, Name: object})
+		} else if pair[0] != nil && pair[1] != nil && *pair[0].Spec.TTL != *pair[1].Spec.TTL {
+			following++
+		}
+	}
+	if following > 0 {
+		had, has := snapshots[0].Header(), snapshots[1].Header()
+		r.addChange(load.Change{Op: "~", Zone: write.Zone, Object: "zone " + write.Zone, After: write.After, Text: fmt.Sprintf(
+			"%s: ttl %d instead of %d for what Records without a ttl have there (RRsets: %d)", has.FQDN, has.TTL, had.TTL, following)})
+	}
+	for _, pair := range cut {
+		show(pair, types.NamespacedName{Namespace: above.Namespace, Name: above.Name})
+	}
+	return nil
+}
+
+// readSnapshots reads the content of a Zone, and makes the one that a write leaves, both without what the plan changes
+// of Records; nil: it has no name, or the write does not change it.
+func (r *report) readSnapshots(ctx context.Context, client rest.Interface, write *load.Change) (out [2]*zoneview.Snapshot, err error) {
+	var headers [2]content.Header
+	for side, zone := range []*v1alpha1.Zone{write.ZoneBefore, write.ZoneAfter} {
+		if zone != nil && zone.Status.FQDN != "" {
+			z, err := objects.LawZone(zone)
+			if err != nil {
+				return out, err
+			}
+			headers[side] = z.Header
+		}
+	}
+	if headers[0].Equal(headers[1]) {
+		return out, nil
+	}
+	sets := iter.Seq[content.RRset](func(func(content.RRset) bool) {})
+	if !headers[0].FQDN.IsZero() {
+		stands, err := fromapi.ReadDefinition(ctx, client, write.ZoneBefore)
+		switch {
+		case err == nil:
+			sets = stands.RRsets()
+		case apierrors.IsForbidden(err):
+			r.addNote("warning", fmt.Sprintf("zone %s: what Records have at its name and at those of its name servers is not seen; the "+
+				"right to get zones/entries in namespace %s shows it", write.Zone, write.ZoneBefore.Namespace))
+		default:
+			return out, fmt.Errorf("entries of zone %s: %w", write.Zone, err)
+		}
+	}
+	for side, header := range headers {
+		if !header.FQDN.IsZero() {
+			out[side] = zoneview.NewSnapshot(zoneview.Zone{}, header, 0, 0, sethash.State{}, sets)
+		}
+	}
+	return out, nil
+}
