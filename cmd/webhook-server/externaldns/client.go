@@ -13,25 +13,19 @@ import (
 	"time"
 
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
+	"kubi.zone/kubizone/pkg/externaldns/contract"
 )
 
-const (
-	// mediaType is that of the contract.
-	mediaType = "application/external.dns.webhook+json;version=1"
-	// maxBody bounds an answer, as external-dns bounds it.
-	maxBody = 32 << 20
-	// exchangeTime bounds one request: external-dns itself waits for 15 s.
-	exchangeTime = 20 * time.Second
-)
+// exchangeTime bounds one request: external-dns itself waits for 15 s.
+const exchangeTime = 20 * time.Second
 
-// callProvider makes one request, and returns the answer and its media type. One with another status than want is an
-// error.
-func (b *Backend) callProvider(ctx context.Context, method, path string, body any, want int) (text []byte, media string, err error) {
+// callProvider makes one request, reads the answer, and returns its media type. Without into none is expected.
+func (b *Backend) callProvider(ctx context.Context, method, path string, body, into any) (media string, err error) {
 	var content io.Reader
 	if body != nil {
 		text, err := json.Marshal(body)
 		if err != nil {
-			return nil, "", err
+			return "", err
 		}
 		content = bytes.NewReader(text)
 	}
@@ -41,29 +35,37 @@ func (b *Backend) callProvider(ctx context.Context, method, path string, body an
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, method, b.base.JoinPath(path).String(), content)
 	if err != nil {
-		return nil, "", err
+		return "", err
 	}
-	request.Header.Set("Accept", mediaType)
+	request.Header.Set("Accept", contract.MediaType)
 	if body != nil {
-		request.Header.Set("Content-Type", mediaType)
+		request.Header.Set("Content-Type", contract.MediaType)
 	}
 	answer, err := b.client.Do(request)
 	if err != nil {
-		return nil, "", fmt.Errorf("external-dns provider: %w", err)
+		return "", fmt.Errorf("external-dns provider: %w", err)
 	}
 	defer answer.Body.Close()
-	text, err = io.ReadAll(io.LimitReader(answer.Body, maxBody+1))
+	want := http.StatusOK
+	if into == nil {
+		want = http.StatusNoContent
+	}
+	text, err := io.ReadAll(io.LimitReader(answer.Body, contract.MaxBody+1))
 	switch {
 	case answer.StatusCode == http.StatusTooManyRequests:
-		return nil, "", protocol.Refuse(protocol.CodeRateLimited, "the external-dns provider wants fewer requests")
+		return "", protocol.Refuse(protocol.CodeRateLimited, "the external-dns provider wants fewer requests")
 	case answer.StatusCode != want:
-		return nil, "", fmt.Errorf("external-dns provider: %s %s is answered %d, want %d; its log says why", method, path,
+		return "", fmt.Errorf("external-dns provider: %s /%s is answered %d, want %d; its log says why", method, path,
 			answer.StatusCode, want)
-	case err != nil:
-		return nil, "", fmt.Errorf("external-dns provider: %s %s: %w", method, path, err)
-	case len(text) > maxBody:
-		return nil, "", fmt.Errorf("external-dns provider: %s %s is answered with more than %d octets; give it a --domain-filter",
-			method, path, maxBody)
+	case len(text) > contract.MaxBody:
+		return "", fmt.Errorf("external-dns provider: %s /%s is answered with more than %d octets; give it a --domain-filter",
+			method, path, contract.MaxBody)
+	case err == nil && into != nil:
+		err = json.Unmarshal(text, into)
 	}
-	return text, answer.Header.Get("Content-Type"), nil
+	if err != nil {
+		err = fmt.Errorf("external-dns provider: the answer to %s /%s: %w; see that --external-dns-url names a webhook provider",
+			method, path, err)
+	}
+	return answer.Header.Get("Content-Type"), err
 }

@@ -4,7 +4,6 @@
 package externaldns
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,48 +11,16 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/externaldns/contract"
 )
-
-// endpoint is an RRset as the providers of external-dns have it. What they add comes back to them as it was.
-type endpoint struct {
-	DNSName          string            `json:"dnsName,omitempty"`
-	Targets          []string          `json:"targets,omitempty"`
-	RecordType       string            `json:"recordType,omitempty"`
-	SetIdentifier    string            `json:"setIdentifier,omitempty"`
-	RecordTTL        int64             `json:"recordTTL,omitempty"`
-	Labels           map[string]string `json:"labels,omitempty"`
-	ProviderSpecific []property        `json:"providerSpecific,omitempty"`
-}
-
-type property struct {
-	Name  string `json:"name,omitempty"`
-	Value string `json:"value,omitempty"`
-}
-
-// changes is the body of POST /records. An update is the pair of the same index.
-type changes struct {
-	Create    []endpoint `json:"create,omitempty"`
-	UpdateOld []endpoint `json:"updateOld,omitempty"`
-	UpdateNew []endpoint `json:"updateNew,omitempty"`
-	Delete    []endpoint `json:"delete,omitempty"`
-}
-
-// types are those that external-dns knows at all.
-var types = []rdata.Type{rdata.A, rdata.AAAA, rdata.CNAME, rdata.DNAME, rdata.MX, rdata.NAPTR, rdata.NS, rdata.PTR, rdata.SRV, rdata.TXT}
 
 // ListedTypes are those that the providers of the large clouds list. Others they may write, and do not list.
 var ListedTypes = []rdata.Type{rdata.A, rdata.AAAA, rdata.CNAME, rdata.DNAME, rdata.MX, rdata.NS, rdata.SRV, rdata.TXT}
 
-// rrsetKey names an RRset of all zones of the provider.
-type rrsetKey struct {
-	owner name.Name
-	t     rdata.Type
-}
-
 // standing is what a provider lists of one name and type.
 type standing struct {
 	// listed is all of it in one, to be given back when it is replaced or removed.
-	listed endpoint
+	listed contract.Endpoint
 	// data is sorted, as the provider writes it; ttl is 0 where it says none.
 	data []string
 	ttl  uint32
@@ -62,25 +29,16 @@ type standing struct {
 }
 
 // listing is what a provider has.
-type listing map[rrsetKey]standing
+type listing map[contract.Key]standing
 
-// parseListing reads the answer to GET /records. What is at no name or of no type of ours is left out.
-func parseListing(body []byte, plainText bool) (listing, error) {
-	var endpoints []endpoint
-	if err := json.Unmarshal(body, &endpoints); err != nil {
-		return nil, fmt.Errorf("the answer to GET /records is no list of endpoints: %w", err)
-	}
+// makeListing makes it of endpoints. What is at no name or of no type of ours is left out.
+func makeListing(endpoints []contract.Endpoint, plainText bool) listing {
 	all := make(listing, len(endpoints))
 	for _, e := range endpoints {
-		owner, err := name.Parse(strings.TrimSuffix(e.DNSName, ".") + ".")
+		key, err := e.Key()
 		if err != nil {
 			continue
 		}
-		t, err := rdata.ParseType(e.RecordType)
-		if err != nil {
-			continue
-		}
-		key := rrsetKey{owner, t}
 		s, there := all[key]
 		if there {
 			// Some list each value by itself.
@@ -88,22 +46,22 @@ func parseListing(body []byte, plainText bool) (listing, error) {
 		} else {
 			s.listed = e
 		}
-		switch data, fault := dataOf(e, t, plainText); {
+		switch data, fault := dataOf(&e, key.Type, plainText); {
 		case e.SetIdentifier != "":
 			s.foreign = fmt.Sprintf("it has the set identifier %q, which belongs to a routing policy", e.SetIdentifier)
 		case fault != nil:
-			s.foreign = fmt.Sprintf("its targets are no data of the type %s, such as those of an alias", t)
+			s.foreign = fmt.Sprintf("its targets are no data of the type %s, such as those of an alias", key.Type)
 		default:
 			s.data = sorted(append(s.data, data...))
 			s.ttl = uint32(min(max(e.RecordTTL, 0), 1<<31-1))
 		}
 		all[key] = s
 	}
-	return all, nil
+	return all
 }
 
 // dataOf is the meaning of what an endpoint points to.
-func dataOf(e endpoint, t rdata.Type, plainText bool) ([]string, error) {
+func dataOf(e *contract.Endpoint, t rdata.Type, plainText bool) ([]string, error) {
 	if len(e.Targets) == 0 {
 		return nil, fmt.Errorf("%s %s has no targets", e.DNSName, t)
 	}
@@ -124,11 +82,10 @@ func dataOf(e endpoint, t rdata.Type, plainText bool) ([]string, error) {
 func sorted(data []string) []string { return slices.Compact(slices.Sorted(slices.Values(data))) }
 
 // endpointOf writes an RRset as external-dns does.
-func endpointOf(set protocol.RRset, plainText bool) (endpoint, error) {
-	e := endpoint{DNSName: strings.TrimSuffix(set.Name.String(), "."), RecordType: set.Type.String(), RecordTTL: int64(set.TTL)}
+func endpointOf(set protocol.RRset, plainText bool) (*contract.Endpoint, error) {
+	e := &contract.Endpoint{DNSName: strings.TrimSuffix(set.Name.String(), "."), RecordType: set.Type.String(), RecordTTL: int64(set.TTL)}
 	for _, data := range set.Data {
-		switch set.Type {
-		case rdata.TXT:
+		if set.Type == rdata.TXT {
 			// Route 53 reads \DDD as an octal number, others as a decimal one.
 			text, err := protocol.JoinStrings(data)
 			if err != nil || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) {
@@ -138,12 +95,8 @@ func endpointOf(set protocol.RRset, plainText bool) (endpoint, error) {
 			if plainText {
 				data = text
 			}
-		case rdata.CNAME, rdata.DNAME, rdata.NS, rdata.PTR, rdata.MX:
-			if !strings.HasSuffix(" "+data, " .") {
-				data = strings.TrimSuffix(data, ".")
-			}
 		}
-		e.Targets = append(e.Targets, data)
+		e.Targets = append(e.Targets, contract.FormatTarget(set.Type, data))
 	}
 	return e, nil
 }

@@ -11,17 +11,16 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/client-go/tools/events"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/pkg/cmd/dnsserving"
@@ -156,41 +155,19 @@ func (c *Config) Run(ctx context.Context) error {
 		return err
 	}
 	defer listener.Close()
-	reach := func(config *rest.Config) *rest.Config {
-		config = rest.CopyConfig(config)
-		// The server limits requests by priority and fairness. A tenant whose budget is used up must not hold a worker.
-		config.UserAgent, config.QPS, config.Timeout = version.UserAgent(externaldns.FieldManager), -1, requestTimeout
-		config.WarningHandlerWithContext = rest.NoWarnings{}
-		config.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json" // lists are long
-		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return unwaiting{next} })
-		return config
-	}
-	records, err := versioned.NewForConfig(reach(c.Records))
-	if err != nil {
+	toRecords, toObjects := withoutWaiting(c.Records), withoutWaiting(c.Local)
+	records, noRecords := versioned.NewForConfig(toRecords)
+	central, noCentral := kubernetes.NewForConfig(toRecords)
+	local, noLocal := kubernetes.NewForConfig(toObjects)
+	objects, noObjects := dynamic.NewForConfig(toObjects)
+	if err := errors.Join(noRecords, noCentral, noLocal, noObjects); err != nil {
 		return err
 	}
-	central, err := kubernetes.NewForConfig(reach(c.Records))
-	if err != nil {
-		return err
-	}
-	local, err := kubernetes.NewForConfig(reach(c.Local))
-	if err != nil {
-		return err
-	}
-	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: local.EventsV1()})
-	defer broadcaster.Shutdown()
+	p := &provider{Mapping: c.Mapping, records: records.KubizoneV1alpha1(), central: central,
+		verdicts: cache.NewLRUExpireCache(maxRemembered),
+		teller:   &teller{objects: objects, events: local.EventsV1(), said: cache.NewLRUExpireCache(maxRemembered)}}
 	shell.Client = records.KubizoneV1alpha1().RESTClient()
-	return shell.Run(ctx, func(running, outlasting context.Context) error {
-		if err := broadcaster.StartRecordingToSinkWithContext(outlasting); err != nil {
-			return err
-		}
-		p := newProvider(c.Mapping, records.KubizoneV1alpha1(), central, local,
-			broadcaster.NewRecorder(scheme.Scheme, externaldns.FieldManager))
-		var parts sync.WaitGroup
-		defer parts.Wait()
-		telling, end := context.WithCancel(outlasting)
-		defer end()
-		parts.Go(func() { p.runTelling(telling) })
+	return shell.Run(ctx, func(running, _ context.Context) error {
 		serving := &http.Server{Handler: newHandler(running, p), ReadTimeout: answerTime, WriteTimeout: 2 * answerTime}
 		stop := context.AfterFunc(running, func() { _ = serving.Close() })
 		defer stop()
@@ -200,6 +177,17 @@ func (c *Config) Run(ctx context.Context) error {
 		}
 		return nil
 	})
+}
+
+// withoutWaiting makes a configuration of clients that end each request at once, or with its answer.
+func withoutWaiting(config *rest.Config) *rest.Config {
+	config = rest.CopyConfig(config)
+	// The server limits requests by priority and fairness. A tenant whose budget is used up must not hold a worker.
+	config.UserAgent, config.QPS, config.Timeout = version.UserAgent(externaldns.FieldManager), -1, requestTimeout
+	config.WarningHandlerWithContext = rest.NoWarnings{}
+	config.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json" // lists are long
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return unwaiting{next} })
+	return config
 }
 
 // unwaiting takes away the header that client-go waits by: the next cycle of external-dns tries again.

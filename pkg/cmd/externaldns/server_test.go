@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"kubi.zone/kubizone/pkg/externaldns"
+	"kubi.zone/kubizone/pkg/externaldns/contract"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
@@ -118,8 +119,8 @@ func TestRun_whileTheServerIsAway(t *testing.T) {
 				began := time.Now()
 				sent := must.Get(http.NewRequestWithContext(t.Context(), request.method, url+request.path,
 					strings.NewReader(request.body)))(t)
-				sent.Header.Set("Content-Type", externaldns.MediaType)
-				sent.Header.Set("Accept", externaldns.MediaType)
+				sent.Header.Set("Content-Type", contract.MediaType)
+				sent.Header.Set("Accept", contract.MediaType)
 				answer := must.Get(http.DefaultClient.Do(sent))(t)
 				text := string(must.Get(io.ReadAll(answer.Body))(t))
 				answer.Body.Close()
