@@ -30,18 +30,18 @@ const (
 	sayTime = 30 * time.Minute
 )
 
-// kinds are the objects that endpoints come from, as external-dns calls them. Of others nothing is known but the name.
-var kinds = map[string]struct{ group, version, resource, kind string }{
-	"service":   {"", "v1", "services", "Service"},
-	"pod":       {"", "v1", "pods", "Pod"},
-	"ingress":   {"networking.k8s.io", "v1", "ingresses", "Ingress"},
-	"crd":       {"externaldns.k8s.io", "v1alpha1", "dnsendpoints", "DNSEndpoint"},
-	"httproute": {"gateway.networking.k8s.io", "v1", "httproutes", "HTTPRoute"},
-	"grpcroute": {"gateway.networking.k8s.io", "v1", "grpcroutes", "GRPCRoute"},
-	"tlsroute":  {"gateway.networking.k8s.io", "v1", "tlsroutes", "TLSRoute"},
-	"tcproute":  {"gateway.networking.k8s.io", "v1alpha2", "tcproutes", "TCPRoute"},
-	"udproute":  {"gateway.networking.k8s.io", "v1alpha2", "udproutes", "UDPRoute"},
-	"route":     {"route.openshift.io", "v1", "routes", "Route"},
+// sources are the objects that endpoints come from, as external-dns calls them. Of others nothing is known but the name.
+var sources = map[string]schema.GroupVersionResource{
+	"service":   {Version: "v1", Resource: "services"},
+	"pod":       {Version: "v1", Resource: "pods"},
+	"ingress":   {Group: "networking.k8s.io", Version: "v1", Resource: "ingresses"},
+	"crd":       {Group: "externaldns.k8s.io", Version: "v1alpha1", Resource: "dnsendpoints"},
+	"httproute": {Group: "gateway.networking.k8s.io", Version: "v1", Resource: "httproutes"},
+	"grpcroute": {Group: "gateway.networking.k8s.io", Version: "v1", Resource: "grpcroutes"},
+	"tlsroute":  {Group: "gateway.networking.k8s.io", Version: "v1", Resource: "tlsroutes"},
+	"tcproute":  {Group: "gateway.networking.k8s.io", Version: "v1alpha2", Resource: "tcproutes"},
+	"udproute":  {Group: "gateway.networking.k8s.io", Version: "v1alpha2", Resource: "udproutes"},
+	"route":     {Group: "route.openshift.io", Version: "v1", Resource: "routes"},
 }
 
 // teller reads the objects that endpoints come from, and tells them what they do not get.
@@ -53,26 +53,20 @@ type teller struct {
 	said *cache.LRUExpireCache
 }
 
-// readObject reads an object. One that may not be read, or is of a kind that is not known, is empty.
-func (t *teller) readObject(ctx context.Context, r externaldns.Resource) *unstructured.Unstructured {
-	if of, ok := kinds[r.Kind]; ok {
-		resource := schema.GroupVersionResource{Group: of.group, Version: of.version, Resource: of.resource}
-		object, err := t.objects.Resource(resource).Namespace(r.Namespace).Get(ctx, r.Name, metav1.GetOptions{})
-		if err == nil {
-			return object
-		}
-		klog.V(1).InfoS("cannot read the object that an endpoint comes from", "object", r.String(), "err", err)
+// readObject reads an object, except what other field managers keep in it. One of a kind that is not known is empty.
+func (t *teller) readObject(ctx context.Context, r externaldns.Resource) (*unstructured.Unstructured, error) {
+	resource, known := sources[r.Kind]
+	if !known {
+		return &unstructured.Unstructured{}, nil
 	}
-	return &unstructured.Unstructured{Object: map[string]any{}}
+	object, err := t.objects.Resource(resource).Namespace(r.Namespace).Get(ctx, r.Name, metav1.GetOptions{})
+	if err == nil {
+		object.SetManagedFields(nil)
+	}
+	return object, err
 }
 
-// readTexts are all texts in an object, except those that the field managers of others keep.
-func (t *teller) readTexts(ctx context.Context, r externaldns.Resource) []string {
-	object := t.readObject(ctx, r)
-	object.SetManagedFields(nil)
-	return appendTexts(nil, object.Object)
-}
-
+// appendTexts appends all texts in a value of JSON.
 func appendTexts(to []string, value any) []string {
 	switch value := value.(type) {
 	case string:
@@ -106,25 +100,26 @@ func (t *teller) tellAll(ctx context.Context, refused []externaldns.Candidate) {
 			continue
 		}
 		klog.V(1).InfoS("left out", "object", c.Resource.String(), "why", note)
+		good := sayTime
 		if err := t.writeEvent(ctx, c.Resource, note); err != nil {
 			klog.V(1).InfoS("cannot write an event", "object", c.Resource.String(), "err", err)
-			continue
+			good = refusedTime
 		}
-		t.said.Add(key, true, sayTime)
+		t.said.Add(key, true, good)
 	}
 }
 
 func (t *teller) writeEvent(ctx context.Context, r externaldns.Resource, note string) error {
-	of, known := kinds[r.Kind]
-	if !known {
-		return nil
+	object, err := t.readObject(ctx, r)
+	if err != nil || object.Object == nil {
+		return err
 	}
-	_, err := t.events.Events(r.Namespace).Create(ctx, &eventsv1.Event{
+	_, err = t.events.Events(r.Namespace).Create(ctx, &eventsv1.Event{
 		ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, GenerateName: externaldns.FieldManager + "-"},
 		EventTime:  metav1.NowMicro(), ReportingController: externaldns.FieldManager, ReportingInstance: externaldns.FieldManager,
 		Type: corev1.EventTypeWarning, Reason: "NameRefused", Action: "Publish", Note: note,
-		Regarding: corev1.ObjectReference{APIVersion: schema.GroupVersion{Group: of.group, Version: of.version}.String(), Kind: of.kind,
-			Namespace: r.Namespace, Name: r.Name, UID: t.readObject(ctx, r).GetUID()},
+		Regarding: corev1.ObjectReference{APIVersion: object.GetAPIVersion(), Kind: object.GetKind(), Namespace: r.Namespace, Name: r.Name,
+			UID: object.GetUID()},
 	}, metav1.CreateOptions{})
 	return err
 }

@@ -194,7 +194,13 @@ func (p *provider) decideAll(ctx context.Context, a *adjustment, shared chan<- s
 func (p *provider) decideOne(ctx context.Context, a *adjustment, c externaldns.Candidate) {
 	key, good := keyOf(a, &c), admittedTime
 	if len(c.Endpoint.Targets) > 1 { // external-dns joins endpoints
-		c.KeepTargets(p.readTexts(ctx, c.Resource))
+		object, err := p.readObject(ctx, c.Resource)
+		if err != nil && readRefusal(err) == "" {
+			return // later it may say what is its own
+		}
+		if err == nil {
+			c.KeepTargets(appendTexts(nil, object.Object))
+		}
 	}
 	if a.standing.NeedsVerdict(&c) {
 		if err := p.askServer(ctx, a, &c); err != nil {
@@ -212,23 +218,20 @@ func (p *provider) decideOne(ctx context.Context, a *adjustment, c externaldns.C
 // orderFairly orders all, one of each namespace after the other, and returns how many are no more of a namespace than
 // half of the namespaces have, or than minShare.
 func orderFairly[T any](all []T, namespaceOf func(T) string) (share int) {
-	counts := map[string]int{}
-	type place struct {
-		at   int
-		what T
-	}
-	ordered := make([]place, 0, len(all))
+	counts, rounds := map[string]int{}, [][]T{}
 	for _, one := range all {
 		namespace := namespaceOf(one)
-		ordered = append(ordered, place{counts[namespace], one})
+		if counts[namespace] == len(rounds) {
+			rounds = append(rounds, nil)
+		}
+		rounds[counts[namespace]] = append(rounds[counts[namespace]], one)
 		counts[namespace]++
 	}
-	slices.SortStableFunc(ordered, func(a, b place) int { return a.at - b.at })
+	copy(all, slices.Concat(rounds...))
 	sizes := slices.Sorted(maps.Values(counts))
-	for i, one := range ordered {
-		all[i] = one.what
-		if one.at < max(minShare, sizes[(len(sizes)-1)/2]) {
-			share++
+	for i, round := range rounds {
+		if i < max(minShare, sizes[(len(sizes)-1)/2]) {
+			share += len(round)
 		}
 	}
 	return share

@@ -4,7 +4,6 @@
 package externaldns
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -66,13 +65,8 @@ func requireVersion(next http.Handler) http.Handler {
 
 // writeJSON fails where the request has been answered meanwhile.
 func writeJSON(w http.ResponseWriter, answer any) error {
-	var body bytes.Buffer
-	if err := json.NewEncoder(&body).Encode(answer); err != nil {
-		return err
-	}
 	w.Header().Set("Content-Type", contract.MediaType)
-	_, err := w.Write(body.Bytes())
-	return err
+	return json.NewEncoder(w).Encode(answer)
 }
 
 // workAlone serves when no other work is under way. What has begun goes on when its request has been answered without
