@@ -30,7 +30,7 @@ const (
 	sayTime = 30 * time.Minute
 )
 
-// sources are the objects that endpoints come from, as external-dns calls them. Of others nothing is known but the name.
+// sources are the objects that endpoints come from, as external-dns calls them. Of others no more is known than a name.
 var sources = map[string]schema.GroupVersionResource{
 	"service":   {Version: "v1", Resource: "services"},
 	"pod":       {Version: "v1", Resource: "pods"},
