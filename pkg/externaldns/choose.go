@@ -13,74 +13,78 @@ import (
 	"strings"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/externaldns/contract"
 )
 
 // Candidate is one RRset that one object wants.
 type Candidate struct {
-	Key
+	contract.Key
 	// Endpoint is what external-dns sent.
-	Endpoint *Endpoint
+	Endpoint *contract.Endpoint
 	// Resource is the object; zero where it is not known.
 	Resource Resource
 	// Namespace is that of the Record.
 	Namespace string
-	// Record is the wanted one. Nil: Err says why there is none.
+	// Record is the wanted one; nil where the endpoint has no form.
 	Record *v1alpha1.Record
-	Err    error
+	// Err says why there is no Record, or why the server refuses it. Admitted: the server lets it in. Without either
+	// the server has not been asked.
+	Err      error
+	Admitted bool
 }
 
 // MakeCandidates makes them, in an order that depends on what they are alone.
-func (m Mapping) MakeCandidates(endpoints []*Endpoint) []*Candidate {
+func (m Mapping) MakeCandidates(endpoints []*contract.Endpoint) (all []*Candidate) {
 	sources := findSources(endpoints)
-	var all []*Candidate
 	for _, e := range endpoints {
-		if resource, ok := ReadResource(e.Labels[labelResource]); ok {
-			all = append(all, m.makeCandidate(e, resource))
-			continue
-		}
-		// A PTR endpoint of --create-ptr comes from no object, and may have hosts of several namespaces.
-		byNamespace, sourceOf := map[string][]string{}, map[string]Resource{}
-		key, _ := e.Key() // an error of it is said of the candidate
-		for _, host := range e.Targets {
-			resource, ok := sources[pointer{key.Name, strings.TrimSuffix(strings.ToLower(host), ".")}]
-			if !ok {
-				continue
-			}
-			byNamespace[resource.Namespace] = append(byNamespace[resource.Namespace], host)
-			if first, has := sourceOf[resource.Namespace]; !has || resource.String() < first.String() {
-				sourceOf[resource.Namespace] = resource
-			}
-		}
-		for namespace, hosts := range byNamespace {
-			one := *e
-			one.Targets = hosts
-			all = append(all, m.makeCandidate(&one, sourceOf[namespace]))
-		}
-		if len(byNamespace) == 0 {
-			all = append(all, m.makeCandidate(e, Resource{Namespace: m.Default}))
+		for _, share := range sharePointer(e, sources) {
+			all = append(all, m.makeCandidate(share))
 		}
 	}
 	slices.SortFunc(all, func(a, b *Candidate) int {
-		return cmp.Or(cmp.Compare(a.Key.String(), b.Key.String()), cmp.Compare(a.Resource.String(), b.Resource.String()),
+		return cmp.Or(compareKeys(a.Key, b.Key), cmp.Compare(a.Resource.String(), b.Resource.String()),
 			slices.Compare(a.Endpoint.Targets, b.Endpoint.Targets))
 	})
 	return all
 }
 
+func compareKeys(a, b contract.Key) int { return cmp.Compare(a.String(), b.String()) }
+
+func (m Mapping) makeCandidate(e *contract.Endpoint) *Candidate {
+	c := &Candidate{Endpoint: e}
+	c.Key, _ = e.Key() // MakeRecord says what is wrong with it
+	var known bool
+	if c.Resource, known = ReadResource(e); !known {
+		c.Resource.Namespace = m.Default
+	}
+	if c.Resource.Namespace == "" {
+		c.Err = fmt.Errorf("resource %q: the endpoint comes from no object of a namespace; --default-namespace takes such endpoints",
+			e.Labels[contract.LabelResource])
+		return c
+	}
+	if c.Namespace, c.Err = m.NamespaceOf(c.Resource.Namespace); c.Err == nil {
+		c.Record, c.Err = m.MakeRecord(e)
+	}
+	return c
+}
+
 // pointer is a host at the reverse name of an address.
-type pointer struct{ at, host string }
+type pointer struct{ at, host name.Name }
 
 // findSources says from which objects the hosts at addresses come.
-func findSources(endpoints []*Endpoint) map[pointer]Resource {
+func findSources(endpoints []*contract.Endpoint) map[pointer]Resource {
 	sources := map[pointer]Resource{}
 	for _, e := range endpoints {
-		resource, ok := ReadResource(e.Labels[labelResource])
-		if !ok || e.RecordType != "A" && e.RecordType != "AAAA" {
+		resource, known := ReadResource(e)
+		key, err := e.Key()
+		if !known || err != nil || key.Type != rdata.A && key.Type != rdata.AAAA {
 			continue
 		}
 		for _, target := range e.Targets {
 			address, err := netip.ParseAddr(target)
-			at := pointer{reverseName(address), strings.TrimSuffix(strings.ToLower(e.DNSName), ".")}
+			at := pointer{reverseName(address), key.Name}
 			if first, has := sources[at]; err == nil && (!has || resource.String() < first.String()) {
 				sources[at] = resource
 			}
@@ -89,8 +93,31 @@ func findSources(endpoints []*Endpoint) map[pointer]Resource {
 	return sources
 }
 
+// sharePointer divides a PTR endpoint of --create-ptr, which comes from no object, and may have hosts of several
+// namespaces: one for each of them. Another endpoint is itself.
+func sharePointer(e *contract.Endpoint, sources map[pointer]Resource) []*contract.Endpoint {
+	key, _ := e.Key() // at a wrong name is no host
+	shares := map[string]*contract.Endpoint{}
+	for _, target := range slices.Sorted(slices.Values(e.Targets)) {
+		host, _ := contract.ParseName(target)
+		resource, known := sources[pointer{key.Name, host}]
+		if known && shares[resource.Namespace] == nil {
+			share := *e
+			share.Labels, share.Targets = map[string]string{contract.LabelResource: resource.String()}, nil
+			shares[resource.Namespace] = &share
+		}
+		if known {
+			shares[resource.Namespace].Targets = append(shares[resource.Namespace].Targets, target)
+		}
+	}
+	if _, known := ReadResource(e); known || len(shares) == 0 || key.Type != rdata.PTR {
+		return []*contract.Endpoint{e}
+	}
+	return slices.Collect(maps.Values(shares))
+}
+
 // reverseName is the name of the PTR records of an address.
-func reverseName(address netip.Addr) string {
+func reverseName(address netip.Addr) name.Name {
 	octets, form, end := address.AsSlice(), "%[1]x.%[2]x.", "ip6.arpa."
 	slices.Reverse(octets)
 	if address.Is4() {
@@ -100,210 +127,172 @@ func reverseName(address netip.Addr) string {
 	for _, octet := range octets {
 		fmt.Fprintf(&text, form, octet&15, octet>>4, octet)
 	}
-	return text.String() + end
+	fqdn, _ := name.Parse(text.String() + end) // an address has no wrong name
+	return fqdn
 }
 
-func (m Mapping) makeCandidate(e *Endpoint, resource Resource) *Candidate {
-	c := &Candidate{Endpoint: e, Resource: resource}
-	if c.Key, c.Err = e.Key(); c.Err != nil {
-		return c
-	}
-	if resource.Namespace == "" {
-		c.Err = fmt.Errorf("resource %q: the endpoint comes from no object of a namespace; --default-namespace takes such endpoints",
-			e.Labels[labelResource])
-		return c
-	}
-	if c.Namespace, c.Err = m.NamespaceOf(resource.Namespace); c.Err != nil {
-		return c
-	}
-	labelled := *e
-	labelled.Labels = map[string]string{labelResource: e.Labels[labelResource]}
-	if resource.Kind != "" {
-		labelled.Labels[labelResource] = resource.String()
-	}
-	c.Record, c.Err = m.MakeRecord(&labelled)
-	return c
-}
-
-// KeepTargets takes away targets that are not of the candidate's object: external-dns joins the endpoints of all
-// objects that want one RRset with one TTL, also of several namespaces, and names one of the objects. texts are all
-// that the object says. Where it says none of the targets they come from elsewhere, and all are kept.
-func (m Mapping) KeepTargets(c *Candidate, texts []string) {
+// KeepTargets takes away values that are not of the candidate's object: external-dns joins the endpoints of all objects
+// that want one RRset with one TTL, also of several namespaces, and names one of the objects. texts are all that the
+// object says. Where it says none of the values they come from elsewhere, and all are kept.
+func (c *Candidate) KeepTargets(texts []string) {
 	said := map[string]bool{}
 	for _, text := range texts {
-		for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || r == ' ' }) {
+		words := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
+		for _, word := range append(words, text) {
 			said[makeValue(c.Type, strings.ToLower(word))] = true
 		}
-		said[makeValue(c.Type, strings.ToLower(text))] = true
 	}
-	var kept []string
-	for _, target := range c.Endpoint.Targets {
-		if said[strings.ToLower(makeValue(c.Type, target))] {
-			kept = append(kept, target)
-		}
+	r := c.Record.DeepCopy()
+	r.Spec.Values = slices.DeleteFunc(r.Spec.Values, func(value string) bool { return !said[strings.ToLower(value)] })
+	if len(r.Spec.Values) > 0 {
+		c.Record = r
 	}
-	if len(kept) == 0 || len(kept) == len(c.Endpoint.Targets) {
-		return
-	}
-	one := *c.Endpoint
-	one.Targets = kept
-	narrowed := m.makeCandidate(&one, c.Resource)
-	// What was sent stays known: it says whether the endpoint stands for others as well.
-	narrowed.Endpoint = c.Endpoint
-	*c = *narrowed
 }
 
-// Verdict is what the server says about a candidate.
-type Verdict struct {
-	// Decided is false where it could not be asked.
-	Decided bool
-	// Refusal says why it is refused; "" where it is let in.
-	Refusal string
-}
-
-// NeedsVerdict says whether a candidate would change what stands.
-func (s Standing) NeedsVerdict(c *Candidate) bool {
-	if c.Err != nil {
-		return false
-	}
-	same := s[c.Key]
-	return len(same) == 0 || same[0].Namespace == c.Namespace && !standsAs(same[0], c.Record)
-}
-
-// Replaced are the Records that go when a candidate comes: a CNAME and other types exclude each other at a name, and
-// nothing wants those any more.
-func (s Standing) Replaced(c *Candidate, wanted map[Key][]*Candidate) (replaced []*v1alpha1.Record) {
-	for _, other := range s.recordsAt(c.Name) {
-		kind := strings.ToUpper(other.Spec.Type)
-		if (kind == "CNAME") != (c.Type == "CNAME") && len(wanted[Key{c.Name, kind}]) == 0 && other.Namespace == c.Namespace {
-			replaced = append(replaced, other)
-		}
-	}
-	return replaced
-}
-
-// recordsAt are the Records at a name, one of each type that external-dns knows.
-func (s Standing) recordsAt(fqdn string) (all []*v1alpha1.Record) {
-	for _, kind := range []string{"A", "AAAA", "CNAME", "DNAME", "MX", "NAPTR", "NS", "PTR", "SRV", "TXT"} {
-		if same := s[Key{fqdn, kind}]; len(same) > 0 {
-			all = append(all, same[0])
-		}
-	}
-	return all
-}
-
-// ReadTextsAt are the texts of external-dns' registry at a name: each Record there keeps those of all types, since
-// external-dns does not write again what it is told of.
-func (s Standing) ReadTextsAt(fqdn string) map[string]string {
-	texts := map[string]string{}
-	for _, r := range s.recordsAt(fqdn) {
-		maps.Copy(texts, ReadTexts(r))
-	}
-	return texts
-}
+// Wanted are candidates by RRset, each in the order of MakeCandidates.
+type Wanted map[contract.Key][]*Candidate
 
 // Group gathers candidates by RRset.
-func Group(candidates []*Candidate) map[Key][]*Candidate {
-	wanted := map[Key][]*Candidate{}
+func Group(candidates []*Candidate) Wanted {
+	wanted := Wanted{}
 	for _, c := range candidates {
 		wanted[c.Key] = append(wanted[c.Key], c)
 	}
 	return wanted
 }
 
-// Refusal is why one object does not get its RRset.
-type Refusal struct {
-	*Candidate
-	Message string
+// NeedsVerdict says whether a candidate would change what stands, and has not been judged.
+func (s Standing) NeedsVerdict(c *Candidate) bool {
+	if c.Err != nil || c.Admitted {
+		return false
+	}
+	stands := s[c.Key]
+	return stands == nil || stands.Namespace == c.Namespace && !standsAs(stands, c.Record)
+}
+
+// Replaced are the Records that go when a candidate comes: a CNAME and other types exclude each other at a name, and
+// nothing wants those any more.
+func (s Standing) Replaced(c *Candidate, wanted Wanted) (replaced []*v1alpha1.Record) {
+	for _, other := range s.atName(c.Name) {
+		t, _ := rdata.ParseType(other.Spec.Type) // it stands by its type
+		if (t == rdata.CNAME) != (c.Type == rdata.CNAME) && len(wanted[contract.Key{Name: c.Name, Type: t}]) == 0 &&
+			other.Namespace == c.Namespace {
+			replaced = append(replaced, other)
+		}
+	}
+	return replaced
+}
+
+// choice is an answer in the making.
+type choice struct {
+	answer  []*contract.Endpoint
+	refused []Candidate
+	// open are the names at which something is not let in, and its namespace.
+	open map[name.Name]string
 }
 
 // errHeld is said to an object that comes later than another.
 var errHeld = errors.New("another object has this name and type, and keeps it: choose another name, or remove that object")
 
-// Choose says what external-dns is answered, and what is refused.
-func (s Standing) Choose(wanted map[Key][]*Candidate, verdict func(*Candidate) Verdict) (answer []*Endpoint, refused []Refusal) {
-	refuse := func(c *Candidate, message string) { refused = append(refused, Refusal{c, message}) }
-	answered := map[Key]bool{}
-	open := map[string]string{} // names with a candidate that is not let in, and its namespace
-	accept := func(c *Candidate) {
-		e := ReadEndpoint(c.Record)
-		e.DNSName = c.Endpoint.DNSName
-		answer, answered[c.Key] = append(answer, e), true
-	}
-	for _, key := range slices.SortedFunc(maps.Keys(wanted), func(a, b Key) int { return cmp.Compare(a.String(), b.String()) }) {
-		var judged []*Candidate
+// Choose says what external-dns is answered, and which candidates are refused, each with its Err. judged returns a
+// candidate as the server has judged it.
+func (s Standing) Choose(wanted Wanted, judged func(*Candidate) *Candidate) (answer []*contract.Endpoint, refused []Candidate) {
+	x := choice{answer: []*contract.Endpoint{}, open: map[name.Name]string{}}
+	for _, key := range slices.SortedFunc(maps.Keys(wanted), compareKeys) {
+		var formed []*Candidate
 		for _, c := range wanted[key] {
-			if c.Err != nil {
-				refuse(c, c.Err.Error())
-				open[key.Name] = c.Namespace
-			} else {
-				judged = append(judged, c)
+			if c.Record != nil {
+				formed = append(formed, judged(c))
+				continue
 			}
+			x.refuse(c, c.Err)
+			x.open[key.Name] = c.Namespace
 		}
-		if same := s[key]; len(same) > 0 {
-			if s.chooseStanding(same[0], judged, verdict, refuse, accept) || len(judged) == 0 {
-				answer, answered[key] = append(answer, ReadEndpoint(same[0])), true
-			}
-			continue
-		}
-		for i, c := range judged {
-			v := verdict(c)
-			if v.Decided && v.Refusal == "" {
-				accept(c)
-				for _, other := range judged[i+1:] {
-					refuse(other, errHeld.Error())
-				}
-				break
-			}
-			open[key.Name] = c.Namespace
-			if v.Decided {
-				refuse(c, v.Refusal)
-			}
+		if stands := s[key]; stands != nil {
+			x.chooseStanding(stands, formed)
+		} else {
+			x.chooseNew(formed)
 		}
 	}
 	// What would be replaced by something that is not let in stays.
-	for key, same := range s {
-		if namespace, is := open[key.Name]; is && !answered[key] && len(wanted[key]) == 0 && namespace == same[0].Namespace {
-			answer = append(answer, ReadEndpoint(same[0]))
+	for key, stands := range s {
+		if len(wanted[key]) == 0 && x.open[key.Name] == stands.Namespace {
+			x.answer = append(x.answer, ReadEndpoint(stands))
 		}
 	}
-	return answer, refused
+	return x.answer, x.refused
 }
 
-// chooseStanding decides about an RRset that stands. keep is true where it stays as it is.
-func (s Standing) chooseStanding(stands *v1alpha1.Record, judged []*Candidate, verdict func(*Candidate) Verdict,
-	refuse func(*Candidate, string), accept func(*Candidate)) (keep bool) {
-	holder := slices.IndexFunc(judged, func(c *Candidate) bool {
-		return c.Namespace == stands.Namespace && c.Resource.String() == stands.Annotations[v1alpha1.AnnotationExternalDNSResource]
-	})
-	if holder < 0 {
-		holder = slices.IndexFunc(judged, func(c *Candidate) bool { return c.Namespace == stands.Namespace })
-	}
-	for i, c := range judged {
-		if i != holder && (c.Namespace != stands.Namespace || !standsAs(stands, c.Record)) {
-			refuse(c, errHeld.Error())
+func (x *choice) refuse(c *Candidate, err error) {
+	refused := *c
+	refused.Err = err
+	x.refused = append(x.refused, refused)
+}
+
+func (x *choice) accept(c *Candidate) {
+	e := ReadEndpoint(c.Record)
+	e.DNSName = c.Endpoint.DNSName
+	x.answer = append(x.answer, e)
+}
+
+// chooseNew decides about an RRset that does not stand: the first that is let in has it.
+func (x *choice) chooseNew(formed []*Candidate) {
+	for i, c := range formed {
+		if c.Admitted {
+			x.accept(c)
+			for _, other := range formed[i+1:] {
+				x.refuse(other, errHeld)
+			}
+			return
+		}
+		x.open[c.Name] = c.Namespace
+		if c.Err != nil {
+			x.refuse(c, c.Err)
 		}
 	}
-	if holder < 0 {
-		// external-dns drops one of two equal endpoints, and joins others. Which object it names of several changes, so
-		// what has all targets of the Record may stand for its object too.
-		return slices.ContainsFunc(judged, func(c *Candidate) bool { return covers(c, stands) })
-	}
-	c := judged[holder]
-	if standsAs(stands, c.Record) {
-		return true
-	}
-	switch v := verdict(c); {
-	case v.Decided && v.Refusal == "":
-		accept(c)
-		return false
-	case v.Decided:
-		refuse(c, v.Refusal)
-	}
-	return true
 }
 
-// covers says whether all values of a Record are among the targets of an endpoint.
+// chooseStanding decides about an RRset that stands. It stays as it is unless its holder may change it, or something
+// else wants it that could not be its holder.
+func (x *choice) chooseStanding(stands *v1alpha1.Record, formed []*Candidate) {
+	holder := findHolder(stands, formed)
+	for _, c := range formed {
+		if c != holder && (c.Namespace != stands.Namespace || !standsAs(stands, c.Record)) {
+			x.refuse(c, errHeld)
+		}
+	}
+	switch {
+	case holder == nil && len(formed) > 0 && !slices.ContainsFunc(formed, func(c *Candidate) bool { return covers(c, stands) }):
+		return
+	case holder == nil || standsAs(stands, holder.Record):
+	case holder.Admitted:
+		x.accept(holder)
+		return
+	case holder.Err != nil:
+		x.refuse(holder, holder.Err)
+	}
+	x.answer = append(x.answer, ReadEndpoint(stands))
+}
+
+// findHolder is the candidate of the object that a Record was made for, else the first of its namespace; nil for none.
+func findHolder(stands *v1alpha1.Record, formed []*Candidate) (holder *Candidate) {
+	for _, c := range formed {
+		if c.Namespace != stands.Namespace {
+			continue
+		}
+		if c.Resource.String() == stands.Annotations[v1alpha1.AnnotationExternalDNSResource] {
+			return c
+		}
+		if holder == nil {
+			holder = c
+		}
+	}
+	return holder
+}
+
+// covers says whether all values of a Record are among the targets of an endpoint. External-dns drops one of two equal
+// endpoints, and joins others. Which object it names of several changes, so what has all targets of the Record may
+// stand for its object too.
 func covers(c *Candidate, r *v1alpha1.Record) bool {
 	for _, value := range valuesOf(r) {
 		if !slices.ContainsFunc(c.Endpoint.Targets, func(target string) bool {

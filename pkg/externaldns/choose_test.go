@@ -4,6 +4,7 @@
 package externaldns
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -11,39 +12,46 @@ import (
 	"testing"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/externaldns/contract"
 )
 
 // endpointOf is an endpoint as a source makes it: RESOURCE NAME TYPE TARGET,TARGET.
-func endpointOf(text string) *Endpoint {
+func endpointOf(text string) *contract.Endpoint {
 	words := strings.Fields(text)
-	e := &Endpoint{DNSName: words[1], RecordType: words[2], Targets: strings.Split(words[3], ",")}
+	e := &contract.Endpoint{DNSName: words[1], RecordType: words[2], Targets: strings.Split(words[3], ",")}
 	if words[0] != "-" {
-		e.Labels = map[string]string{labelResource: words[0]}
+		e.Labels = map[string]string{contract.LabelResource: words[0]}
 	}
 	return e
 }
 
-func showEndpoint(e *Endpoint) string {
-	return fmt.Sprintf("%s %s %s %s", e.Labels[labelResource], e.DNSName, e.RecordType, strings.Join(e.Targets, ","))
+func showEndpoint(e *contract.Endpoint) string {
+	return fmt.Sprintf("%s %s %s %s", e.Labels[contract.LabelResource], e.DNSName, e.RecordType, strings.Join(e.Targets, ","))
+}
+
+func admitCandidate(c *Candidate) *Candidate {
+	c.Admitted = true
+	return c
 }
 
 // X2, X3, X4: what external-dns is answered, and which objects are refused, whatever the order.
 func TestChoose(t *testing.T) {
 	const inA, inB = "ingress/a/web", "ingress/b/web"
-	refusedIn := func(namespaces ...string) func(*Candidate) Verdict {
-		return func(c *Candidate) Verdict {
-			if slices.Contains(namespaces, c.Namespace) {
-				return Verdict{Decided: true, Refusal: "no rule"}
+	refusedIn := func(namespaces ...string) func(*Candidate) *Candidate {
+		return func(c *Candidate) *Candidate {
+			if c.Admitted = !slices.Contains(namespaces, c.Namespace); !c.Admitted {
+				c.Err = errors.New("no rule")
 			}
-			return Verdict{Decided: true}
+			return c
 		}
 	}
-	undecided := func(*Candidate) Verdict { return Verdict{} }
+	undecided := func(c *Candidate) *Candidate { return c }
 	for _, c := range []struct {
 		name            string
 		stands          string // NAMESPACE RESOURCE NAME TYPE VALUE
 		wanted          []string
-		verdict         func(*Candidate) Verdict
+		verdict         func(*Candidate) *Candidate
 		answer, refused []string
 	}{
 		{name: "the first that is let in has a new name", wanted: []string{inA + " x.org A 192.0.2.1", inB + " x.org A 192.0.2.2"},
@@ -98,7 +106,7 @@ func TestChoose(t *testing.T) {
 				c.verdict = refusedIn()
 			}
 			for seed := range uint64(5) {
-				var endpoints []*Endpoint
+				var endpoints []*contract.Endpoint
 				for _, text := range c.wanted {
 					endpoints = append(endpoints, endpointOf(text))
 				}
@@ -123,7 +131,7 @@ func TestChoose(t *testing.T) {
 
 // PTR endpoints of --create-ptr come from no object: each namespace gets the hosts of its own objects.
 func TestMakeCandidates_ofPointers(t *testing.T) {
-	all := ours.MakeCandidates([]*Endpoint{
+	all := ours.MakeCandidates([]*contract.Endpoint{
 		endpointOf("ingress/b/web b.org A 192.0.2.1"), endpointOf("ingress/a/web a.org A 192.0.2.1"),
 		endpointOf("ingress/a/six s.org AAAA 2001:db8::1"),
 		endpointOf("ingress/b/other a.org A 192.0.2.7"), // the host at another address says nothing
@@ -133,9 +141,9 @@ func TestMakeCandidates_ofPointers(t *testing.T) {
 	})
 	var pointers []string
 	for _, c := range all {
-		if c.Type == "PTR" && c.Err == nil {
-			pointers = append(pointers, c.Namespace+" "+c.Name[:8]+" "+strings.Join(c.Record.Spec.Values, ","))
-		} else if c.Type == "PTR" && c.Name != "9.2.0.192.in-addr.arpa." {
+		if c.Type == rdata.PTR && c.Err == nil {
+			pointers = append(pointers, c.Namespace+" "+c.Name.String()[:8]+" "+strings.Join(c.Record.Spec.Values, ","))
+		} else if c.Type == rdata.PTR && c.Name.String() != "9.2.0.192.in-addr.arpa." {
 			t.Errorf("%s: %v", c.Key, c.Err)
 		}
 	}
@@ -158,8 +166,8 @@ func TestKeepTargets(t *testing.T) {
 		if strings.Contains(c.targets, ":") {
 			kind = "AAAA"
 		}
-		one := ours.MakeCandidates([]*Endpoint{endpointOf("ingress/a/web x.org " + kind + " " + c.targets)})[0]
-		ours.KeepTargets(one, strings.Split(c.texts, "|"))
+		one := ours.MakeCandidates([]*contract.Endpoint{endpointOf("ingress/a/web x.org " + kind + " " + c.targets)})[0]
+		one.KeepTargets(strings.Split(c.texts, "|"))
 		if kept := strings.Join(one.Record.Spec.Values, ",") + "."; kept != c.kept {
 			t.Errorf("%s of %s: kept %s", c.texts, c.targets, kept)
 		}

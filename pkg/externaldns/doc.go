@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package externaldns is the webhook protocol of external-dns (version 1), and what its endpoints are as Records.
+// Package externaldns is what endpoints of external-dns are as Records.
 //
 // It promises:
 //
@@ -16,5 +16,5 @@
 //
 // It does not know a server: whether a Record would be let in is a verdict that the caller brings.
 //
-// Read protocol.go first, then record.go and choose.go.
+// Read record.go first, then choose.go; contract has what external-dns sends.
 package externaldns

@@ -5,6 +5,7 @@ package externaldns
 
 import (
 	"bytes"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/externaldns/contract"
 	"kubi.zone/kubizone/test/must"
 )
 
@@ -25,32 +27,31 @@ func FuzzChoose(f *testing.F) {
 	f.Add([]byte(`[{"dnsName":"a.org","recordType":"CNAME","targets":["b.org."],"labels":{"resource":"pod/a/x"}},null,
 		{"dnsName":"a.org","recordType":"txt","targets":["\"heritage=external-dns\"",""],"providerSpecific":[{"name":"alias"}]}]`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		show := func(all []*Endpoint) (shown []string) {
+		show := func(all []*contract.Endpoint) (shown []string) {
 			for _, e := range all {
 				key := must.Get(e.Key())(t)
 				targets := slices.Sorted(slices.Values(e.Targets))
-				shown = append(shown, strings.ToLower(key.String()+" "+strings.Join(targets, ","))+e.Labels[labelResource])
+				shown = append(shown, strings.ToLower(key.String()+" "+strings.Join(targets, ","))+e.Labels[contract.LabelResource])
 			}
 			slices.Sort(shown)
 			return shown
 		}
-		admit := func(*Candidate) Verdict { return Verdict{Decided: true} }
 		var records []v1alpha1.Record
 		var before []string
 		for cycle := range 3 {
-			endpoints, err := ReadEndpoints(bytes.NewReader(body))
+			endpoints, err := contract.ReadEndpoints(bytes.NewReader(body))
 			if err != nil {
 				return
 			}
 			if cycle == 2 {
 				slices.Reverse(endpoints)
 			}
-			answer, _ := ours.ReadStanding(records).Choose(Group(ours.MakeCandidates(endpoints)), admit)
+			answer, _ := ours.ReadStanding(records).Choose(Group(ours.MakeCandidates(endpoints)), admitCandidate)
 			if shown := show(answer); cycle > 0 && !slices.Equal(shown, before) {
 				t.Fatalf("cycle %d: %q, before %q", cycle, shown, before)
 			}
 			before = show(answer)
-			seen := map[Key]bool{}
+			seen := map[contract.Key]bool{}
 			records = nil
 			for _, e := range answer {
 				key := must.Get(e.Key())(t)
@@ -59,10 +60,40 @@ func FuzzChoose(f *testing.F) {
 				}
 				seen[key] = true
 				r := must.Get(ours.MakeRecord(e))(t)
-				resource, _ := ReadResource(e.Labels[labelResource])
+				resource, _ := ReadResource(e)
 				r.Namespace = resource.Namespace
 				r.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: FieldManager}}
 				records = append(records, *r)
+			}
+		}
+	})
+}
+
+// Whatever comes in, nothing panics, and an endpoint that becomes a Record comes back from it as the same Record (X3).
+func FuzzReadEndpoints(f *testing.F) {
+	f.Add([]byte(`[{"dnsName":"www.example.org","targets":["192.0.2.1"],"recordType":"A","recordTTL":60}]`))
+	f.Add([]byte(`[{"dnsName":"*.example.org","targets":["10 mail.example.org"],"recordType":"MX","labels":{"resource":"crd/a/b"}}]`))
+	f.Add([]byte(`[{"dnsName":"1.2.0.192.in-addr.arpa","targets":["www.example.org"],"recordType":"PTR"},null]`))
+	f.Add([]byte(`[{"dnsName":"x.org","targets":["\"heritage=external-dns\""],"recordType":"TXT","labels":{"ownedRecord":"y.org"}}]`))
+	f.Add([]byte(`[{"dnsName":"x.org","targets":["::FFFF:1.2.3.4","a"],"recordType":"aaaa","recordTTL":-1}]`))
+	m := Mapping{Owner: "default", Default: "dns"}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		endpoints, err := contract.ReadEndpoints(bytes.NewReader(body))
+		if err != nil {
+			return
+		}
+		answer, _ := Standing{}.Choose(Group(m.MakeCandidates(endpoints)), admitCandidate)
+		for _, e := range answer {
+			first, err := m.MakeRecord(e)
+			if err != nil {
+				t.Fatalf("%+v: %v", e, err)
+			}
+			again, err := m.MakeRecord(ReadEndpoint(first))
+			if err != nil || !reflect.DeepEqual(first.Spec, again.Spec) {
+				t.Fatalf("%+v is %+v, %v", first.Spec, again, err)
+			}
+			if first.Labels[v1alpha1.LabelExternalDNS] != "default" {
+				t.Fatalf("%+v", first.Labels)
 			}
 		}
 	})

@@ -19,11 +19,16 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/externaldns/contract"
 	"kubi.zone/kubizone/pkg/objectname"
 )
 
-// FieldManager is that of the Records.
-const FieldManager = "kubizone-external-dns"
+const (
+	// FieldManager is that of the Records.
+	FieldManager = "kubizone-external-dns"
+	// heritage begins what a TXT of external-dns' registry says.
+	heritage = "heritage=external-dns"
+)
 
 // Mapping says how endpoints and Records correspond.
 type Mapping struct {
@@ -31,23 +36,18 @@ type Mapping struct {
 	Owner string
 	// Cluster is the name of this cluster at a central Kubizone; empty: Records are in the cluster of the objects.
 	Cluster string
-	// Template has {cluster} and {namespace}: the namespace of Records. Empty: that of the object.
+	// Template has {cluster} and {namespace}: the namespace of Records at a central Kubizone.
 	Template string
 	// Default is the namespace of endpoints that come from no object of a namespace. Empty: they are refused.
 	Default string
 }
 
 // MakeRecord makes the Record of an endpoint, or says why it has none.
-func (m Mapping) MakeRecord(e *Endpoint) (*v1alpha1.Record, error) {
+func (m Mapping) MakeRecord(e *contract.Endpoint) (*v1alpha1.Record, error) {
 	key, err := e.Key()
-	if err != nil {
-		return nil, err
-	}
-	t, err := rdata.ParseType(key.Type)
-	if err != nil {
-		return nil, fmt.Errorf("recordType %q: %w", e.RecordType, err)
-	}
 	switch {
+	case err != nil:
+		return nil, err
 	case e.SetIdentifier != "":
 		return nil, fmt.Errorf("setIdentifier %q: a name has one RRset of a type here, without routing policies; "+
 			"remove the annotation set-identifier", e.SetIdentifier)
@@ -55,6 +55,8 @@ func (m Mapping) MakeRecord(e *Endpoint) (*v1alpha1.Record, error) {
 		return nil, errors.New("targets: there are none")
 	case e.RecordTTL < 0 || e.RecordTTL > math.MaxInt32:
 		return nil, fmt.Errorf("recordTTL %d: it is from 0 to %d seconds (RFC 2181)", e.RecordTTL, math.MaxInt32)
+	case slices.ContainsFunc(e.Targets, isHeritage):
+		return nil, fmt.Errorf("targets: %q: only external-dns' registry says so", heritage)
 	}
 	for _, property := range e.ProviderSpecific {
 		if property.Name != "record-type" && (property.Name != "alias" || property.Value != "false") {
@@ -62,22 +64,14 @@ func (m Mapping) MakeRecord(e *Endpoint) (*v1alpha1.Record, error) {
 				property.Name)
 		}
 	}
-	values := make([]string, 0, len(e.Targets))
-	for _, target := range e.Targets {
-		if isHeritage(target) {
-			return nil, fmt.Errorf("targets: %q: only external-dns' registry says so", heritage)
-		}
-		values = append(values, makeValue(key.Type, target))
-	}
-	slices.Sort(values)
-	owner, _ := name.MustParse(key.Name).Rel(name.Root)
+	owner, _ := key.Name.Rel(name.Root)
 	r := &v1alpha1.Record{
 		ObjectMeta: metav1.ObjectMeta{
-			Name:        objectname.OfExternal(owner, t, m.Owner),
+			Name:        objectname.OfExternal(owner, key.Type, m.Owner),
 			Labels:      map[string]string{v1alpha1.LabelExternalDNS: m.Owner},
-			Annotations: map[string]string{v1alpha1.AnnotationExternalDNSResource: e.Labels[labelResource]},
+			Annotations: map[string]string{v1alpha1.AnnotationExternalDNSResource: e.Labels[contract.LabelResource]},
 		},
-		Spec: v1alpha1.RecordSpec{DomainName: key.Name, Type: key.Type, Values: slices.Compact(values)},
+		Spec: v1alpha1.RecordSpec{DomainName: key.Name.String(), Type: key.Type.String(), Values: makeValues(key.Type, e.Targets)},
 	}
 	if m.Cluster != "" {
 		r.Labels[v1alpha1.LabelCluster] = m.Cluster
@@ -88,17 +82,22 @@ func (m Mapping) MakeRecord(e *Endpoint) (*v1alpha1.Record, error) {
 	return r, nil
 }
 
-// hostTypes are those whose data ends in a name, which external-dns writes without the trailing dot.
-var hostTypes = []string{"CNAME", "PTR", "NS", "DNAME", "MX"}
+// makeValues are the data of targets.
+func makeValues(t rdata.Type, targets []string) (values []string) {
+	for _, target := range targets {
+		values = append(values, makeValue(t, target))
+	}
+	slices.Sort(values)
+	return slices.Compact(values)
+}
 
-// makeValue is the data of a target. Data of other types external-dns has in the form of a Record.
-func makeValue(kind, target string) string {
-	if kind == "A" || kind == "AAAA" {
+func makeValue(t rdata.Type, target string) string {
+	if t == rdata.A || t == rdata.AAAA {
 		if address, err := netip.ParseAddr(target); err == nil {
 			return address.String()
 		}
 	}
-	if slices.Contains(hostTypes, kind) && target != "" && !strings.HasSuffix(target, ".") {
+	if contract.EndsInName(t) && target != "" && !strings.HasSuffix(target, ".") {
 		return target + "."
 	}
 	return target
@@ -114,8 +113,8 @@ func (m Mapping) IsOurs(r *v1alpha1.Record) bool {
 		})
 }
 
-// Standing are the Records that are ours, by RRset, the oldest first.
-type Standing map[Key][]*v1alpha1.Record
+// Standing are the Records that are ours, by RRset: of several the oldest.
+type Standing map[contract.Key]*v1alpha1.Record
 
 // ReadStanding picks them.
 func (m Mapping) ReadStanding(records []v1alpha1.Record) Standing {
@@ -123,42 +122,53 @@ func (m Mapping) ReadStanding(records []v1alpha1.Record) Standing {
 	for i := range records {
 		r := &records[i]
 		fqdn, err := name.Parse(r.Spec.DomainName)
-		if err != nil || !m.IsOurs(r) || r.DeletionTimestamp != nil {
+		t, wrong := rdata.ParseType(r.Spec.Type)
+		if err != nil || wrong != nil || !m.IsOurs(r) || r.DeletionTimestamp != nil {
 			continue
 		}
-		key := Key{fqdn.String(), strings.ToUpper(r.Spec.Type)}
-		standing[key] = append(standing[key], r)
-	}
-	for _, same := range standing {
-		slices.SortFunc(same, func(a, b *v1alpha1.Record) int {
-			return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Namespace, b.Namespace),
-				cmp.Compare(a.Name, b.Name))
-		})
+		key := contract.Key{Name: fqdn, Type: t}
+		if other := standing[key]; other == nil || compareAges(r, other) < 0 {
+			standing[key] = r
+		}
 	}
 	return standing
 }
 
+func compareAges(a, b *v1alpha1.Record) int {
+	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+}
+
+// atName are the Records at a name, one of each type that external-dns knows.
+func (s Standing) atName(fqdn name.Name) (all []*v1alpha1.Record) {
+	for _, t := range contract.Types {
+		if r := s[contract.Key{Name: fqdn, Type: t}]; r != nil {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
 // Endpoints are what external-dns is told of them: one of each RRset, and what its TXT registry has written beside.
-func (s Standing) Endpoints() []*Endpoint {
-	endpoints, texts := make([]*Endpoint, 0, len(s)), map[string]string{}
-	for _, same := range s {
-		if e := ReadEndpoint(same[0]); !slices.ContainsFunc(e.Targets, isHeritage) {
+func (s Standing) Endpoints() []*contract.Endpoint {
+	endpoints, texts := make([]*contract.Endpoint, 0, len(s)), map[string]string{}
+	for _, r := range s {
+		if e := ReadEndpoint(r); !slices.ContainsFunc(e.Targets, isHeritage) {
 			endpoints = append(endpoints, e)
 		}
-		maps.Copy(texts, ReadTexts(same[0]))
+		maps.Copy(texts, readTexts(r))
 	}
 	for at, text := range texts {
-		endpoints = append(endpoints, &Endpoint{DNSName: at, RecordType: "TXT", Targets: []string{text}})
+		endpoints = append(endpoints, &contract.Endpoint{DNSName: at, RecordType: "TXT", Targets: []string{text}})
 	}
-	slices.SortFunc(endpoints, func(a, b *Endpoint) int {
+	slices.SortFunc(endpoints, func(a, b *contract.Endpoint) int {
 		return cmp.Or(cmp.Compare(a.DNSName, b.DNSName), cmp.Compare(a.RecordType, b.RecordType))
 	})
 	return endpoints
 }
 
-// ReadTexts are the TXT endpoints of external-dns' registry that a Record keeps, as targets by name: they are data of
+// readTexts are the TXT endpoints of external-dns' registry that a Record keeps, as targets by name: they are data of
 // external-dns, and not published.
-func ReadTexts(r *v1alpha1.Record) map[string]string {
+func readTexts(r *v1alpha1.Record) map[string]string {
 	var texts map[string]string
 	if json.Unmarshal([]byte(r.Annotations[v1alpha1.AnnotationExternalDNSTexts]), &texts) != nil {
 		return nil // it is edited, or was never there: external-dns writes it anew
@@ -166,16 +176,45 @@ func ReadTexts(r *v1alpha1.Record) map[string]string {
 	return texts
 }
 
-// ReadEndpoint is the endpoint of a Record.
-func ReadEndpoint(r *v1alpha1.Record) *Endpoint {
-	kind := strings.ToUpper(r.Spec.Type)
-	e := &Endpoint{DNSName: strings.TrimSuffix(r.Spec.DomainName, "."), RecordType: kind,
-		Labels: map[string]string{labelResource: r.Annotations[v1alpha1.AnnotationExternalDNSResource]}}
-	for _, value := range valuesOf(r) {
-		if slices.Contains(hostTypes, kind) {
-			value = strings.TrimSuffix(value, ".")
+// KeepTexts gives the wanted Record the new texts of external-dns' registry, beside those that stand at the name: each
+// Record there keeps those of all types, since external-dns does not write again what it is told of.
+func (s Standing) KeepTexts(c *Candidate, fresh map[string]string) {
+	texts := map[string]string{}
+	for _, r := range s.atName(c.Name) {
+		maps.Copy(texts, readTexts(r))
+	}
+	maps.Copy(texts, fresh)
+	if len(texts) > 0 {
+		text, _ := json.Marshal(texts) // texts have a form in JSON
+		c.Record.Annotations[v1alpha1.AnnotationExternalDNSTexts] = string(text)
+	}
+}
+
+// SplitTexts takes the TXT endpoints of external-dns' registry out: their targets by their names, by the name that they
+// speak for.
+func SplitTexts(endpoints []*contract.Endpoint) (rest []*contract.Endpoint, texts map[name.Name]map[string]string) {
+	texts = map[name.Name]map[string]string{}
+	for _, e := range endpoints {
+		owned := e.OwnedName()
+		if owned.IsZero() {
+			rest = append(rest, e)
+			continue
 		}
-		e.Targets = append(e.Targets, value)
+		if texts[owned] == nil {
+			texts[owned] = map[string]string{}
+		}
+		texts[owned][e.DNSName] = e.Targets[0]
+	}
+	return rest, texts
+}
+
+// ReadEndpoint is the endpoint of a Record.
+func ReadEndpoint(r *v1alpha1.Record) *contract.Endpoint {
+	e := &contract.Endpoint{DNSName: strings.TrimSuffix(r.Spec.DomainName, "."), RecordType: strings.ToUpper(r.Spec.Type),
+		Labels: map[string]string{contract.LabelResource: r.Annotations[v1alpha1.AnnotationExternalDNSResource]}}
+	t, _ := rdata.ParseType(r.Spec.Type) // the server has read it
+	for _, value := range valuesOf(r) {
+		e.Targets = append(e.Targets, contract.FormatTarget(t, value))
 	}
 	if r.Spec.TTL != nil {
 		e.RecordTTL = int64(*r.Spec.TTL)
@@ -206,8 +245,8 @@ type Resource struct{ Kind, Namespace, Name string }
 func (r Resource) String() string { return r.Kind + "/" + r.Namespace + "/" + r.Name }
 
 // ReadResource reads the label of an endpoint. ok is false where it names no object of a namespace.
-func ReadResource(text string) (r Resource, ok bool) {
-	parts := strings.Split(text, "/")
+func ReadResource(e *contract.Endpoint) (r Resource, ok bool) {
+	parts := strings.Split(e.Labels[contract.LabelResource], "/")
 	if len(parts) != 3 || parts[0] == "" || parts[1] == "" || parts[2] == "" {
 		return Resource{}, false
 	}
@@ -216,7 +255,7 @@ func ReadResource(text string) (r Resource, ok bool) {
 
 // NamespaceOf is the namespace of Records for objects of a namespace.
 func (m Mapping) NamespaceOf(local string) (string, error) {
-	if m.Template == "" {
+	if m.Cluster == "" {
 		return local, nil
 	}
 	mapped := strings.NewReplacer("{cluster}", m.Cluster, "{namespace}", local).Replace(m.Template)

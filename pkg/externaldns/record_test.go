@@ -12,6 +12,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/externaldns/contract"
 	"kubi.zone/kubizone/test/must"
 )
 
@@ -36,8 +39,8 @@ func TestMakeRecord_andBack(t *testing.T) {
 		{"NAPTR", `100 10 "u" "sip+E2U" "!^.*$!sip:a@example.net!" .`, `100 10 "u" "sip+E2U" "!^.*$!sip:a@example.net!" .`,
 			`100 10 "u" "sip+E2U" "!^.*$!sip:a@example.net!" .`},
 	} {
-		e := &Endpoint{DNSName: "WWW.example.org", RecordType: c.kind, Targets: []string{c.target}, RecordTTL: 60,
-			Labels: map[string]string{labelResource: "ingress/team-a/web"}}
+		e := &contract.Endpoint{DNSName: "WWW.example.org", RecordType: c.kind, Targets: []string{c.target}, RecordTTL: 60,
+			Labels: map[string]string{contract.LabelResource: "ingress/team-a/web"}}
 		r := must.Get(ours.MakeRecord(e))(t)
 		if r.Spec.DomainName != "www.example.org." || r.Spec.Type != c.kind || *r.Spec.TTL != 60 || r.Spec.Values[0] != c.value {
 			t.Errorf("%s: %+v", c.kind, r.Spec)
@@ -47,7 +50,7 @@ func TestMakeRecord_andBack(t *testing.T) {
 		}
 		back := ReadEndpoint(r)
 		if back.DNSName != "www.example.org" || back.RecordTTL != 60 || back.Targets[0] != c.back ||
-			back.Labels[labelResource] != "ingress/team-a/web" {
+			back.Labels[contract.LabelResource] != "ingress/team-a/web" {
 			t.Errorf("%s: back %+v", c.kind, back)
 		}
 	}
@@ -55,32 +58,32 @@ func TestMakeRecord_andBack(t *testing.T) {
 
 // X1: what has no form is refused, with the field and the next step.
 func TestMakeRecord_refuses(t *testing.T) {
-	for want, e := range map[string]*Endpoint{
+	for want, e := range map[string]*contract.Endpoint{
 		"dnsName":       {DNSName: "a..b", RecordType: "A", Targets: []string{"192.0.2.1"}},
 		"recordType":    {DNSName: "a.org", RecordType: "FOO", Targets: []string{"x"}},
 		"setIdentifier": {DNSName: "a.org", RecordType: "A", Targets: []string{"192.0.2.1"}, SetIdentifier: "eu"},
 		"targets":       {DNSName: "a.org", RecordType: "A"},
 		"recordTTL":     {DNSName: "a.org", RecordType: "A", Targets: []string{"192.0.2.1"}, RecordTTL: 1 << 31},
 		`"aws/weight"`: {DNSName: "a.org", RecordType: "A", Targets: []string{"192.0.2.1"},
-			ProviderSpecific: []Property{{"aws/weight", "5"}}},
+			ProviderSpecific: []contract.Property{{Name: "aws/weight", Value: "5"}}},
 		`"alias"`: {DNSName: "a.org", RecordType: "CNAME", Targets: []string{"b.org"},
-			ProviderSpecific: []Property{{"alias", "true"}}},
+			ProviderSpecific: []contract.Property{{Name: "alias", Value: "true"}}},
 		"registry": {DNSName: "a-www.a.org", RecordType: "TXT", Targets: []string{`"heritage=external-dns,external-dns/owner=x"`}},
 	} {
 		if _, err := ours.MakeRecord(e); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}
-	fine := &Endpoint{DNSName: "a.org", RecordType: "A", Targets: []string{"192.0.2.1"},
-		ProviderSpecific: []Property{{"alias", "false"}, {"record-type", "ptr"}}}
+	fine := &contract.Endpoint{DNSName: "a.org", RecordType: "A", Targets: []string{"192.0.2.1"},
+		ProviderSpecific: []contract.Property{{Name: "alias", Value: "false"}, {Name: "record-type", Value: "ptr"}}}
 	must.Get(ours.MakeRecord(fine))(t)
 }
 
 // standingRecord makes a Record as the server has it.
 func standingRecord(t *testing.T, namespace, resource, fqdn, kind string, values ...string) *v1alpha1.Record {
 	t.Helper()
-	r := must.Get(ours.MakeRecord(&Endpoint{DNSName: fqdn, RecordType: kind, Targets: values,
-		Labels: map[string]string{labelResource: resource}}))(t)
+	r := must.Get(ours.MakeRecord(&contract.Endpoint{DNSName: fqdn, RecordType: kind, Targets: values,
+		Labels: map[string]string{contract.LabelResource: resource}}))(t)
 	r.Namespace = namespace
 	r.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: FieldManager}}
 	return r
@@ -109,8 +112,8 @@ func TestReadStanding_isOursAlone(t *testing.T) {
 	if len(standing) != 1 {
 		t.Fatalf("%v", standing)
 	}
-	if same := standing[Key{"www.example.org.", "A"}]; len(same) != 2 || same[0].Namespace != "team-b" {
-		t.Errorf("the older one is not first: %v", same)
+	if r := standing[contract.Key{Name: name.MustParse("www.example.org."), Type: rdata.A}]; r == nil || r.Namespace != "team-b" {
+		t.Errorf("the older one does not stand: %v", r)
 	}
 	if all := standing.Endpoints(); len(all) != 1 || all[0].Targets[0] != "192.0.2.2" {
 		t.Errorf("an RRset is one endpoint: %+v", all)
@@ -134,18 +137,6 @@ func TestEndpoints_giveTextsBack(t *testing.T) {
 	}
 	if all[0].Targets[0] != text {
 		t.Errorf("%q", all[0].Targets)
-	}
-}
-
-func TestOwnedName_isOfTextsAlone(t *testing.T) {
-	labels := map[string]string{labelOwned: "WWW.example.org"}
-	for want, e := range map[string]*Endpoint{
-		"www.example.org.": {DNSName: "a-www.example.org", RecordType: "TXT", Targets: []string{"x"}, Labels: labels},
-		"":                 {DNSName: "a-www.example.org", RecordType: "A", Targets: []string{"x"}, Labels: labels},
-	} {
-		if owned := e.OwnedName(); owned != want {
-			t.Errorf("%q", owned)
-		}
 	}
 }
 

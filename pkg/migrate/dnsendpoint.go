@@ -12,8 +12,8 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/externaldns"
+	"kubi.zone/kubizone/pkg/externaldns/contract"
 	"kubi.zone/kubizone/pkg/objectname"
 )
 
@@ -27,7 +27,7 @@ func (c *conversion) convertExternalDNS(all []*unstructured.Unstructured) {
 			continue
 		}
 		var spec struct {
-			Endpoints []externaldns.Endpoint `json:"endpoints"`
+			Endpoints []contract.Endpoint `json:"endpoints"`
 		}
 		if err := readSpec(o.Object["spec"], &spec); err != nil {
 			c.refuse(o, err.Error(), fixFields)
@@ -39,11 +39,11 @@ func (c *conversion) convertExternalDNS(all []*unstructured.Unstructured) {
 
 // convertEndpoints makes one Record for each name and type of a DNSEndpoint. An endpoint that is refused keeps none of
 // the others back. Labels of an endpoint are left out: external-dns' source writes its own.
-func (c *conversion) convertEndpoints(o *unstructured.Unstructured, endpoints []externaldns.Endpoint) {
+func (c *conversion) convertEndpoints(o *unstructured.Unstructured, endpoints []contract.Endpoint) {
 	if len(endpoints) == 0 {
 		c.omit(o, "spec.endpoints: there are none", "")
 	}
-	made, order := map[externaldns.Key]*v1alpha1.RecordSpec{}, []externaldns.Key{}
+	made, order := map[contract.Key]*v1alpha1.RecordSpec{}, []contract.Key{}
 	for i := range endpoints {
 		at := fmt.Sprintf("spec.endpoints[%d].", i)
 		r, err := externaldns.Mapping{}.MakeRecord(&endpoints[i])
@@ -51,7 +51,7 @@ func (c *conversion) convertEndpoints(o *unstructured.Unstructured, endpoints []
 			c.refuse(o, at+err.Error(), fixFields)
 			continue
 		}
-		key, _ := endpoints[i].Key() // MakeRecord has read it, and the type
+		key, _ := endpoints[i].Key() // MakeRecord has read it
 		switch before := made[key]; {
 		case before == nil:
 			made[key], order = &r.Spec, append(order, key)
@@ -67,9 +67,8 @@ func (c *conversion) convertEndpoints(o *unstructured.Unstructured, endpoints []
 		values := slices.Compact(spec.Values)
 		spec.Values = nil
 		setData(spec, values)
-		owner, _ := name.MustParse(key.Name).Rel(name.Root)
-		t, _ := rdata.ParseType(key.Type)
-		c.addReplacement(o, "Record", objectname.OfRecord(owner, t, o.GetName())[0], spec)
+		owner, _ := key.Name.Rel(name.Root)
+		c.addReplacement(o, "Record", objectname.OfRecord(owner, key.Type, o.GetName())[0], spec)
 		o.SetOwnerReferences(nil) // they are said once
 	}
 }

@@ -35,7 +35,7 @@ import (
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/externaldns"
+	"kubi.zone/kubizone/pkg/externaldns/contract"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"
@@ -661,10 +661,11 @@ func TestExternalDNS_needsARoleBinding(t *testing.T) {
 		wanted = append(wanted, fmt.Sprintf(`{"dnsName":"%s.alone.example","recordType":"A","targets":["192.0.2.1"],`+
 			`"labels":{"resource":"ingress/%s/%s"}}`, one[1], one[0], name))
 	}
+	wanted = append(wanted, strings.Replace(wanted[1], "www.u.alone", "also.u.alone", 1)) // an object that has two names
 	send := func(method, path, body string) string {
 		request := must.Get(http.NewRequestWithContext(t.Context(), method, p.url+path, strings.NewReader(body)))(t)
-		request.Header.Set("Content-Type", externaldns.MediaType)
-		request.Header.Set("Accept", externaldns.MediaType)
+		request.Header.Set("Content-Type", contract.MediaType)
+		request.Header.Set("Accept", contract.MediaType)
 		response := must.Get(http.DefaultClient.Do(request))(t)
 		defer response.Body.Close()
 		answer := string(must.Get(io.ReadAll(response.Body))(t))
@@ -684,6 +685,7 @@ func TestExternalDNS_needsARoleBinding(t *testing.T) {
 	p.waitForRecords(bound, "www.b.alone.example 192.0.2.1")
 	p.waitForRecords(unbound, "")
 	p.waitForEvent(bound, "Ingress", "www-u", "does not delegate A at www.u.alone.example.")
+	p.waitForEvent(bound, "Ingress", "www-u", "does not delegate A at also.u.alone.example.")
 	p.waitForEvent(unbound, "Ingress", "www-u", "kubectl create rolebinding -n "+unbound)
 	if answer := send("GET", "/records", ""); strings.Count(answer, "dnsName") != 1 {
 		t.Errorf("%s", answer)

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/externaldns"
+	"kubi.zone/kubizone/pkg/externaldns/contract"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
@@ -34,13 +34,13 @@ func TestExternalDNS_ofMany(t *testing.T) {
 			Records: []v1alpha1.RecordDelegation{{Pattern: fmt.Sprintf("t%d", i)}, {Pattern: fmt.Sprintf("*.t%d", i)}}})
 	}
 	must.Get(b.client.KubizoneV1alpha1().Zones("dns").Create(t.Context(), zone, metav1.CreateOptions{}))(t)
-	var endpoints []*externaldns.Endpoint
+	var endpoints []*contract.Endpoint
 	for i := range count {
-		endpoints = append(endpoints, &externaldns.Endpoint{DNSName: fmt.Sprintf("h%d.t%d.many.example", i, i%tenants), RecordType: "A",
+		endpoints = append(endpoints, &contract.Endpoint{DNSName: fmt.Sprintf("h%d.t%d.many.example", i, i%tenants), RecordType: "A",
 			Targets: []string{"192.0.2.1"}, Labels: map[string]string{"resource": fmt.Sprintf("ingress/tenant-%d/h%d", i%tenants, i)}})
 	}
 	for i := range count / 20 {
-		endpoints = append(endpoints, &externaldns.Endpoint{DNSName: fmt.Sprintf("r%d.t1.many.example", i), RecordType: "A",
+		endpoints = append(endpoints, &contract.Endpoint{DNSName: fmt.Sprintf("r%d.t1.many.example", i), RecordType: "A",
 			Targets: []string{"192.0.2.1"}, Labels: map[string]string{"resource": fmt.Sprintf("ingress/tenant-0/r%d", i)}})
 	}
 	began, longest := time.Now(), time.Duration(0)
@@ -51,7 +51,7 @@ func TestExternalDNS_ofMany(t *testing.T) {
 		}
 		// Either request may say that work goes on; external-dns comes again.
 		for _, request := range []func() int{
-			func() int { code, _ := b.sendRequest("GET", "/records", externaldns.MediaType, nil); return code },
+			func() int { code, _ := b.sendRequest("GET", "/records", contract.MediaType, nil); return code },
 			func() int { return b.tryCycle(endpoints) },
 		} {
 			asked := time.Now()
@@ -117,9 +117,9 @@ func TestExternalDNS_isFair(t *testing.T) {
 			}
 		}
 	}()
-	var endpoints []*externaldns.Endpoint
+	var endpoints []*contract.Endpoint
 	add := func(host string, at, tenant int) {
-		endpoints = append(endpoints, &externaldns.Endpoint{DNSName: fmt.Sprintf("%s.t%d.fair.example", host, at), RecordType: "A",
+		endpoints = append(endpoints, &contract.Endpoint{DNSName: fmt.Sprintf("%s.t%d.fair.example", host, at), RecordType: "A",
 			Targets: []string{"192.0.2.1"}, Labels: map[string]string{"resource": fmt.Sprintf("ingress/tenant-%d/%s", tenant, host)}})
 	}
 	var slowest [2][]time.Duration // without those that are refused, and with them
@@ -158,15 +158,15 @@ func TestExternalDNS_isFair(t *testing.T) {
 
 // tryCycle is runCycle, where a request may be answered later: it returns the code of the first that is not answered
 // right, or of the changes; 0 where there are none.
-func (b *bridge) tryCycle(endpoints []*externaldns.Endpoint) int {
+func (b *bridge) tryCycle(endpoints []*contract.Endpoint) int {
 	b.t.Helper()
-	var lists [2][]*externaldns.Endpoint
+	var lists [2][]*contract.Endpoint
 	for i, path := range []string{"/records", "/adjustendpoints"} {
 		method, body := "GET", any(nil)
 		if i == 1 {
 			method, body = "POST", endpoints
 		}
-		code, answer := b.sendRequest(method, path, externaldns.MediaType, body)
+		code, answer := b.sendRequest(method, path, contract.MediaType, body)
 		if code != 200 {
 			return code
 		}
@@ -176,6 +176,6 @@ func (b *bridge) tryCycle(endpoints []*externaldns.Endpoint) int {
 	if len(changes.Create)+len(changes.UpdateNew)+len(changes.Delete) == 0 {
 		return 0
 	}
-	code, _ := b.sendRequest("POST", "/records", externaldns.MediaType, changes)
+	code, _ := b.sendRequest("POST", "/records", contract.MediaType, changes)
 	return code
 }

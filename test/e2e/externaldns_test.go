@@ -22,7 +22,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/externaldns"
+	"kubi.zone/kubizone/pkg/externaldns/contract"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
@@ -96,24 +96,24 @@ func (b *bridge) sendRequest(method, path, mediaType string, body any) (int, []b
 	return response.StatusCode, answer
 }
 
-func (b *bridge) readEndpoints(method, path string, body any) []*externaldns.Endpoint {
+func (b *bridge) readEndpoints(method, path string, body any) []*contract.Endpoint {
 	b.t.Helper()
-	code, answer := b.sendRequest(method, path, externaldns.MediaType, body)
+	code, answer := b.sendRequest(method, path, contract.MediaType, body)
 	if code != http.StatusOK {
 		b.t.Fatalf("%s %s: %d %s", method, path, code, answer)
 	}
 	return readAll(b.t, answer)
 }
 
-func readAll(t *testing.T, answer []byte) []*externaldns.Endpoint {
+func readAll(t *testing.T, answer []byte) []*contract.Endpoint {
 	t.Helper()
-	return must.Get(externaldns.ReadEndpoints(bytes.NewReader(answer)))(t)
+	return must.Get(contract.ReadEndpoints(bytes.NewReader(answer)))(t)
 }
 
 // planChanges is what external-dns' own planner makes of both lists with the policy sync and no registry.
-func planChanges(current, desired []*externaldns.Endpoint) (c externaldns.Changes) {
-	byKey := func(all []*externaldns.Endpoint) map[externaldns.Key]*externaldns.Endpoint {
-		found := map[externaldns.Key]*externaldns.Endpoint{}
+func planChanges(current, desired []*contract.Endpoint) (c contract.Changes) {
+	byKey := func(all []*contract.Endpoint) map[contract.Key]*contract.Endpoint {
+		found := map[contract.Key]*contract.Endpoint{}
 		for _, e := range all {
 			if key, err := e.Key(); err == nil {
 				found[key] = e
@@ -140,20 +140,20 @@ func planChanges(current, desired []*externaldns.Endpoint) (c externaldns.Change
 }
 
 // runCycle is one of external-dns with these endpoints, and returns the code of its changes, 0 where it has none.
-func (b *bridge) runCycle(endpoints ...*externaldns.Endpoint) int {
+func (b *bridge) runCycle(endpoints ...*contract.Endpoint) int {
 	b.t.Helper()
 	changes := planChanges(b.readEndpoints("GET", "/records", nil), b.readEndpoints("POST", "/adjustendpoints", endpoints))
 	if len(changes.Create)+len(changes.UpdateNew)+len(changes.Delete) == 0 {
 		return 0
 	}
-	code, _ := b.sendRequest("POST", "/records", externaldns.MediaType, changes)
+	code, _ := b.sendRequest("POST", "/records", contract.MediaType, changes)
 	return code
 }
 
 // endpointOf is what a source makes: RESOURCE NAME TYPE TARGET,TARGET.
-func endpointOf(text string) *externaldns.Endpoint {
+func endpointOf(text string) *contract.Endpoint {
 	words := strings.Fields(text)
-	e := &externaldns.Endpoint{DNSName: words[1] + ".example.org", RecordType: words[2], Targets: strings.Split(words[3], ",")}
+	e := &contract.Endpoint{DNSName: words[1] + ".example.org", RecordType: words[2], Targets: strings.Split(words[3], ",")}
 	if words[0] != "-" {
 		e.Labels = map[string]string{"resource": words[0]}
 	} else {
@@ -209,7 +209,7 @@ func TestExternalDNS_byCycles(t *testing.T) {
 		{nil, 204, ""},
 		{nil, 0, ""},
 	} {
-		var endpoints []*externaldns.Endpoint
+		var endpoints []*contract.Endpoint
 		for _, text := range step.wanted {
 			endpoints = append(endpoints, endpointOf(text))
 		}
@@ -244,8 +244,8 @@ func TestExternalDNS_takesOverNothing(t *testing.T) {
 		t.Errorf("it answered %d", code)
 	}
 	// External-dns would have to be told of a Record to delete it; one that asks all the same deletes nothing.
-	code, _ := b.sendRequest("POST", "/records", externaldns.MediaType, externaldns.Changes{
-		Delete: []*externaldns.Endpoint{endpointOf("ingress/team-b/web forged.b A 203.0.113.6")}})
+	code, _ := b.sendRequest("POST", "/records", contract.MediaType, contract.Changes{
+		Delete: []*contract.Endpoint{endpointOf("ingress/team-b/web forged.b A 203.0.113.6")}})
 	if code != http.StatusNoContent || !maps.Equal(before, b.versionsOf()) {
 		t.Errorf("%d, %v", code, b.versionsOf())
 	}
@@ -261,13 +261,13 @@ func TestExternalDNS_followsNoLabel(t *testing.T) {
 	}
 	before := b.readContents()
 	forged := endpointOf("ingress/team-b/web x.shared A 203.0.113.6")
-	code, _ := b.sendRequest("POST", "/records", externaldns.MediaType, externaldns.Changes{
-		UpdateOld: []*externaldns.Endpoint{endpointOf("ingress/team-a/web x.shared A 192.0.2.1")},
-		UpdateNew: []*externaldns.Endpoint{forged}})
+	code, _ := b.sendRequest("POST", "/records", contract.MediaType, contract.Changes{
+		UpdateOld: []*contract.Endpoint{endpointOf("ingress/team-a/web x.shared A 192.0.2.1")},
+		UpdateNew: []*contract.Endpoint{forged}})
 	if code != http.StatusInternalServerError || b.readContents() != before {
 		t.Errorf("%d: %s", code, b.readContents())
 	}
-	code, _ = b.sendRequest("POST", "/records", externaldns.MediaType, externaldns.Changes{Delete: []*externaldns.Endpoint{forged}})
+	code, _ = b.sendRequest("POST", "/records", contract.MediaType, contract.Changes{Delete: []*contract.Endpoint{forged}})
 	if code != http.StatusNoContent || b.readContents() != "" {
 		t.Errorf("%d: %s", code, b.readContents())
 	}
@@ -315,10 +315,10 @@ func TestExternalDNS_keepsTheTextsOfTheRegistry(t *testing.T) {
 	t.Parallel()
 	b := runBridge(t)
 	www := endpointOf("ingress/team-a/web www.a A 192.0.2.1")
-	text := &externaldns.Endpoint{DNSName: "a-www.a.example.org", RecordType: "TXT", Targets: []string{`"heritage=external-dns,x"`},
+	text := &contract.Endpoint{DNSName: "a-www.a.example.org", RecordType: "TXT", Targets: []string{`"heritage=external-dns,x"`},
 		Labels: map[string]string{"ownedRecord": "www.a.example.org"}}
-	code, answer := b.sendRequest("POST", "/records", externaldns.MediaType,
-		externaldns.Changes{Create: []*externaldns.Endpoint{www, text}})
+	code, answer := b.sendRequest("POST", "/records", contract.MediaType,
+		contract.Changes{Create: []*contract.Endpoint{www, text}})
 	if code != http.StatusNoContent {
 		t.Fatalf("%d %s", code, answer)
 	}
@@ -331,16 +331,16 @@ func TestExternalDNS_keepsTheTextsOfTheRegistry(t *testing.T) {
 	}
 	// A text that another type at the name has kept is not written again, and goes with the last Record alone.
 	six := endpointOf("ingress/team-a/web www.a AAAA 2001:db8::1")
-	for i, changes := range []externaldns.Changes{
-		{Create: []*externaldns.Endpoint{six}}, {Delete: []*externaldns.Endpoint{www, text}},
-		{Create: []*externaldns.Endpoint{www}}, {Delete: []*externaldns.Endpoint{six}},
+	for i, changes := range []contract.Changes{
+		{Create: []*contract.Endpoint{six}}, {Delete: []*contract.Endpoint{www, text}},
+		{Create: []*contract.Endpoint{www}}, {Delete: []*contract.Endpoint{six}},
 	} {
-		code, answer := b.sendRequest("POST", "/records", externaldns.MediaType, changes)
+		code, answer := b.sendRequest("POST", "/records", contract.MediaType, changes)
 		if all := b.readEndpoints("GET", "/records", nil); code != http.StatusNoContent || all[0].DNSName != text.DNSName {
 			t.Errorf("step %d: %d %s, %+v", i, code, answer, all)
 		}
 	}
-	code, _ = b.sendRequest("POST", "/records", externaldns.MediaType, externaldns.Changes{Delete: []*externaldns.Endpoint{www, text}})
+	code, _ = b.sendRequest("POST", "/records", contract.MediaType, contract.Changes{Delete: []*contract.Endpoint{www, text}})
 	if code != http.StatusNoContent || b.readContents() != "" {
 		t.Errorf("%d %s", code, b.readContents())
 	}
@@ -355,15 +355,15 @@ func TestExternalDNS_answersAsTheProtocolSays(t *testing.T) {
 		body                    any
 		code                    int
 	}{
-		{"GET", "/", externaldns.MediaType, nil, 200},
-		{"GET", "/records", externaldns.MediaType, nil, 200},
-		{"POST", "/adjustendpoints", externaldns.MediaType, []byte("null"), 200},
-		{"POST", "/records", externaldns.MediaType, []byte("{}"), 204},
-		{"POST", "/records", externaldns.MediaType, []byte("{"), 500},
-		{"POST", "/adjustendpoints", externaldns.MediaType, []byte(`{"a":1}`), 500},
-		{"POST", "/adjustendpoints", externaldns.MediaType, bytes.Repeat([]byte(" "), externaldns.MaxBody+1), 500},
-		{"POST", "/records", externaldns.MediaType, externaldns.Changes{
-			Create: []*externaldns.Endpoint{endpointOf("ingress/team-b/web www.a A 192.0.2.1")}}, 500},
+		{"GET", "/", contract.MediaType, nil, 200},
+		{"GET", "/records", contract.MediaType, nil, 200},
+		{"POST", "/adjustendpoints", contract.MediaType, []byte("null"), 200},
+		{"POST", "/records", contract.MediaType, []byte("{}"), 204},
+		{"POST", "/records", contract.MediaType, []byte("{"), 500},
+		{"POST", "/adjustendpoints", contract.MediaType, []byte(`{"a":1}`), 500},
+		{"POST", "/adjustendpoints", contract.MediaType, bytes.Repeat([]byte(" "), contract.MaxBody+1), 500},
+		{"POST", "/records", contract.MediaType, contract.Changes{
+			Create: []*contract.Endpoint{endpointOf("ingress/team-b/web www.a A 192.0.2.1")}}, 500},
 		{"GET", "/", "application/external.dns.webhook+json;version=2", nil, 406},
 		{"POST", "/records", "application/json", []byte("{}"), 415},
 	} {
@@ -378,7 +378,7 @@ func TestExternalDNS_answersAsTheProtocolSays(t *testing.T) {
 		if request[1] == "/adjustendpoints" {
 			body = []byte("[]")
 		}
-		if code, answer := b.sendRequest(request[0], request[1], externaldns.MediaType, body); code < 500 || code > 510 {
+		if code, answer := b.sendRequest(request[0], request[1], contract.MediaType, body); code < 500 || code > 510 {
 			t.Errorf("%v without a server: %d %s", request, code, answer)
 		}
 		if took := time.Since(began); took > time.Minute {

@@ -5,20 +5,19 @@ package externaldns
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"kubi.zone/kubizone/cmd/webhook-server/server"
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/externaldns/contract"
 )
 
 // Config of a Backend.
@@ -44,7 +43,7 @@ type Backend struct {
 	turn     chan struct{}
 	list     listing // nil: it is not known
 	listedAt time.Time
-	kept     map[rrsetKey]kept
+	kept     map[contract.Key]kept
 }
 
 // kept is an RRset that a provider has in words of its own: came is what it lists for asked.
@@ -69,7 +68,7 @@ func New(config Config) (*Backend, error) {
 		return nil, fmt.Errorf("%q: must be the URL of a webhook provider, such as http://127.0.0.1:8888", config.URL)
 	}
 	for _, t := range config.Types {
-		if !slices.Contains(types, t) {
+		if !slices.Contains(contract.Types, t) {
 			return nil, fmt.Errorf("external-dns has no form for %s", t)
 		}
 	}
@@ -83,7 +82,7 @@ func New(config Config) (*Backend, error) {
 		config.Now = time.Now
 	}
 	return &Backend{
-		config: config, base: base, turn: make(chan struct{}, 1), kept: map[rrsetKey]kept{},
+		config: config, base: base, turn: make(chan struct{}, 1), kept: map[contract.Key]kept{},
 		client: &http.Client{
 			Transport:     &http.Transport{DisableCompression: true, IdleConnTimeout: time.Minute},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -105,84 +104,71 @@ func (b *Backend) endTurn() { <-b.turn }
 
 // listRecords is what the provider has, or had a moment ago.
 func (b *Backend) listRecords(ctx context.Context) (listing, error) {
-	if b.list != nil && b.config.Now().Sub(b.listedAt) < listLife {
-		return b.list, nil
+	if at := b.config.Now(); b.list == nil || at.Sub(b.listedAt) >= listLife {
+		var endpoints []contract.Endpoint
+		if _, err := b.callProvider(ctx, http.MethodGet, "records", nil, &endpoints); err != nil {
+			return nil, err
+		}
+		b.list, b.listedAt = makeListing(endpoints, b.config.PlainText), at
 	}
-	at := b.config.Now()
-	body, _, err := b.callProvider(ctx, http.MethodGet, "records", nil, http.StatusOK)
-	if err == nil {
-		b.list, err = parseListing(body, b.config.PlainText)
-		b.listedAt = at
-	}
-	return b.list, err
+	return b.list, nil
 }
 
 // task is an RRset to be written, and where its result goes.
 type task struct {
+	contract.Key
 	at   int
-	key  rrsetKey
 	set  protocol.RRset
-	wish endpoint // zero to remove it
+	wish *contract.Endpoint // nil to remove it
+	// lost is why it was sent in vain; nil also where the provider answered with success.
+	lost error
 }
 
 // round is one Apply.
 type round struct {
 	zone    name.Name
 	results []error
-	// taken counts RRsets that the provider has as they were asked for.
+	// taken counts RRsets that the provider has as they were asked for, lost are those that were sent alone in vain.
 	taken int
-	lost  []loss
-	// stopped: the provider wants no more for now.
+	lost  []*task
+	// stopped: the provider wants no more for now, or the client has gone.
 	stopped error
-}
-
-// loss is an RRset that was sent alone in vain; err is nil where the provider answered with success.
-type loss struct {
-	task
-	err error
 }
 
 // Apply writes what differs in one request, and looks whether it is there. What is not is written in smaller parts, at
 // the end singly. What comes twice is done as it comes last, and at a name it removes first.
 func (b *Backend) Apply(ctx context.Context, zone name.Name, sets []protocol.RRset) []error {
 	r := &round{zone: zone, results: make([]error, len(sets))}
-	last, written := map[rrsetKey]int{}, map[name.Name]bool{}
+	last, written := map[contract.Key]int{}, map[name.Name]bool{}
 	for at, set := range sets {
 		last[keyOf(set)] = at
 		written[set.Name] = written[set.Name] || len(set.Data) > 0
 	}
-	var removed, rest []task
+	var removed, rest []*task
 	for at, set := range sets {
-		t := task{at: at, key: keyOf(set), set: set}
-		switch removes := len(set.Data) == 0; {
-		case last[t.key] != at:
+		if last[keyOf(set)] != at {
 			continue
-		case removes && b.checkForm(set) != nil:
-			continue // It was never written.
+		}
+		t, err := b.makeTask(at, set)
+		switch removes := len(set.Data) == 0; {
+		case err != nil && removes: // It was never written.
+		case err != nil:
+			r.results[at] = err
 		case removes && written[set.Name]:
 			removed = append(removed, t)
-			continue
-		case removes:
 		default:
-			if r.results[at] = b.checkForm(set); r.results[at] != nil {
-				continue
-			}
-			if t.wish, r.results[at] = endpointOf(set, b.config.PlainText); r.results[at] != nil {
-				continue
-			}
+			rest = append(rest, t)
 		}
-		rest = append(rest, t)
 	}
 	if err := b.takeTurn(ctx); err != nil {
-		r.fail(removed, err)
-		r.fail(rest, err)
+		r.fail(slices.Concat(removed, rest), err)
 	} else {
 		b.writeTasks(ctx, r, removed)
 		b.writeTasks(ctx, r, rest)
 		b.endTurn()
 	}
-	for _, l := range r.lost {
-		r.results[l.at] = r.explainLoss(l)
+	for _, t := range r.lost {
+		r.results[t.at] = r.explainLoss(t)
 	}
 	for at, set := range sets {
 		r.results[at] = r.results[last[keyOf(set)]]
@@ -190,12 +176,20 @@ func (b *Backend) Apply(ctx context.Context, zone name.Name, sets []protocol.RRs
 	return r.results
 }
 
-func keyOf(set protocol.RRset) rrsetKey { return rrsetKey{set.Name, set.Type} }
+func keyOf(set protocol.RRset) contract.Key { return contract.Key{Name: set.Name, Type: set.Type} }
+
+func (b *Backend) makeTask(at int, set protocol.RRset) (t *task, err error) {
+	t = &task{Key: keyOf(set), at: at, set: set}
+	if err = b.checkForm(set); err == nil && len(set.Data) > 0 {
+		t.wish, err = endpointOf(set, b.config.PlainText)
+	}
+	return t, err
+}
 
 // checkForm refuses what external-dns has no form for, and what is the provider's own.
 func (b *Backend) checkForm(set protocol.RRset) error {
 	switch {
-	case !slices.Contains(types, set.Type):
+	case !slices.Contains(contract.Types, set.Type):
 		return protocol.Refuse(protocol.CodeInvalidRecord, "external-dns has no form for %s", set.Type)
 	case !slices.Contains(b.config.Types, set.Type):
 		return protocol.Refuse(protocol.CodeInvalidRecord, "%s is not among --external-dns-types: "+
@@ -207,27 +201,37 @@ func (b *Backend) checkForm(set protocol.RRset) error {
 	return nil
 }
 
-func (r *round) fail(tasks []task, err error) {
+func (r *round) fail(tasks []*task, err error) {
 	for _, t := range tasks {
 		r.results[t.at] = err
 	}
 }
 
+func (r *round) lose(tasks []*task, err error) {
+	for _, t := range tasks {
+		t.lost = err
+		r.lost = append(r.lost, t)
+	}
+}
+
+// mayGoOn says why no more may be sent.
+func (r *round) mayGoOn(ctx context.Context) error {
+	if r.stopped == nil && ctx.Err() != nil {
+		r.stopped = fmt.Errorf("external-dns provider: not done in time: %w", ctx.Err())
+	}
+	return r.stopped
+}
+
 // writeTasks writes tasks together, and those that the provider does not have then in parts.
-func (b *Backend) writeTasks(ctx context.Context, r *round, tasks []task) {
-	switch {
+func (b *Backend) writeTasks(ctx context.Context, r *round, tasks []*task) {
+	switch err := r.mayGoOn(ctx); {
 	case len(tasks) == 0:
 		return
-	case r.stopped != nil:
-		r.fail(tasks, r.stopped)
-		return
-	case ctx.Err() != nil:
-		r.fail(tasks, fmt.Errorf("external-dns provider: not done in time: %w", ctx.Err()))
+	case err != nil:
+		r.fail(tasks, err)
 		return
 	case r.taken == 0 && len(r.lost) >= maxLost:
-		for _, t := range tasks {
-			r.lost = append(r.lost, loss{t, r.lost[len(r.lost)-1].err})
-		}
+		r.lose(tasks, r.lost[len(r.lost)-1].lost)
 		return
 	}
 	list, err := b.listRecords(ctx)
@@ -235,21 +239,7 @@ func (b *Backend) writeTasks(ctx context.Context, r *round, tasks []task) {
 		r.fail(tasks, err)
 		return
 	}
-	var pending []task
-	for _, t := range tasks {
-		s := list[t.key]
-		switch {
-		case s.foreign != "" && len(t.set.Data) == 0:
-			r.results[t.at] = protocol.Refuse(protocol.CodeRecordNotFound, "%s %s stays: %s", t.key.owner, t.key.t, s.foreign)
-		case s.foreign != "":
-			r.results[t.at] = beForeign(t.key, s)
-		case b.isThere(t, s, true):
-			r.noteTaken(t)
-		default:
-			pending = append(pending, t)
-		}
-	}
-	pending, written := b.writeChanges(ctx, r, list, pending)
+	pending, failed := b.writeChanges(ctx, r, list, b.findDifferences(r, list, tasks))
 	if len(pending) == 0 {
 		return
 	}
@@ -258,45 +248,52 @@ func (b *Backend) writeTasks(ctx context.Context, r *round, tasks []task) {
 		r.fail(pending, err)
 		return
 	}
-	var left []task
+	var left []*task
 	for _, t := range pending {
 		// A TTL that a provider has otherwise it has changed itself, if it has taken the request.
-		if s := list[t.key]; b.isThere(t, s, written != nil) {
-			r.noteTaken(t)
-		} else {
+		if !b.isThere(r, t, list[t.Key], failed != nil) {
 			left = append(left, t)
 		}
 	}
 	switch {
 	case len(left) == 0:
-	case errors.As(written, new(*protocol.Error)):
-		r.stopped = written
-		r.fail(left, written)
+	case errors.As(failed, new(*protocol.Error)) || r.stopped != nil:
+		r.stopped = failed
+		r.fail(left, failed)
 	case len(pending) == 1:
-		if beside := findBeside(list, left[0]); beside != nil {
-			written = beside
+		if beside := findBeside(list, pending[0]); beside != nil {
+			failed = beside
 		}
-		r.lost = append(r.lost, loss{left[0], written})
-	case written != nil && len(left) > 1:
-		// One of them may be what the provider fails at.
-		b.writeTasks(ctx, r, left[:len(left)/2])
-		b.writeTasks(ctx, r, left[len(left)/2:])
+		r.lose(left, failed)
 	default:
-		for at := range left {
-			b.writeTasks(ctx, r, left[at:at+1])
+		size := 1 // each that it skipped
+		if failed != nil {
+			size = (len(left) + 1) / 2 // one of them may be what it fails at
+		}
+		for part := range slices.Chunk(left, size) {
+			b.writeTasks(ctx, r, part)
 		}
 	}
 }
 
-// noteTaken counts what the provider has.
-func (r *round) noteTaken(t task) {
-	if len(t.set.Data) > 0 {
-		r.taken++
+// findDifferences are the tasks for what the provider has otherwise. What is not an RRset there is refused.
+func (b *Backend) findDifferences(r *round, list listing, tasks []*task) (pending []*task) {
+	for _, t := range tasks {
+		s := list[t.Key]
+		switch {
+		case s.foreign != "" && t.wish == nil:
+			r.results[t.at] = protocol.Refuse(protocol.CodeRecordNotFound, "%s stays: %s", t.Key, s.foreign)
+		case s.foreign != "":
+			r.results[t.at] = beForeign(t.Key, s)
+		case !b.isThere(r, t, s, true):
+			pending = append(pending, t)
+		}
 	}
+	return pending
 }
 
-func beForeign(key rrsetKey, s standing) error {
-	return server.Beside("%s %s: what the provider has there stays: %s; remove it there", key.owner, key.t, s.foreign)
+func beForeign(key contract.Key, s standing) error {
+	return server.Beside("%s: what the provider has there stays: %s; remove it there", key, s.foreign)
 }
 
 func meanSame(t rdata.Type, one, other []string) bool {
@@ -304,101 +301,93 @@ func meanSame(t rdata.Type, one, other []string) bool {
 }
 
 // isThere says whether the provider has what a task is about, and remembers in which words.
-func (b *Backend) isThere(t task, s standing, exactTTL bool) bool {
-	if len(t.set.Data) == 0 || len(s.data) == 0 {
-		delete(b.kept, t.key)
-		return len(t.set.Data) == len(s.data)
-	}
-	if !meanSame(t.key.t, s.data, t.set.Data) {
+func (b *Backend) isThere(r *round, t *task, s standing, exactTTL bool) bool {
+	before, sameTTL := b.kept[t.Key], s.ttl == t.set.TTL
+	delete(b.kept, t.Key)
+	switch {
+	case t.wish == nil || len(s.data) == 0:
+		return t.wish == nil && len(s.data) == 0
+	case !meanSame(t.Type, s.data, t.set.Data):
 		return false
-	}
-	if k, ok := b.kept[t.key]; ok && k.asked.TTL == t.set.TTL && k.came.ttl == s.ttl {
-		exactTTL = false
-	}
-	if exactTTL && s.ttl != t.set.TTL {
-		return false
-	}
-	if s.ttl == t.set.TTL && slices.Equal(s.data, sorted(t.set.Data)) {
-		delete(b.kept, t.key)
+	case sameTTL && slices.Equal(s.data, sorted(t.set.Data)):
+		r.taken++
 		return true
+	case exactTTL && !sameTTL && (before.asked.TTL != t.set.TTL || before.came.ttl != s.ttl):
+		return false
+	case !sameTTL:
+		b.config.Logger.Info("the provider has another ttl", "name", t.Name, "type", t.Type, "asked", t.set.TTL, "ttl", s.ttl)
 	}
-	if s.ttl != t.set.TTL {
-		b.config.Logger.Info("the provider has another ttl", "name", t.key.owner, "type", t.key.t, "asked", t.set.TTL, "ttl", s.ttl)
-	}
-	b.kept[t.key] = kept{t.set, s}
+	r.taken++
+	b.kept[t.Key] = kept{t.set, s}
 	return true
 }
 
 // writeChanges sends what has to change, as the provider adjusts it. It returns the tasks that were sent, and the error
 // of sending them.
-func (b *Backend) writeChanges(ctx context.Context, r *round, list listing, tasks []task) ([]task, error) {
+func (b *Backend) writeChanges(ctx context.Context, r *round, list listing, tasks []*task) ([]*task, error) {
 	tasks, err := b.adjustWishes(ctx, r, tasks)
 	if len(tasks) == 0 || err != nil {
 		return tasks, err
 	}
-	var body changes
+	var body contract.Changes
 	for _, t := range tasks {
-		switch s, there := list[t.key]; {
-		case len(t.set.Data) == 0:
-			body.Delete = append(body.Delete, s.listed)
+		switch s, there := list[t.Key]; {
+		case t.wish == nil:
+			body.Delete = append(body.Delete, &s.listed)
 		case there:
-			body.UpdateOld, body.UpdateNew = append(body.UpdateOld, s.listed), append(body.UpdateNew, t.wish)
+			body.UpdateOld, body.UpdateNew = append(body.UpdateOld, &s.listed), append(body.UpdateNew, t.wish)
 		default:
 			body.Create = append(body.Create, t.wish)
 		}
 	}
-	if ctx.Err() != nil {
-		return tasks, fmt.Errorf("external-dns provider: not done in time: %w", ctx.Err())
+	if err := r.mayGoOn(ctx); err != nil {
+		return tasks, err
 	}
-	_, _, err = b.callProvider(ctx, http.MethodPost, "records", body, http.StatusNoContent)
+	_, err = b.callProvider(ctx, http.MethodPost, "records", body, nil)
 	return tasks, err
 }
 
 // adjustWishes lets the provider add what it needs to what it is to be sent. What it would write as something else is
 // refused, and no task any more.
-func (b *Backend) adjustWishes(ctx context.Context, r *round, tasks []task) ([]task, error) {
-	var wishes []endpoint
+func (b *Backend) adjustWishes(ctx context.Context, r *round, tasks []*task) (kept []*task, err error) {
+	var wishes []*contract.Endpoint
 	for _, t := range tasks {
-		if len(t.set.Data) > 0 {
+		if t.wish != nil {
 			wishes = append(wishes, t.wish)
 		}
 	}
 	if len(wishes) == 0 {
 		return tasks, nil
 	}
-	body, _, err := b.callProvider(ctx, http.MethodPost, "adjustendpoints", wishes, http.StatusOK)
-	if err != nil {
+	var adjusted []contract.Endpoint
+	if _, err := b.callProvider(ctx, http.MethodPost, "adjustendpoints", wishes, &adjusted); err != nil {
 		return tasks, err
 	}
-	var adjusted []endpoint
-	if err := json.Unmarshal(body, &adjusted); err != nil {
-		return tasks, fmt.Errorf("external-dns provider: the answer to POST /adjustendpoints is no list of endpoints: %w", err)
-	}
-	forms := map[string][]endpoint{}
+	forms := map[name.Name][]contract.Endpoint{}
 	for _, e := range adjusted {
-		owner := strings.ToLower(strings.TrimSuffix(e.DNSName, "."))
+		owner, _ := contract.ParseName(e.DNSName) // at a wrong name nothing was asked for
 		forms[owner] = append(forms[owner], e)
 	}
-	var kept []task
 	for _, t := range tasks {
-		if len(t.set.Data) > 0 {
-			at := slices.IndexFunc(forms[t.wish.DNSName], func(e endpoint) bool {
-				data, err := dataOf(e, t.key.t, b.config.PlainText)
-				return err == nil && e.RecordType == t.wish.RecordType && meanSame(t.key.t, data, t.set.Data)
-			})
-			if at < 0 {
-				r.results[t.at] = protocol.Refuse(protocol.CodeInvalidRecord, "the provider would write %s %s %q %s", t.key.owner, t.key.t,
-					t.wish.Targets, describeForms(forms[t.wish.DNSName]))
-				continue
-			}
-			t.wish = forms[t.wish.DNSName][at]
+		at := slices.IndexFunc(forms[t.Name], func(e contract.Endpoint) bool {
+			data, err := dataOf(&e, t.Type, b.config.PlainText)
+			return err == nil && e.RecordType == t.Type.String() && meanSame(t.Type, data, t.set.Data)
+		})
+		switch {
+		case t.wish == nil:
+		case at < 0:
+			r.results[t.at] = protocol.Refuse(protocol.CodeInvalidRecord, "the provider would write %s %q %s", t.Key, t.wish.Targets,
+				describeForms(forms[t.Name]))
+			continue
+		default:
+			t.wish = &forms[t.Name][at]
 		}
 		kept = append(kept, t)
 	}
 	return kept, nil
 }
 
-func describeForms(forms []endpoint) string {
+func describeForms(forms []contract.Endpoint) string {
 	if len(forms) == 0 {
 		return "not at all; its log may say why"
 	}
@@ -410,12 +399,11 @@ func describeForms(forms []endpoint) string {
 }
 
 // findBeside says what an RRset cannot stand beside, nil for nothing.
-func findBeside(list listing, t task) error {
-	for _, other := range types {
-		if _, there := list[rrsetKey{t.key.owner, other}]; there && other != t.key.t && len(t.set.Data) > 0 &&
-			(other == rdata.CNAME || t.key.t == rdata.CNAME) {
-			return server.Beside("%s %s cannot stand beside the %s that the provider has there; remove that first",
-				t.key.owner, t.key.t, other)
+func findBeside(list listing, t *task) error {
+	for _, other := range contract.Types {
+		_, there := list[contract.Key{Name: t.Name, Type: other}]
+		if there && t.wish != nil && other != t.Type && (other == rdata.CNAME || t.Type == rdata.CNAME) {
+			return server.Beside("%s cannot stand beside the %s that the provider has there; remove that first", t.Key, other)
 		}
 	}
 	return nil
@@ -423,18 +411,18 @@ func findBeside(list listing, t task) error {
 
 // explainLoss says why an RRset is not as it was asked for. Only a provider that answers with success, and has taken
 // others, has judged the record: a failure may pass, as that for too many requests does.
-func (r *round) explainLoss(l loss) error {
+func (r *round) explainLoss(t *task) error {
 	switch {
-	case errors.As(l.err, new(*protocol.Error)):
-		return l.err
-	case l.err != nil:
-		return fmt.Errorf("%s %s is not as asked for: %w", l.key.owner, l.key.t, l.err)
+	case errors.As(t.lost, new(*protocol.Error)):
+		return t.lost
+	case t.lost != nil:
+		return fmt.Errorf("%s is not as asked for: %w", t.Key, t.lost)
 	case r.taken > 0:
-		return protocol.Refuse(protocol.CodeInvalidRecord, "%s %s: the provider answers with success, and does not have it so afterwards; "+
-			"its log may say why", l.key.owner, l.key.t)
+		return protocol.Refuse(protocol.CodeInvalidRecord, "%s: the provider answers with success, and does not have it so afterwards; "+
+			"its log may say why", t.Key)
 	}
-	return fmt.Errorf("%s %s: the provider answers with success, and has nothing of it afterwards; see that it has the zone %s, "+
-		"and that its --domain-filter lets it", l.key.owner, l.key.t, r.zone)
+	return fmt.Errorf("%s: the provider answers with success, and has nothing of it afterwards; see that it has the zone %s, "+
+		"and that its --domain-filter lets it", t.Key, r.zone)
 }
 
 // Read answers from the list, in the words of the last Apply where the provider has others for it.
@@ -464,10 +452,10 @@ func (b *Backend) Read(ctx context.Context, zone, owner name.Name, t rdata.Type)
 
 // Health asks for what the provider filters, which is little work for it, and tells of no credentials.
 func (b *Backend) Health(ctx context.Context) error {
-	_, answered, err := b.callProvider(ctx, http.MethodGet, "", nil, http.StatusOK)
-	if err == nil && answered != mediaType {
+	answered, err := b.callProvider(ctx, http.MethodGet, "", nil, new(any))
+	if err == nil && answered != contract.MediaType {
 		err = fmt.Errorf("external-dns provider: GET / is answered with the media type %q, want %q; "+
-			"see that --external-dns-url names a webhook provider", answered, mediaType)
+			"see that --external-dns-url names a webhook provider", answered, contract.MediaType)
 	}
 	return err
 }

@@ -24,6 +24,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/externaldns/contract"
 	"kubi.zone/kubizone/test/deliverytest"
 	"kubi.zone/kubizone/test/must"
 )
@@ -86,7 +87,7 @@ func TestBackend_passesTheExam(t *testing.T) {
 			provider, url := startFake(t)
 			provider.fault, provider.skips = c.fault, c.skips
 			clock := new(clock)
-			var backend server.Backend = openBackend(t, Config{URL: url, Types: types, PlainText: c.plain, Now: clock.readTime})
+			var backend server.Backend = openBackend(t, Config{URL: url, Types: contract.Types, PlainText: c.plain, Now: clock.readTime})
 			if c.notes {
 				backend = must.Get(server.NewShared(backend, filepath.Join(t.TempDir(), "notes")))(t)
 			}
@@ -289,7 +290,7 @@ func TestApply_whatIsAdjusted(t *testing.T) {
 	f, url := startFake(t, "example.org")
 	f.adjust = func(wishes []endpoint) (adjusted []endpoint) {
 		for _, e := range wishes {
-			e.ProviderSpecific = []property{{Name: "alias", Value: "false"}}
+			e.ProviderSpecific = []contract.Property{{Name: "alias", Value: "false"}}
 			e.DNSName = strings.Replace(e.DNSName, "spelled", "SPELLED", 1)
 			if e.RecordType == "CNAME" && strings.HasSuffix(e.Targets[0], ".elb.example.net") {
 				e.RecordType = "A"
@@ -500,7 +501,7 @@ func TestHealth_knowsAProvider(t *testing.T) {
 	if err := backend.Health(t.Context()); err == nil || !strings.Contains(err.Error(), "--external-dns-url") {
 		t.Errorf("a web page: %v", err)
 	}
-	f.media, f.fault = mediaType, func(string, changes) (int, bool) { return http.StatusInternalServerError, false }
+	f.media, f.fault = contract.MediaType, func(string, changes) (int, bool) { return http.StatusInternalServerError, false }
 	if backend.Health(t.Context()) == nil {
 		t.Error("a provider that fails is healthy")
 	}

@@ -12,5 +12,5 @@
 //
 // It does not know which zones there are, nor what kept others from being written: the provider says neither.
 //
-// Read backend.go, then endpoint.go and client.go.
+// Read backend.go, then endpoint.go.
 package externaldns

@@ -4,56 +4,83 @@
 package externaldns
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/externaldns/contract"
 )
 
-// endpoint is an RRset as the providers of external-dns have it. What they add comes back to them as it was.
-type endpoint struct {
-	DNSName          string            `json:"dnsName,omitempty"`
-	Targets          []string          `json:"targets,omitempty"`
-	RecordType       string            `json:"recordType,omitempty"`
-	SetIdentifier    string            `json:"setIdentifier,omitempty"`
-	RecordTTL        int64             `json:"recordTTL,omitempty"`
-	Labels           map[string]string `json:"labels,omitempty"`
-	ProviderSpecific []property        `json:"providerSpecific,omitempty"`
-}
+// exchangeTime bounds one request: external-dns itself waits for 15 s.
+const exchangeTime = 20 * time.Second
 
-type property struct {
-	Name  string `json:"name,omitempty"`
-	Value string `json:"value,omitempty"`
+// callProvider makes one request, reads the answer, and returns its media type. Without into none is expected.
+func (b *Backend) callProvider(ctx context.Context, method, path string, body, into any) (media string, err error) {
+	var content io.Reader
+	if body != nil {
+		text, err := json.Marshal(body)
+		if err != nil {
+			return "", err
+		}
+		content = bytes.NewReader(text)
+	}
+	// What the provider began it does not stop when a client is gone, so neither does this: the next request would come
+	// beside it.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), exchangeTime)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, method, b.base.JoinPath(path).String(), content)
+	if err != nil {
+		return "", err
+	}
+	request.Header.Set("Accept", contract.MediaType)
+	if body != nil {
+		request.Header.Set("Content-Type", contract.MediaType)
+	}
+	answer, err := b.client.Do(request)
+	if err != nil {
+		return "", fmt.Errorf("external-dns provider: %w", err)
+	}
+	defer answer.Body.Close()
+	want := http.StatusOK
+	if into == nil {
+		want = http.StatusNoContent
+	}
+	text, err := io.ReadAll(io.LimitReader(answer.Body, contract.MaxBody+1))
+	switch {
+	case answer.StatusCode == http.StatusTooManyRequests:
+		return "", protocol.Refuse(protocol.CodeRateLimited, "the external-dns provider wants fewer requests")
+	case answer.StatusCode != want:
+		return "", fmt.Errorf("external-dns provider: %s /%s is answered %d, want %d; its log says why", method, path,
+			answer.StatusCode, want)
+	case len(text) > contract.MaxBody:
+		return "", fmt.Errorf("external-dns provider: %s /%s is answered with more than %d octets; give it a --domain-filter",
+			method, path, contract.MaxBody)
+	case err == nil && into != nil:
+		err = json.Unmarshal(text, into)
+	}
+	if err != nil {
+		err = fmt.Errorf("external-dns provider: the answer to %s /%s: %w; see that --external-dns-url names a webhook provider",
+			method, path, err)
+	}
+	return answer.Header.Get("Content-Type"), err
 }
-
-// changes is the body of POST /records. An update is the pair of the same index.
-type changes struct {
-	Create    []endpoint `json:"create,omitempty"`
-	UpdateOld []endpoint `json:"updateOld,omitempty"`
-	UpdateNew []endpoint `json:"updateNew,omitempty"`
-	Delete    []endpoint `json:"delete,omitempty"`
-}
-
-// types are those that external-dns knows at all.
-var types = []rdata.Type{rdata.A, rdata.AAAA, rdata.CNAME, rdata.DNAME, rdata.MX, rdata.NAPTR, rdata.NS, rdata.PTR, rdata.SRV, rdata.TXT}
 
 // ListedTypes are those that the providers of the large clouds list. Others they may write, and do not list.
 var ListedTypes = []rdata.Type{rdata.A, rdata.AAAA, rdata.CNAME, rdata.DNAME, rdata.MX, rdata.NS, rdata.SRV, rdata.TXT}
 
-// rrsetKey names an RRset of all zones of the provider.
-type rrsetKey struct {
-	owner name.Name
-	t     rdata.Type
-}
-
 // standing is what a provider lists of one name and type.
 type standing struct {
 	// listed is all of it in one, to be given back when it is replaced or removed.
-	listed endpoint
+	listed contract.Endpoint
 	// data is sorted, as the provider writes it; ttl is 0 where it says none.
 	data []string
 	ttl  uint32
@@ -62,25 +89,16 @@ type standing struct {
 }
 
 // listing is what a provider has.
-type listing map[rrsetKey]standing
+type listing map[contract.Key]standing
 
-// parseListing reads the answer to GET /records. What is at no name or of no type of ours is left out.
-func parseListing(body []byte, plainText bool) (listing, error) {
-	var endpoints []endpoint
-	if err := json.Unmarshal(body, &endpoints); err != nil {
-		return nil, fmt.Errorf("the answer to GET /records is no list of endpoints: %w", err)
-	}
+// makeListing makes it of endpoints. What is at no name or of no type of ours is left out.
+func makeListing(endpoints []contract.Endpoint, plainText bool) listing {
 	all := make(listing, len(endpoints))
 	for _, e := range endpoints {
-		owner, err := name.Parse(strings.TrimSuffix(e.DNSName, ".") + ".")
+		key, err := e.Key()
 		if err != nil {
 			continue
 		}
-		t, err := rdata.ParseType(e.RecordType)
-		if err != nil {
-			continue
-		}
-		key := rrsetKey{owner, t}
 		s, there := all[key]
 		if there {
 			// Some list each value by itself.
@@ -88,22 +106,22 @@ func parseListing(body []byte, plainText bool) (listing, error) {
 		} else {
 			s.listed = e
 		}
-		switch data, fault := dataOf(e, t, plainText); {
+		switch data, fault := dataOf(&e, key.Type, plainText); {
 		case e.SetIdentifier != "":
 			s.foreign = fmt.Sprintf("it has the set identifier %q, which belongs to a routing policy", e.SetIdentifier)
 		case fault != nil:
-			s.foreign = fmt.Sprintf("its targets are no data of the type %s, such as those of an alias", t)
+			s.foreign = fmt.Sprintf("its targets are no data of the type %s, such as those of an alias", key.Type)
 		default:
 			s.data = sorted(append(s.data, data...))
 			s.ttl = uint32(min(max(e.RecordTTL, 0), 1<<31-1))
 		}
 		all[key] = s
 	}
-	return all, nil
+	return all
 }
 
 // dataOf is the meaning of what an endpoint points to.
-func dataOf(e endpoint, t rdata.Type, plainText bool) ([]string, error) {
+func dataOf(e *contract.Endpoint, t rdata.Type, plainText bool) ([]string, error) {
 	if len(e.Targets) == 0 {
 		return nil, fmt.Errorf("%s %s has no targets", e.DNSName, t)
 	}
@@ -124,11 +142,10 @@ func dataOf(e endpoint, t rdata.Type, plainText bool) ([]string, error) {
 func sorted(data []string) []string { return slices.Compact(slices.Sorted(slices.Values(data))) }
 
 // endpointOf writes an RRset as external-dns does.
-func endpointOf(set protocol.RRset, plainText bool) (endpoint, error) {
-	e := endpoint{DNSName: strings.TrimSuffix(set.Name.String(), "."), RecordType: set.Type.String(), RecordTTL: int64(set.TTL)}
+func endpointOf(set protocol.RRset, plainText bool) (*contract.Endpoint, error) {
+	e := &contract.Endpoint{DNSName: strings.TrimSuffix(set.Name.String(), "."), RecordType: set.Type.String(), RecordTTL: int64(set.TTL)}
 	for _, data := range set.Data {
-		switch set.Type {
-		case rdata.TXT:
+		if set.Type == rdata.TXT {
 			// Route 53 reads \DDD as an octal number, others as a decimal one.
 			text, err := protocol.JoinStrings(data)
 			if err != nil || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) {
@@ -138,12 +155,8 @@ func endpointOf(set protocol.RRset, plainText bool) (endpoint, error) {
 			if plainText {
 				data = text
 			}
-		case rdata.CNAME, rdata.DNAME, rdata.NS, rdata.PTR, rdata.MX:
-			if !strings.HasSuffix(" "+data, " .") {
-				data = strings.TrimSuffix(data, ".")
-			}
 		}
-		e.Targets = append(e.Targets, data)
+		e.Targets = append(e.Targets, contract.FormatTarget(set.Type, data))
 	}
 	return e, nil
 }

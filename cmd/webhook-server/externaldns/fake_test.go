@@ -19,8 +19,19 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/externaldns/contract"
 	"kubi.zone/kubizone/test/must"
 )
+
+type endpoint = contract.Endpoint
+
+// changes is the body of POST /records.
+type changes struct {
+	Create    []endpoint `json:"create,omitempty"`
+	UpdateOld []endpoint `json:"updateOld,omitempty"`
+	UpdateNew []endpoint `json:"updateNew,omitempty"`
+	Delete    []endpoint `json:"delete,omitempty"`
+}
 
 // fake is a webhook provider that keeps to the contract, and fails a test that does not: one request at a time, the
 // media type, creates of what is not there, updates and deletes of what is there exactly as it was listed.
@@ -45,7 +56,7 @@ type fake struct {
 }
 
 func startFake(t *testing.T, zones ...string) (*fake, string) {
-	f := &fake{t: t, zones: zones, has: map[string]endpoint{}, asked: map[string]int{}, media: mediaType}
+	f := &fake{t: t, zones: zones, has: map[string]endpoint{}, asked: map[string]int{}, media: contract.MediaType}
 	server := httptest.NewServer(f)
 	t.Cleanup(server.Close)
 	return f, server.URL
@@ -90,7 +101,7 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	if request.Method == http.MethodPost {
 		header = "Content-Type"
 	}
-	if got := request.Header.Get(header); got != mediaType {
+	if got := request.Header.Get(header); got != contract.MediaType {
 		f.t.Errorf("%s with %s %q", path, header, got)
 	}
 	w.Header().Set("Content-Type", f.media)
@@ -229,7 +240,7 @@ func readEndpoint(t *testing.T, e endpoint) delivery.RRset {
 
 func writeEndpoint(t *testing.T, set delivery.RRset, plainText bool) endpoint {
 	t.Helper()
-	return must.Get(endpointOf(protocol.RRset{Name: set.Name, Type: set.Type, TTL: set.TTL, Data: set.Data}, plainText))(t)
+	return *must.Get(endpointOf(protocol.RRset{Name: set.Name, Type: set.Type, TTL: set.TTL, Data: set.Data}, plainText))(t)
 }
 
 func openBackend(t *testing.T, config Config) *Backend { return must.Get(New(config))(t) }

@@ -4,17 +4,19 @@
 package externaldns
 
 import (
+	"encoding/json"
 	"slices"
 	"testing"
 
 	"kubi.zone/kubizone/cmd/webhook-server/server"
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/externaldns/contract"
 )
 
-// FuzzParseListing: whatever a provider lists, what is taken for an RRset is data of its type, and comes out of what is
+// FuzzMakeListing: whatever a provider lists, what is taken for an RRset is data of its type, and comes out of what is
 // written for it with the same meaning.
-func FuzzParseListing(f *testing.F) {
+func FuzzMakeListing(f *testing.F) {
 	for _, body := range []string{
 		`[{"dnsName":"www.example.org","targets":["192.0.2.1","192.0.2.2"],"recordType":"A","labels":{"owner":"x"}}]`,
 		`[{"dnsName":"WWW.example.org.","targets":["10 mx.example.org","0 ."],"recordType":"MX","recordTTL":-1}]`,
@@ -29,29 +31,29 @@ func FuzzParseListing(f *testing.F) {
 		f.Add([]byte(body), false)
 	}
 	f.Fuzz(func(t *testing.T, body []byte, plainText bool) {
-		list, err := parseListing(body, plainText)
-		if err != nil {
+		var endpoints []contract.Endpoint
+		if json.Unmarshal(body, &endpoints) != nil {
 			return
 		}
-		for key, s := range list {
+		for key, s := range makeListing(endpoints, plainText) {
 			if s.foreign != "" {
 				continue
 			}
 			for _, data := range s.data {
-				if _, err := rdata.FromRR(key.t, data, key.owner); err != nil {
-					t.Fatalf("%s %s %q: %v", key.owner, key.t, data, err)
+				if _, err := rdata.FromRR(key.Type, data, key.Name); err != nil {
+					t.Fatalf("%s %s %q: %v", key.Name, key.Type, data, err)
 				}
 			}
-			if !slices.Contains(types, key.t) {
+			if !slices.Contains(contract.Types, key.Type) {
 				continue
 			}
-			written, err := endpointOf(protocol.RRset{Name: key.owner, Type: key.t, TTL: s.ttl, Data: s.data}, plainText)
+			written, err := endpointOf(protocol.RRset{Name: key.Name, Type: key.Type, TTL: s.ttl, Data: s.data}, plainText)
 			if err != nil {
 				continue // It has no form that all providers read alike.
 			}
-			again, err := dataOf(written, key.t, plainText)
-			if err != nil || !slices.Equal(server.Meaning(key.t, again), server.Meaning(key.t, s.data)) {
-				t.Fatalf("%s %s %q is written as %q and read as %q, %v", key.owner, key.t, s.data, written.Targets, again, err)
+			again, err := dataOf(written, key.Type, plainText)
+			if err != nil || !slices.Equal(server.Meaning(key.Type, again), server.Meaning(key.Type, s.data)) {
+				t.Fatalf("%s %s %q is written as %q and read as %q, %v", key.Name, key.Type, s.data, written.Targets, again, err)
 			}
 		}
 	})

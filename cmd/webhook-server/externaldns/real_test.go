@@ -20,6 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/externaldns/contract"
 	"kubi.zone/kubizone/test/deliverytest"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
@@ -101,7 +102,7 @@ func TestBackend_passesTheExamBeforeExternalDNSInMemory(t *testing.T) {
 		return all
 	}
 	clock := new(clock)
-	backend := openBackend(t, Config{URL: url, Types: types, Now: clock.readTime})
+	backend := openBackend(t, Config{URL: url, Types: contract.Types, Now: clock.readTime})
 	shared := must.Get(server.NewShared(backend, filepath.Join(t.TempDir(), "notes")))(t)
 	deliverytest.Run(t, deliverytest.Subject{
 		New: connectClass(t, shared), Zone: next, Keeps: true,
@@ -149,7 +150,7 @@ func TestBackend_passesTheExamBeforePowerDNS(t *testing.T) {
 	powerdns := rig.NeedServer(rig.StartPowerDNS(t.Context(), config))(t)
 	url := startProvider(t, "--provider", "pdns", "--pdns-server", powerdns.API, "--pdns-api-key", "key")
 	clock := new(clock)
-	backend := openBackend(t, Config{URL: url, Types: types, Now: clock.readTime})
+	backend := openBackend(t, Config{URL: url, Types: contract.Types, Now: clock.readTime})
 	deliverytest.Run(t, deliverytest.Subject{
 		New: connectClass(t, backend), Zone: next, Timeout: time.Minute,
 		Inspect: func(t *testing.T, zone name.Name) []delivery.RRset {

@@ -5,102 +5,68 @@ package externaldns
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/cache"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/dynamic"
+	eventsclient "k8s.io/client-go/kubernetes/typed/events/v1"
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/externaldns"
 )
 
 const (
-	// reasonRefused is that of Events.
-	reasonRefused = "NameRefused"
 	// maxNote is what an Event may say, in octets.
 	maxNote = 1024
 	// sayTime is after which an object is told the same again.
 	sayTime = 30 * time.Minute
-	// maxWaiting is how many Events wait to be written. What comes then is said in a later cycle.
-	maxWaiting = 1 << 12
 )
 
-// kinds are the objects that endpoints come from, as external-dns calls them. Of others nothing is known but the name.
-var kinds = map[string]struct{ version, kind, resource string }{
-	"service":   {"v1", "Service", "services"},
-	"pod":       {"v1", "Pod", "pods"},
-	"ingress":   {"networking.k8s.io/v1", "Ingress", "ingresses"},
-	"crd":       {"externaldns.k8s.io/v1alpha1", "DNSEndpoint", "dnsendpoints"},
-	"httproute": {"gateway.networking.k8s.io/v1", "HTTPRoute", "httproutes"},
-	"grpcroute": {"gateway.networking.k8s.io/v1", "GRPCRoute", "grpcroutes"},
-	"tlsroute":  {"gateway.networking.k8s.io/v1", "TLSRoute", "tlsroutes"},
-	"tcproute":  {"gateway.networking.k8s.io/v1alpha2", "TCPRoute", "tcproutes"},
-	"udproute":  {"gateway.networking.k8s.io/v1alpha2", "UDPRoute", "udproutes"},
-	"route":     {"route.openshift.io/v1", "Route", "routes"},
+// sources are the objects that endpoints come from, as external-dns calls them. Of others no more is known than a name.
+var sources = map[string]schema.GroupVersionResource{
+	"service":   {Version: "v1", Resource: "services"},
+	"pod":       {Version: "v1", Resource: "pods"},
+	"ingress":   {Group: "networking.k8s.io", Version: "v1", Resource: "ingresses"},
+	"crd":       {Group: "externaldns.k8s.io", Version: "v1alpha1", Resource: "dnsendpoints"},
+	"httproute": {Group: "gateway.networking.k8s.io", Version: "v1", Resource: "httproutes"},
+	"grpcroute": {Group: "gateway.networking.k8s.io", Version: "v1", Resource: "grpcroutes"},
+	"tlsroute":  {Group: "gateway.networking.k8s.io", Version: "v1", Resource: "tlsroutes"},
+	"tcproute":  {Group: "gateway.networking.k8s.io", Version: "v1alpha2", Resource: "tcproutes"},
+	"udproute":  {Group: "gateway.networking.k8s.io", Version: "v1alpha2", Resource: "udproutes"},
+	"route":     {Group: "route.openshift.io", Version: "v1", Resource: "routes"},
 }
 
 // teller reads the objects that endpoints come from, and tells them what they do not get.
 type teller struct {
-	local    kubernetes.Interface
-	recorder events.EventRecorder
+	objects dynamic.Interface
+	events  eventsclient.EventsV1Interface
+	telling sync.Mutex
 	// said is what objects were told.
-	said    *cache.LRUExpireCache
-	waiting chan note
+	said *cache.LRUExpireCache
 }
 
-// note is one Event.
-type note struct {
-	to   externaldns.Resource
-	text string
-}
-
-func newTeller(local kubernetes.Interface, recorder events.EventRecorder) *teller {
-	return &teller{local: local, recorder: recorder, said: cache.NewLRUExpireCache(maxRemembered),
-		waiting: make(chan note, maxWaiting)}
-}
-
-// source is what an object says of itself.
-type source struct {
-	uid types.UID
-	// texts are all texts in it, except those that the field managers of others keep.
-	texts []string
-}
-
-// readSource reads an object. One that may not be read, or is of a kind that is not known, says nothing.
-func (t *teller) readSource(ctx context.Context, r externaldns.Resource) source {
-	of, ok := kinds[r.Kind]
-	if !ok {
-		return source{}
+// readObject reads an object, except what other field managers keep in it. One of a kind that is not known is empty.
+func (t *teller) readObject(ctx context.Context, r externaldns.Resource) (*unstructured.Unstructured, error) {
+	resource, known := sources[r.Kind]
+	if !known {
+		return &unstructured.Unstructured{}, nil
 	}
-	prefix := "/apis/"
-	if !strings.Contains(of.version, "/") {
-		prefix = "/api/"
-	}
-	data, err := t.local.Discovery().RESTClient().Get().AbsPath(prefix+of.version, "namespaces", r.Namespace, of.resource,
-		r.Name).SetHeader("Accept", "application/json").DoRaw(ctx)
-	var object map[string]any
+	object, err := t.objects.Resource(resource).Namespace(r.Namespace).Get(ctx, r.Name, metav1.GetOptions{})
 	if err == nil {
-		err = json.Unmarshal(data, &object)
+		object.SetManagedFields(nil)
 	}
-	if err != nil {
-		klog.V(1).InfoS("cannot read the object that an endpoint comes from", "object", r.String(), "err", err)
-	}
-	var found source
-	if metadata, ok := object["metadata"].(map[string]any); ok {
-		uid, _ := metadata["uid"].(string)
-		found.uid = types.UID(uid)
-		delete(metadata, "managedFields")
-	}
-	found.texts = appendTexts(nil, object)
-	return found
+	return object, err
 }
 
+// appendTexts appends all texts in a value of JSON.
 func appendTexts(to []string, value any) []string {
 	switch value := value.(type) {
 	case string:
@@ -117,36 +83,43 @@ func appendTexts(to []string, value any) []string {
 	return to
 }
 
-// tellObject says by an Event of the object why an endpoint is left out. It does not wait.
-func (t *teller) tellObject(r externaldns.Resource, e *externaldns.Endpoint, message string) {
-	text := fmt.Sprintf("%s %s: %s", e.DNSName, e.RecordType, message)
-	if len(text) > maxNote {
-		text = strings.ToValidUTF8(text[:maxNote-3], "") + "..."
-	}
-	key := r.String() + "|" + text
-	if _, again := t.said.Get(key); again {
+// tellAll says by Events of their objects why candidates are left out. What is left when it is called again is said in
+// a later cycle. A recorder of client-go would take two names of one object for the same.
+func (t *teller) tellAll(ctx context.Context, refused []externaldns.Candidate) {
+	if !t.telling.TryLock() {
 		return
 	}
-	select {
-	case t.waiting <- note{r, text}:
-		t.said.Add(key, true, sayTime)
-	default:
+	defer t.telling.Unlock()
+	for _, c := range refused {
+		note := fmt.Sprintf("%s %s: %v", c.Endpoint.DNSName, c.Endpoint.RecordType, c.Err)
+		if len(note) > maxNote {
+			note = strings.ToValidUTF8(note[:maxNote-3], "") + "..."
+		}
+		key := c.Resource.String() + "|" + note
+		if _, again := t.said.Get(key); again || ctx.Err() != nil {
+			continue
+		}
+		klog.V(1).InfoS("left out", "object", c.Resource.String(), "why", note)
+		good := sayTime
+		if err := t.writeEvent(ctx, c.Resource, note); err != nil {
+			klog.V(1).InfoS("cannot write an event", "object", c.Resource.String(), "err", err)
+			good = refusedTime
+		}
+		t.said.Add(key, true, good)
 	}
 }
 
-// runTelling writes Events until ctx ends.
-func (t *teller) runTelling(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case n := <-t.waiting:
-			klog.V(1).InfoS("left out", "object", n.to.String(), "why", n.text)
-			if of, known := kinds[n.to.Kind]; known {
-				regarding := &corev1.ObjectReference{APIVersion: of.version, Kind: of.kind, Namespace: n.to.Namespace, Name: n.to.Name,
-					UID: t.readSource(ctx, n.to).uid}
-				t.recorder.Eventf(regarding, nil, corev1.EventTypeWarning, reasonRefused, "Publish", "%s", n.text)
-			}
-		}
+func (t *teller) writeEvent(ctx context.Context, r externaldns.Resource, note string) error {
+	object, err := t.readObject(ctx, r)
+	if err != nil || object.Object == nil {
+		return err
 	}
+	_, err = t.events.Events(r.Namespace).Create(ctx, &eventsv1.Event{
+		ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, GenerateName: externaldns.FieldManager + "-"},
+		EventTime:  metav1.NowMicro(), ReportingController: externaldns.FieldManager, ReportingInstance: externaldns.FieldManager,
+		Type: corev1.EventTypeWarning, Reason: "NameRefused", Action: "Publish", Note: note,
+		Regarding: corev1.ObjectReference{APIVersion: object.GetAPIVersion(), Kind: object.GetKind(), Namespace: r.Namespace, Name: r.Name,
+			UID: object.GetUID()},
+	}, metav1.CreateOptions{})
+	return err
 }

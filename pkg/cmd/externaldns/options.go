@@ -11,17 +11,16 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/client-go/tools/events"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/pkg/cmd/dnsserving"
@@ -43,8 +42,11 @@ type Options struct {
 // NewOptions are the defaults.
 func NewOptions() *Options {
 	return &Options{Client: kubeconfig.NewOptions(), Listen: "127.0.0.1:8888", HealthListen: ":8080",
-		Mapping: externaldns.Mapping{Owner: "default"}}
+		Mapping: externaldns.Mapping{Owner: "default", Template: usualTemplate}}
 }
+
+// usualTemplate is --namespace-template if it is absent.
+const usualTemplate = "{cluster}-{namespace}"
 
 // AddFlags binds the options to flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
@@ -59,8 +61,8 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 		"as those of nodes; absent: they are left out")
 	flags.StringVar(&o.Mapping.Cluster, "cluster", "", "name of this cluster at the central Kubizone of --kubeconfig: a namespace there "+
 		"is used if its label kubi.zone/cluster says so")
-	flags.StringVar(&o.Mapping.Template, "namespace-template", "", "namespace at the central Kubizone, with {namespace} and perhaps "+
-		"{cluster}; with --cluster it is {cluster}-{namespace} if absent")
+	flags.StringVar(&o.Mapping.Template, "namespace-template", o.Mapping.Template, "with --cluster, namespace at the central "+
+		"Kubizone, with {namespace} and perhaps {cluster}")
 	flags.StringVar(&o.Local, "local-kubeconfig", "", "kubeconfig of the cluster that external-dns reads, which gets the Events; absent: "+
 		"with --cluster that of the pod, else that of the Records")
 }
@@ -77,44 +79,30 @@ type Config struct {
 // Complete reads the options, and reports all that is wrong with them.
 func (o *Options) Complete(out io.Writer) (*Config, error) {
 	c := &Config{Mapping: o.Mapping, Out: out}
-	var err error
-	c.Listen, err = dnsserving.ListenAddress("--listen", o.Listen, 8888)
-	wrong := []error{err}
-	if err == nil && !c.Listen.Addr().IsLoopback() {
-		wrong = append(wrong, fmt.Errorf("--listen %s: the protocol has no authentication, so it is served on loopback alone; "+
-			"run it in the pod of external-dns", o.Listen))
-	}
-	c.HealthListen, err = dnsserving.ListenAddress("--health-listen", o.HealthListen, 8080)
-	wrong = append(wrong, err)
-	if len(validation.IsDNS1123Label(c.Owner)) > 0 {
-		wrong = append(wrong, fmt.Errorf("--owner %q: it is one DNS label, in small letters", c.Owner))
-	}
-	switch {
-	case c.Cluster == "" && c.Template != "":
-		wrong = append(wrong, errors.New("--namespace-template: it needs --cluster, the name of this cluster at the central Kubizone"))
-	case c.Cluster != "" && len(validation.IsDNS1123Label(c.Cluster)) > 0:
-		wrong = append(wrong, fmt.Errorf("--cluster %q: it is one DNS label, in small letters", c.Cluster))
-	case c.Cluster != "" && c.Template == "":
-		c.Template = "{cluster}-{namespace}"
-	case c.Template != "" && !strings.Contains(c.Template, "{namespace}"):
-		wrong = append(wrong, fmt.Errorf("--namespace-template %q: without {namespace} all tenants would share one; write it, as in "+
-			"{cluster}-{namespace}", c.Template))
-	}
-	c.Records, _, err = o.Client.Client()
-	wrong = append(wrong, err)
-	switch {
-	case o.Local != "":
-		if c.Local, err = clientcmd.BuildConfigFromFlags("", o.Local); err != nil {
-			wrong = append(wrong, fmt.Errorf("--local-kubeconfig: %w; name a readable kubeconfig", err))
-		}
-	case c.Cluster == "":
-		c.Local = c.Records
-	default:
-		if c.Local, err = rest.InClusterConfig(); err != nil {
-			wrong = append(wrong, fmt.Errorf("--local-kubeconfig: %w; name the cluster that external-dns reads", err))
+	var wrong []error
+	require := func(is bool, format string, arguments ...any) {
+		if !is {
+			wrong = append(wrong, fmt.Errorf(format, arguments...))
 		}
 	}
-	return c, errors.Join(wrong...)
+	isLabel := func(text string) bool { return len(validation.IsDNS1123Label(text)) == 0 }
+	var noListen, noHealth, noRecords, err error
+	c.Listen, noListen = dnsserving.ListenAddress("--listen", o.Listen, 8888)
+	c.HealthListen, noHealth = dnsserving.ListenAddress("--health-listen", o.HealthListen, 8080)
+	c.Records, _, noRecords = o.Client.Client()
+	require(noListen != nil || c.Listen.Addr().IsLoopback(), "--listen %s: the protocol has no authentication, so it is served on "+
+		"loopback alone; run it in the pod of external-dns", o.Listen)
+	require(isLabel(c.Owner), "--owner %q: it is one DNS label, in small letters", c.Owner)
+	require(c.Cluster == "" || isLabel(c.Cluster), "--cluster %q: it is one DNS label, in small letters", c.Cluster)
+	require(c.Cluster != "" || c.Template == usualTemplate,
+		"--namespace-template: it needs --cluster, the name of this cluster at the central Kubizone")
+	require(strings.Contains(c.Template, "{namespace}"), "--namespace-template %q: without {namespace} all tenants would share one; "+
+		"write it, as in %s", c.Template, usualTemplate)
+	if c.Local = c.Records; o.Local != "" || c.Cluster != "" {
+		c.Local, err = clientcmd.BuildConfigFromFlags("", o.Local) // without a file that of the pod
+		require(err == nil, "--local-kubeconfig: %w; name a readable kubeconfig of the cluster that external-dns reads", err)
+	}
+	return c, errors.Join(append(wrong, noListen, noHealth, noRecords)...)
 }
 
 // NewCommand is the sub-command.
@@ -156,41 +144,19 @@ func (c *Config) Run(ctx context.Context) error {
 		return err
 	}
 	defer listener.Close()
-	reach := func(config *rest.Config) *rest.Config {
-		config = rest.CopyConfig(config)
-		// The server limits requests by priority and fairness. A tenant whose budget is used up must not hold a worker.
-		config.UserAgent, config.QPS, config.Timeout = version.UserAgent(externaldns.FieldManager), -1, requestTimeout
-		config.WarningHandlerWithContext = rest.NoWarnings{}
-		config.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json" // lists are long
-		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return unwaiting{next} })
-		return config
-	}
-	records, err := versioned.NewForConfig(reach(c.Records))
-	if err != nil {
+	toRecords, toObjects := withoutWaiting(c.Records), withoutWaiting(c.Local)
+	records, noRecords := versioned.NewForConfig(toRecords)
+	central, noCentral := kubernetes.NewForConfig(toRecords)
+	local, noLocal := kubernetes.NewForConfig(toObjects)
+	objects, noObjects := dynamic.NewForConfig(toObjects)
+	if err := errors.Join(noRecords, noCentral, noLocal, noObjects); err != nil {
 		return err
 	}
-	central, err := kubernetes.NewForConfig(reach(c.Records))
-	if err != nil {
-		return err
-	}
-	local, err := kubernetes.NewForConfig(reach(c.Local))
-	if err != nil {
-		return err
-	}
-	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: local.EventsV1()})
-	defer broadcaster.Shutdown()
+	p := &provider{Mapping: c.Mapping, records: records.KubizoneV1alpha1(), central: central,
+		verdicts: cache.NewLRUExpireCache(maxRemembered),
+		teller:   &teller{objects: objects, events: local.EventsV1(), said: cache.NewLRUExpireCache(maxRemembered)}}
 	shell.Client = records.KubizoneV1alpha1().RESTClient()
-	return shell.Run(ctx, func(running, outlasting context.Context) error {
-		if err := broadcaster.StartRecordingToSinkWithContext(outlasting); err != nil {
-			return err
-		}
-		p := newProvider(c.Mapping, records.KubizoneV1alpha1(), central, local,
-			broadcaster.NewRecorder(scheme.Scheme, externaldns.FieldManager))
-		var parts sync.WaitGroup
-		defer parts.Wait()
-		telling, end := context.WithCancel(outlasting)
-		defer end()
-		parts.Go(func() { p.runTelling(telling) })
+	return shell.Run(ctx, func(running, _ context.Context) error {
 		serving := &http.Server{Handler: newHandler(running, p), ReadTimeout: answerTime, WriteTimeout: 2 * answerTime}
 		stop := context.AfterFunc(running, func() { _ = serving.Close() })
 		defer stop()
@@ -200,6 +166,17 @@ func (c *Config) Run(ctx context.Context) error {
 		}
 		return nil
 	})
+}
+
+// withoutWaiting makes a configuration of clients that end each request at once, or with its answer.
+func withoutWaiting(config *rest.Config) *rest.Config {
+	config = rest.CopyConfig(config)
+	// The server limits requests by priority and fairness. A tenant whose budget is used up must not hold a worker.
+	config.UserAgent, config.QPS, config.Timeout = version.UserAgent(externaldns.FieldManager), -1, requestTimeout
+	config.WarningHandlerWithContext = rest.NoWarnings{}
+	config.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json" // lists are long
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return unwaiting{next} })
+	return config
 }
 
 // unwaiting takes away the header that client-go waits by: the next cycle of external-dns tries again.

@@ -17,7 +17,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	authenticationv1 "k8s.io/api/authentication/v1"
-	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,11 +25,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
 
 	typed "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/externaldns"
+	"kubi.zone/kubizone/pkg/externaldns/contract"
 )
 
 const (
@@ -44,8 +46,6 @@ const (
 	// A refusal is asked about anew after refusedTime, since a rule may have changed; admittedTime is that of what has
 	// not come back as a change, because it is one of very many.
 	refusedTime, admittedTime = time.Minute, 10 * time.Minute
-	// rightTime is how long a RoleBinding that comes or goes may go unnoticed.
-	rightTime = 30 * time.Second
 )
 
 // provider reads and writes Records, in one request of external-dns at a time.
@@ -56,23 +56,19 @@ type provider struct {
 	*teller
 	// kept is the last list; nil after a change.
 	kept *snapshot
-	// verdicts are by candidate, rights by namespace.
-	verdicts, rights *cache.LRUExpireCache
-}
-
-func newProvider(m externaldns.Mapping, records typed.KubizoneV1alpha1Interface, central, local kubernetes.Interface,
-	recorder events.EventRecorder) *provider {
-	return &provider{Mapping: m, records: records, central: central, teller: newTeller(local, recorder),
-		verdicts: cache.NewLRUExpireCache(maxRemembered), rights: cache.NewLRUExpireCache(maxRemembered)}
+	// verdicts are candidates that the server has judged.
+	verdicts *cache.LRUExpireCache
+	// user is the name that the server of the Records has for this process, once it has said so.
+	user string
 }
 
 // snapshot is what stands.
 type snapshot struct {
 	standing externaldns.Standing
-	// namespaces are those that a central Kubizone has for this cluster.
-	namespaces map[string]bool
-	at         time.Time
-	answered   bool
+	// writable are the namespaces that are there for this cluster, and whether Records may be written; nil: all.
+	writable map[string]bool
+	at       time.Time
+	answered bool
 }
 
 // readStanding is the last list, or a new one.
@@ -80,170 +76,174 @@ func (p *provider) readStanding(ctx context.Context) (*snapshot, error) {
 	if p.kept != nil && time.Since(p.kept.at) < keepTime {
 		return p.kept, nil
 	}
-	return p.listStanding(ctx)
-}
-
-// listStanding reads the Records that are ours: of all namespaces in one request where that is allowed, else of each in
-// which a RoleBinding allows it.
-func (p *provider) listStanding(ctx context.Context) (*snapshot, error) {
-	found := &snapshot{at: time.Now(), namespaces: map[string]bool{}}
-	ours := metav1.ListOptions{LabelSelector: labels.Set{v1alpha1.LabelExternalDNS: p.Owner}.String()}
 	p.kept = nil
-	if p.Cluster == "" {
-		all, err := p.records.Records(metav1.NamespaceAll).List(ctx, ours)
-		if err == nil {
-			found.standing, p.kept = p.ReadStanding(all.Items), found
-			return found, nil
-		}
-		if !apierrors.IsForbidden(err) {
-			return nil, fmt.Errorf("records: %w", err)
-		}
-	}
-	var ofCluster metav1.ListOptions
-	if p.Cluster != "" {
-		ofCluster.LabelSelector = labels.Set{v1alpha1.LabelCluster: p.Cluster}.String()
-	}
-	namespaces, err := p.central.CoreV1().Namespaces().List(ctx, ofCluster)
+	found := &snapshot{at: time.Now()}
+	items, err := p.listRecords(ctx, found)
 	if err != nil {
-		return nil, fmt.Errorf("namespaces: %w", err)
-	}
-	lists := make([]*v1alpha1.RecordList, len(namespaces.Items))
-	group, groupCtx := errgroup.WithContext(ctx)
-	group.SetLimit(workers)
-	for i, namespace := range namespaces.Items {
-		found.namespaces[namespace.Name] = true
-		group.Go(func() (err error) {
-			lists[i], err = p.records.Records(namespace.Name).List(groupCtx, ours)
-			if apierrors.IsForbidden(err) {
-				lists[i], err = &v1alpha1.RecordList{}, nil // no RoleBinding: nothing there is ours to change
-			}
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
 		return nil, fmt.Errorf("records: %w", err)
-	}
-	var items []v1alpha1.Record
-	for _, list := range lists {
-		items = append(items, list.Items...)
 	}
 	found.standing, p.kept = p.ReadStanding(items), found
 	return found, nil
 }
 
-// adjustment is one request to adjust.
-type adjustment struct {
-	*snapshot
-	wanted map[externaldns.Key][]*externaldns.Candidate
-}
-
-func (p *provider) newAdjustment(ctx context.Context, endpoints []*externaldns.Endpoint) (*adjustment, error) {
-	stands, err := p.readStanding(ctx)
+// listRecords reads the Records that are ours: of all namespaces in one request where that is allowed, else of each in
+// which a RoleBinding allows it, which lets it write there, too.
+func (p *provider) listRecords(ctx context.Context, found *snapshot) (items []v1alpha1.Record, err error) {
+	ours := metav1.ListOptions{LabelSelector: labels.Set{v1alpha1.LabelExternalDNS: p.Owner}.String()}
+	var ofCluster metav1.ListOptions
+	if p.Cluster != "" {
+		ofCluster.LabelSelector = labels.Set{v1alpha1.LabelCluster: p.Cluster}.String()
+	} else if all, err := p.records.Records(metav1.NamespaceAll).List(ctx, ours); !apierrors.IsForbidden(err) {
+		return all.Items, err
+	}
+	namespaces, err := p.central.CoreV1().Namespaces().List(ctx, ofCluster)
 	if err != nil {
 		return nil, err
 	}
-	return &adjustment{stands, externaldns.Group(p.MakeCandidates(endpoints))}, nil
+	lists := make([]*v1alpha1.RecordList, len(namespaces.Items))
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.SetLimit(workers)
+	for i, namespace := range namespaces.Items {
+		group.Go(func() error {
+			list, err := p.records.Records(namespace.Name).List(groupCtx, ours)
+			if apierrors.IsForbidden(err) {
+				return nil // no RoleBinding: nothing there is ours to change
+			}
+			lists[i] = list
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	found.writable = map[string]bool{}
+	for i, list := range lists {
+		if found.writable[namespaces.Items[i].Name] = list != nil; list != nil {
+			items = append(items, list.Items...)
+		}
+	}
+	if p.user == "" { // an Event names it; without an answer the next list asks again
+		review, err := p.central.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{},
+			metav1.CreateOptions{})
+		if err == nil {
+			p.user = review.Status.UserInfo.Username
+		}
+	}
+	return items, nil
 }
 
-// decision is a verdict about what is left of a candidate when targets of other objects are taken away.
-type decision struct {
-	externaldns.Verdict
-	candidate externaldns.Candidate
+// checkNamespace says why Records may not be written in a namespace.
+func (p *provider) checkNamespace(s *snapshot, namespace string) error {
+	switch writable, there := s.writable[namespace]; {
+	case writable || s.writable == nil:
+		return nil
+	case !there && p.Cluster != "":
+		return fmt.Errorf("namespace %[1]q of the central Kubizone is not there for cluster %[2]q; its administrator makes it by: "+
+			"kubectl create namespace %[1]s && kubectl label namespace %[1]s %[3]s=%[2]s", namespace, p.Cluster, v1alpha1.LabelCluster)
+	}
+	return fmt.Errorf("external-dns may not write Records in namespace %[1]s; its administrator allows it by: "+
+		"kubectl create rolebinding -n %[1]s kubizone-external-dns --clusterrole=kubizone-external-dns-writer --user=%[2]s",
+		namespace, cmp.Or(p.user, "USER"))
+}
+
+// makeCandidates makes candidates of endpoints, and refuses those whose namespace is closed.
+func (p *provider) makeCandidates(s *snapshot, endpoints []*contract.Endpoint) []*externaldns.Candidate {
+	all := p.MakeCandidates(endpoints)
+	for _, c := range all {
+		if c.Err == nil {
+			c.Err = p.checkNamespace(s, c.Namespace)
+		}
+	}
+	return all
+}
+
+// adjustment is one request to adjust.
+type adjustment struct {
+	standing externaldns.Standing
+	wanted   externaldns.Wanted
+}
+
+// lookUpVerdict is a candidate as the server has judged it, or as it is where it has not been asked.
+func (p *provider) lookUpVerdict(a *adjustment, c *externaldns.Candidate) *externaldns.Candidate {
+	if a.standing.NeedsVerdict(c) {
+		if known, ok := p.verdicts.Get(keyOf(a, c)); ok {
+			return known.(*externaldns.Candidate)
+		}
+	}
+	return c
 }
 
 // decideAll asks about all candidates that would change something, of each namespace one after the other. It closes
 // shared when each namespace has had its share: the answer does not wait for what one has more than others.
 func (p *provider) decideAll(ctx context.Context, a *adjustment, shared chan<- struct{}) {
-	var open []*externaldns.Candidate
+	var all []*externaldns.Candidate
 	for _, same := range a.wanted {
 		for _, c := range same {
-			if !a.standing.NeedsVerdict(c) {
-				continue
-			}
-			if _, known := p.verdicts.Get(p.keyOf(a, c)); !known {
-				open = append(open, c)
+			if a.standing.NeedsVerdict(p.lookUpVerdict(a, c)) {
+				all = append(all, c)
 			}
 		}
 	}
-	decide := func(c *externaldns.Candidate) {
-		d := decision{candidate: *c}
-		if len(c.Endpoint.Targets) > 1 { // external-dns joins endpoints
-			p.KeepTargets(&d.candidate, p.readSource(ctx, c.Resource).texts)
+	share := orderFairly(all, func(c *externaldns.Candidate) string { return c.Namespace })
+	workqueue.ParallelizeUntil(ctx, workers, share, func(i int) { p.decideOne(ctx, a, *all[i]) })
+	close(shared)
+	workqueue.ParallelizeUntil(ctx, restWorkers, len(all)-share, func(i int) { p.decideOne(ctx, a, *all[share+i]) })
+}
+
+// decideOne asks about what is left of a candidate when values of other objects are taken away.
+func (p *provider) decideOne(ctx context.Context, a *adjustment, c externaldns.Candidate) {
+	key, good := keyOf(a, &c), admittedTime
+	if len(c.Endpoint.Targets) > 1 { // external-dns joins endpoints
+		object, err := p.readObject(ctx, c.Resource)
+		if err != nil && readRefusal(err) == "" {
+			return // later it may say what is its own
 		}
-		refusal, err := p.mayWrite(ctx, a.snapshot, c.Namespace)
-		good := rightTime
-		switch {
-		case err != nil:
-			return
-		case refusal != "":
-			d.Verdict = externaldns.Verdict{Decided: true, Refusal: refusal}
-		case !a.standing.NeedsVerdict(&d.candidate):
-			d.Verdict, good = externaldns.Verdict{Decided: true}, admittedTime
-		default:
-			if d.Verdict = p.askServer(ctx, a, &d.candidate); !d.Decided {
+		if err == nil {
+			c.KeepTargets(appendTexts(nil, object.Object))
+		}
+	}
+	if a.standing.NeedsVerdict(&c) {
+		if err := p.askServer(ctx, a, &c); err != nil {
+			refusal := readRefusal(err)
+			if refusal == "" {
 				return
 			}
-			if good = admittedTime; d.Refusal != "" {
-				good = refusedTime
-			}
+			c.Err, good = errors.New(refusal), refusedTime
 		}
-		p.verdicts.Add(p.keyOf(a, c), d, good)
 	}
-	share := orderFairly(open, func(c *externaldns.Candidate) string { return c.Namespace })
-	forEach(ctx, open[:share], workers, decide)
-	close(shared)
-	forEach(ctx, open[share:], restWorkers, decide)
+	c.Admitted = c.Err == nil
+	p.verdicts.Add(key, &c, good)
 }
 
 // orderFairly orders all, one of each namespace after the other, and returns how many are no more of a namespace than
 // half of the namespaces have, or than minShare.
 func orderFairly[T any](all []T, namespaceOf func(T) string) (share int) {
-	counts := map[string]int{}
-	type place struct {
-		at   int
-		what T
-	}
-	ordered := make([]place, 0, len(all))
+	counts, rounds := map[string]int{}, [][]T{}
 	for _, one := range all {
 		namespace := namespaceOf(one)
-		ordered = append(ordered, place{counts[namespace], one})
+		if counts[namespace] == len(rounds) {
+			rounds = append(rounds, nil)
+		}
+		rounds[counts[namespace]] = append(rounds[counts[namespace]], one)
 		counts[namespace]++
 	}
-	slices.SortStableFunc(ordered, func(a, b place) int { return a.at - b.at })
+	copy(all, slices.Concat(rounds...))
 	sizes := slices.Sorted(maps.Values(counts))
-	for i, one := range ordered {
-		all[i] = one.what
-		if one.at < max(minShare, sizes[(len(sizes)-1)/2]) {
-			share++
+	for i, round := range rounds {
+		if i < max(minShare, sizes[(len(sizes)-1)/2]) {
+			share += len(round)
 		}
 	}
 	return share
 }
 
-// forEach does all of them, some at once, in their order.
-func forEach[T any](ctx context.Context, all []T, limit int, do func(T)) {
-	var group errgroup.Group
-	group.SetLimit(limit)
-	for _, one := range all {
-		if ctx.Err() != nil {
-			break
-		}
-		group.Go(func() error {
-			do(one)
-			return nil
-		})
-	}
-	_ = group.Wait() // none returns an error
-}
-
 // keyOf is what a verdict rests on, apart from the rules of the zone.
-func (p *provider) keyOf(a *adjustment, c *externaldns.Candidate) string {
-	text := fmt.Sprintf("%s%s|%v", prefixOf(c), c.Resource, c.Record.Spec.Values)
-	if c.Record.Spec.TTL != nil {
-		text += fmt.Sprint("|", *c.Record.Spec.TTL)
-	}
-	for _, r := range append(a.standing.Replaced(c, a.wanted), a.standing[c.Key]...) {
-		text += "|" + string(r.UID) + r.ResourceVersion
+func keyOf(a *adjustment, c *externaldns.Candidate) string {
+	text := fmt.Sprint(prefixOf(c), c.Resource, "|", c.Record.Spec.Values, ptr.Deref(c.Record.Spec.TTL, 0))
+	for _, r := range append(a.standing.Replaced(c, a.wanted), a.standing[c.Key]) {
+		if r != nil {
+			text += "|" + string(r.UID) + r.ResourceVersion
+		}
 	}
 	return text
 }
@@ -251,26 +251,15 @@ func (p *provider) keyOf(a *adjustment, c *externaldns.Candidate) string {
 func prefixOf(c *externaldns.Candidate) string { return c.Namespace + "|" + c.Key.String() + "|" }
 
 // askServer asks about a candidate, by a dry run.
-func (p *provider) askServer(ctx context.Context, a *adjustment, c *externaldns.Candidate) externaldns.Verdict {
-	dry := []string{metav1.DryRunAll}
-	var err error
-	var made *v1alpha1.Record
-	if same := a.standing[c.Key]; len(same) > 0 {
-		_, err = p.patchRecord(ctx, same[0], c.Record, nil, dry)
-	} else if replaced := a.standing.Replaced(c, a.wanted); len(replaced) > 0 {
-		err = p.replaceRecords(ctx, c.Namespace, replaced, []*v1alpha1.Record{c.Record}, dry)
-	} else {
-		made, err = p.records.Records(c.Namespace).Create(ctx, c.Record,
-			metav1.CreateOptions{FieldManager: externaldns.FieldManager, DryRun: dry})
+func (p *provider) askServer(ctx context.Context, a *adjustment, c *externaldns.Candidate) error {
+	x := &change{namespace: c.Namespace, create: []*externaldns.Candidate{c}, remove: a.standing.Replaced(c, a.wanted)}
+	if a.standing[c.Key] != nil {
+		x = &change{namespace: c.Namespace, update: x.create}
 	}
-	refusal := readRefusal(err)
-	if made != nil && made.Status.ZoneRef == nil && err == nil {
-		refusal = "no zone takes the name"
-		if adopted := meta.FindStatusCondition(made.Status.Conditions, v1alpha1.ConditionAdopted); adopted != nil {
-			refusal = adopted.Message
-		}
+	if failed := p.carryOut(ctx, a.standing, x, []string{metav1.DryRunAll}); len(failed) > 0 {
+		return failed[0].err
 	}
-	return externaldns.Verdict{Decided: err == nil || refusal != "", Refusal: refusal}
+	return nil
 }
 
 // readRefusal is the server's sentence where the same request would be refused again, else "". A Record of that name
@@ -281,14 +270,11 @@ func readRefusal(err error) string {
 		return ""
 	}
 	said := status.Status()
-	switch said.Code {
-	case http.StatusTooManyRequests, http.StatusRequestTimeout, http.StatusUnauthorized:
+	passes := []int32{http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusTooManyRequests}
+	switch {
+	case said.Code/100 != 4 || slices.Contains(passes, said.Code):
 		return ""
-	}
-	if said.Code < http.StatusBadRequest || said.Code >= http.StatusInternalServerError {
-		return ""
-	}
-	if said.Details == nil || len(said.Details.Causes) == 0 {
+	case said.Details == nil || len(said.Details.Causes) == 0:
 		return cmp.Or(said.Message, http.StatusText(int(said.Code)))
 	}
 	var causes []string
@@ -298,245 +284,152 @@ func readRefusal(err error) string {
 	return strings.Join(causes, "; ")
 }
 
-// mayWrite says why Records may not be written in a namespace; "" where they may.
-func (p *provider) mayWrite(ctx context.Context, s *snapshot, namespace string) (refusal string, err error) {
-	if p.Cluster != "" && !s.namespaces[namespace] {
-		return fmt.Sprintf("namespace %[1]q of the central Kubizone is not there for cluster %[2]q; its administrator makes it by: "+
-			"kubectl create namespace %[1]s && kubectl label namespace %[1]s %[3]s=%[2]s", namespace, p.Cluster, v1alpha1.LabelCluster), nil
-	}
-	if known, ok := p.rights.Get(namespace); ok {
-		return known.(string), nil
-	}
-	review, err := p.central.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
-		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
-			Namespace: namespace, Verb: "create", Group: v1alpha1.GroupName, Resource: "records"}}}, metav1.CreateOptions{})
-	if err != nil {
-		return "", err
-	}
-	if !review.Status.Allowed {
-		refusal = fmt.Sprintf("external-dns may not write Records in namespace %[1]s; its administrator allows it by: "+
-			"kubectl create rolebinding -n %[1]s kubizone-external-dns --clusterrole=kubizone-external-dns-writer --user=%[2]s",
-			namespace, p.findUser(ctx))
-	}
-	p.rights.Add(namespace, refusal, rightTime)
-	return refusal, nil
-}
-
-// findUser is the user that the server of the Records knows.
-func (p *provider) findUser(ctx context.Context) string {
-	review, err := p.central.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{},
-		metav1.CreateOptions{})
-	if err != nil {
-		return "USER"
-	}
-	return review.Status.UserInfo.Username
-}
-
-// chooseAnswer makes the answer, and tells objects what they do not get. Work on the adjustment may go on meanwhile.
-func (p *provider) chooseAnswer(a *adjustment) []*externaldns.Endpoint {
-	wanted, verdicts := map[externaldns.Key][]*externaldns.Candidate{}, map[*externaldns.Candidate]externaldns.Verdict{}
-	for key, same := range a.wanted {
-		for _, c := range same {
-			one := c
-			if a.standing.NeedsVerdict(c) {
-				if known, ok := p.verdicts.Get(p.keyOf(a, c)); ok {
-					d := known.(decision)
-					one, verdicts[&d.candidate] = &d.candidate, d.Verdict
-				}
-			}
-			wanted[key] = append(wanted[key], one)
-		}
-	}
-	answer, refused := a.standing.Choose(wanted, func(c *externaldns.Candidate) externaldns.Verdict { return verdicts[c] })
-	for _, r := range refused {
-		p.tellObject(r.Resource, r.Endpoint, r.Message)
-	}
-	if answer == nil {
-		answer = []*externaldns.Endpoint{}
-	}
-	return answer
-}
-
 // change is what happens at one name of a namespace. A name that loses one type and gets another changes in one step.
 type change struct {
-	namespace string
-	create    []*externaldns.Candidate
-	remove    []*v1alpha1.Record
-	update    []update
-	texts     map[string]string
+	namespace      string
+	create, update []*externaldns.Candidate
+	remove         []*v1alpha1.Record
 }
 
-type update struct {
-	stands *v1alpha1.Record
-	wanted *externaldns.Candidate
+// failure is what was not done, of a candidate unless it is to be removed.
+type failure struct {
+	of  *externaldns.Candidate
+	err error
 }
 
 // applyChanges carries changes out: all of them, whatever becomes of the others. Its error says which were not.
-func (p *provider) applyChanges(ctx context.Context, changes externaldns.Changes) error {
+func (p *provider) applyChanges(ctx context.Context, changes contract.Changes) (refused []externaldns.Candidate, err error) {
 	stands, err := p.readStanding(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	p.kept = nil
-	byName, wrong := p.sortChanges(stands, changes)
-	failed := make(chan error, len(byName))
-	all := slices.Collect(maps.Values(byName))
-	orderFairly(all, func(c *change) string { return c.namespace })
-	forEach(ctx, all, workers, func(c *change) { failed <- p.carryOut(ctx, stands, c) })
-	close(failed)
-	if ctx.Err() != nil {
-		wrong = append(wrong, ctx.Err())
+	all, wrong := p.sortChanges(stands, changes)
+	orderFairly(all, func(x *change) string { return x.namespace })
+	failed := make([][]failure, len(all))
+	workqueue.ParallelizeUntil(ctx, workers, len(all), func(i int) { failed[i] = p.carryOut(ctx, stands.standing, all[i], nil) })
+	for _, f := range slices.Concat(failed...) {
+		wrong = append(wrong, f.err)
+		if refusal := readRefusal(f.err); refusal != "" && f.of != nil {
+			f.of.Err = errors.New(refusal)
+			refused = append(refused, *f.of)
+			// What was let in is refused now, and is asked about anew.
+			p.verdicts.RemoveAll(func(key any) bool { return strings.HasPrefix(key.(string), prefixOf(f.of)) })
+		}
 	}
-	for err := range failed {
-		wrong = append(wrong, err)
+	if err := errors.Join(append(wrong, ctx.Err())...); err != nil {
+		return refused, fmt.Errorf("not all is done, the rest comes with the next cycle: %w", err)
 	}
-	if err := errors.Join(wrong...); err != nil {
-		return fmt.Errorf("not all is done, the rest comes with the next cycle: %w", err)
-	}
-	return nil
+	return nil, nil
 }
 
 // sortChanges sorts changes by namespace and name. That of what stands is where it stands; only a new Record goes where
 // the object is.
-func (p *provider) sortChanges(stands *snapshot, changes externaldns.Changes) (byName map[string]*change, wrong []error) {
-	byName, texts := map[string]*change{}, map[string]map[string]string{}
-	at := func(namespace, fqdn string) *change {
-		key := namespace + "/" + fqdn
+func (p *provider) sortChanges(s *snapshot, changes contract.Changes) (all []*change, wrong []error) {
+	byName := map[string]*change{}
+	at := func(namespace string, fqdn name.Name) *change {
+		key := namespace + "/" + fqdn.String()
 		if byName[key] == nil {
-			byName[key] = &change{namespace: namespace, texts: stands.standing.ReadTextsAt(fqdn)}
-			maps.Copy(byName[key].texts, texts[fqdn])
+			byName[key] = &change{namespace: namespace}
+			all = append(all, byName[key])
 		}
 		return byName[key]
 	}
-	for _, e := range slices.Concat(changes.Create, changes.UpdateNew) {
-		if owned := e.OwnedName(); owned != "" {
-			if texts[owned] == nil {
-				texts[owned] = map[string]string{}
-			}
-			texts[owned][e.DNSName] = e.Targets[0]
+	wanted, texts := externaldns.SplitTexts(slices.Concat(changes.UpdateNew, changes.Create))
+	for _, c := range p.makeCandidates(s, wanted) {
+		stands := s.standing[c.Key]
+		if c.Err == nil && stands != nil && stands.Namespace != c.Namespace {
+			c.Err = fmt.Errorf("its Record stands in another namespace than %s, and goes first", c.Namespace)
 		}
-	}
-	dropTexts := func(endpoints []*externaldns.Endpoint) []*externaldns.Endpoint {
-		return slices.DeleteFunc(endpoints, func(e *externaldns.Endpoint) bool { return e.OwnedName() != "" })
-	}
-	for _, c := range p.MakeCandidates(dropTexts(slices.Concat(changes.UpdateNew, changes.Create))) {
-		same := stands.standing[c.Key]
-		switch {
-		case c.Err != nil:
+		if c.Err != nil {
 			wrong = append(wrong, fmt.Errorf("%s: %w", c.Key, c.Err))
 			continue
-		case len(same) == 0:
-			x := at(c.Namespace, c.Name)
+		}
+		s.standing.KeepTexts(c, texts[c.Name])
+		if x := at(c.Namespace, c.Name); stands == nil {
 			x.create = append(x.create, c)
-		case same[0].Namespace != c.Namespace:
-			wrong = append(wrong, fmt.Errorf("%s: its Record stands in another namespace than %s, and goes first", c.Key, c.Namespace))
-			continue
-		default:
-			x := at(c.Namespace, c.Name)
-			x.update = append(x.update, update{same[0], c})
+		} else {
+			x.update = append(x.update, c)
 		}
 	}
-	for _, e := range dropTexts(changes.Delete) {
+	gone, _ := externaldns.SplitTexts(changes.Delete)
+	for _, e := range gone {
 		key, err := e.Key()
 		if err != nil {
 			wrong = append(wrong, err)
 		}
-		for _, r := range stands.standing[key] {
+		if r := s.standing[key]; r != nil {
 			x := at(r.Namespace, key.Name)
 			x.remove = append(x.remove, r)
 		}
 	}
-	return byName, wrong
+	return all, wrong
 }
 
-// carryOut writes what happens at one name, and tells the object what is refused.
-func (p *provider) carryOut(ctx context.Context, stands *snapshot, x *change) error {
-	var wrong []error
-	say := func(c *externaldns.Candidate, err error) {
-		if err == nil {
-			return
-		}
-		if refusal := readRefusal(err); refusal != "" {
-			p.tellObject(c.Resource, c.Endpoint, refusal)
-			// What was let in is refused now, and is asked about anew.
-			p.verdicts.RemoveAll(func(key any) bool { return strings.HasPrefix(key.(string), prefixOf(c)) })
-		}
-		wrong = append(wrong, fmt.Errorf("%s: %w", c.Key, err))
-	}
-	for _, c := range x.create {
-		setTexts(c.Record, x.texts)
-		if refusal, err := p.mayWrite(ctx, stands, x.namespace); err != nil || refusal != "" {
-			return fmt.Errorf("%s: %w", c.Key, errors.Join(err, errors.New(refusal)))
+// carryOut writes what happens at one name, or asks by a dry run.
+func (p *provider) carryOut(ctx context.Context, s externaldns.Standing, x *change, dry []string) (failed []failure) {
+	note := func(c *externaldns.Candidate, what string, err error) {
+		if err != nil {
+			failed = append(failed, failure{c, fmt.Errorf("%s: %w", what, err)})
 		}
 	}
-	for _, u := range x.update {
-		_, err := p.patchRecord(ctx, u.stands, u.wanted.Record, x.texts, nil)
-		say(u.wanted, err)
+	for _, c := range x.update {
+		note(c, c.Key.String(), p.patchRecord(ctx, s[c.Key], c.Record, dry))
 	}
 	if len(x.create) > 0 && len(x.remove) > 0 {
-		made := make([]*v1alpha1.Record, len(x.create))
-		for i, c := range x.create {
-			made[i] = c.Record
-		}
-		say(x.create[0], p.replaceRecords(ctx, x.namespace, x.remove, made, nil))
-		return errors.Join(wrong...)
+		note(x.create[0], x.create[0].Key.String(), p.replaceRecords(ctx, x, dry))
+		return failed
 	}
 	for _, r := range x.remove {
 		err := p.records.Records(r.Namespace).Delete(ctx, r.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &r.UID}})
-		if err != nil && !apierrors.IsNotFound(err) {
-			wrong = append(wrong, fmt.Errorf("%s %s: %w", r.Spec.DomainName, r.Spec.Type, err))
+		if !apierrors.IsNotFound(err) {
+			note(nil, r.Spec.DomainName+" "+r.Spec.Type, err)
 		}
 	}
 	for _, c := range x.create {
-		_, err := p.records.Records(x.namespace).Create(ctx, c.Record, metav1.CreateOptions{FieldManager: externaldns.FieldManager})
-		say(c, err)
+		note(c, c.Key.String(), p.createRecord(ctx, c, dry))
 	}
-	return errors.Join(wrong...)
+	return failed
 }
 
-// setTexts writes what external-dns' registry says of a Record.
-func setTexts(r *v1alpha1.Record, texts map[string]string) {
-	if len(texts) == 0 {
-		return
+// createRecord makes a Record. One that no zone takes is refused, too.
+func (p *provider) createRecord(ctx context.Context, c *externaldns.Candidate, dry []string) error {
+	made, err := p.records.Records(c.Namespace).Create(ctx, c.Record,
+		metav1.CreateOptions{FieldManager: externaldns.FieldManager, DryRun: dry})
+	if err != nil || made.Status.ZoneRef != nil {
+		return err
 	}
-	text, err := json.Marshal(texts)
-	if err != nil {
-		panic(err) // texts have a form in JSON
+	if adopted := meta.FindStatusCondition(made.Status.Conditions, v1alpha1.ConditionAdopted); adopted != nil {
+		return apierrors.NewBadRequest(adopted.Message)
 	}
-	r.Annotations[v1alpha1.AnnotationExternalDNSTexts] = string(text)
+	return apierrors.NewBadRequest("no zone takes the name")
 }
 
 // patchRecord gives a Record what is wanted, unless it has changed since it was read.
-func (p *provider) patchRecord(ctx context.Context, stands, wanted *v1alpha1.Record, texts map[string]string, dry []string) (
-	*v1alpha1.Record, error) {
-	wanted = wanted.DeepCopy()
-	setTexts(wanted, texts)
+func (p *provider) patchRecord(ctx context.Context, stands, wanted *v1alpha1.Record, dry []string) error {
 	body, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": stands.UID, "resourceVersion": stands.ResourceVersion, "annotations": wanted.Annotations},
 		"spec":     map[string]any{"values": wanted.Spec.Values, "rdata": nil, "ttl": wanted.Spec.TTL},
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return p.records.Records(stands.Namespace).Patch(ctx, stands.Name, types.MergePatchType, body,
+	_, err = p.records.Records(stands.Namespace).Patch(ctx, stands.Name, types.MergePatchType, body,
 		metav1.PatchOptions{FieldManager: externaldns.FieldManager, DryRun: dry})
+	return err
 }
 
 // replaceRecords removes and makes Records in one transaction, so that a name is never without any.
-func (p *provider) replaceRecords(ctx context.Context, namespace string, remove, made []*v1alpha1.Record, dry []string) error {
+func (p *provider) replaceRecords(ctx context.Context, x *change, dry []string) error {
 	set := &v1alpha1.ChangeSet{Spec: v1alpha1.ChangeSetSpec{FieldManager: externaldns.FieldManager}}
-	for _, r := range remove {
+	for _, r := range x.remove {
 		set.Spec.Items = append(set.Spec.Items, v1alpha1.ChangeSetItem{Delete: &v1alpha1.ChangeSetDelete{Name: r.Name, UID: r.UID}})
 	}
-	for _, r := range made {
-		r = r.DeepCopy()
+	for _, c := range x.create {
+		r := c.Record.DeepCopy()
 		r.APIVersion, r.Kind = v1alpha1.SchemeGroupVersion.String(), "Record"
-		text, err := json.Marshal(r)
-		if err != nil {
-			return err
-		}
-		set.Spec.Items = append(set.Spec.Items, v1alpha1.ChangeSetItem{Create: &runtime.RawExtension{Raw: text}})
+		set.Spec.Items = append(set.Spec.Items, v1alpha1.ChangeSetItem{Create: &runtime.RawExtension{Object: r}})
 	}
-	_, err := p.records.ChangeSets(namespace).Create(ctx, set, metav1.CreateOptions{FieldManager: externaldns.FieldManager, DryRun: dry})
+	_, err := p.records.ChangeSets(x.namespace).Create(ctx, set, metav1.CreateOptions{FieldManager: externaldns.FieldManager, DryRun: dry})
 	return err
 }

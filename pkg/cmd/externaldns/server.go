@@ -4,7 +4,6 @@
 package externaldns
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/externaldns"
+	"kubi.zone/kubizone/pkg/externaldns/contract"
 )
 
 const (
@@ -27,8 +27,7 @@ const (
 	keepTime = time.Minute
 )
 
-// handler answers external-dns. It works on one request at a time, as external-dns sends them, and asks for verdicts
-// beside.
+// handler answers external-dns. It works on one request at a time, as external-dns sends them.
 type handler struct {
 	*provider
 	running     context.Context
@@ -39,150 +38,108 @@ type handler struct {
 func newHandler(running context.Context, p *provider) http.Handler {
 	h := &handler{provider: p, running: running, busy: make(chan struct{}, 1), endDeciding: func() {}}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
-		// The filter is read once, when external-dns starts: a zone that comes later must not be missing in it.
-		if wantsOurs(w, r, "Accept", http.StatusNotAcceptable) {
-			writeJSON(w, struct{}{})
+	// The filter is read once, when external-dns starts: a zone that comes later must not be missing in it.
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { _ = writeJSON(w, struct{}{}) })
+	mux.HandleFunc("GET /records", h.workAlone(h.serveRecords))
+	mux.HandleFunc("POST /adjustendpoints", h.workAlone(h.serveAdjustment))
+	mux.HandleFunc("POST /records", h.workAlone(h.serveChanges))
+	return http.TimeoutHandler(requireVersion(mux), answerTime,
+		"it takes longer, and goes on; the next cycle of external-dns finds what is done")
+}
+
+// requireVersion refuses requests in another version of the contract.
+func requireVersion(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		header, code := "Content-Type", http.StatusUnsupportedMediaType
+		if r.Method == http.MethodGet {
+			header, code = "Accept", http.StatusNotAcceptable
 		}
-	})
-	mux.HandleFunc("GET /records", h.serveRecords)
-	mux.HandleFunc("POST /adjustendpoints", h.serveAdjustment)
-	mux.HandleFunc("POST /records", h.serveChanges)
-	return mux
-}
-
-// wantsOurs judges the media type of a request, and answers one of another version.
-func wantsOurs(w http.ResponseWriter, r *http.Request, header string, code int) bool {
-	given := r.Header.Get(header)
-	if given == externaldns.MediaType || header == "Accept" && (given == "" || given == "*/*") {
-		return true
-	}
-	http.Error(w, fmt.Sprintf("%s %q: a webhook provider of external-dns speaks %s", header, given, externaldns.MediaType), code)
-	return false
-}
-
-func writeJSON(w http.ResponseWriter, answer any) {
-	var body bytes.Buffer
-	if err := json.NewEncoder(&body).Encode(answer); err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
-	w.Header().Set("Content-Type", externaldns.MediaType)
-	_, _ = w.Write(body.Bytes()) // a client that has gone is not answered
-}
-
-// workAlone returns false where the work is not done in time: then it goes on.
-func (h *handler) workAlone(timeout <-chan time.Time, do func(ctx context.Context)) bool {
-	select {
-	case h.busy <- struct{}{}:
-	case <-timeout:
-		return false
-	}
-	done := make(chan struct{})
-	go func() {
-		defer func() { <-h.busy }()
-		defer close(done)
-		ctx, cancel := context.WithTimeout(h.running, workTime)
-		defer cancel()
-		do(ctx)
-	}()
-	select {
-	case <-done:
-		return true
-	case <-timeout:
-		return false
-	}
-}
-
-// answerLater says that work goes on.
-func answerLater(w http.ResponseWriter) {
-	http.Error(w, "it takes longer, and goes on; the next cycle of external-dns finds what is done", http.StatusServiceUnavailable)
-}
-
-func (h *handler) serveRecords(w http.ResponseWriter, r *http.Request) {
-	if !wantsOurs(w, r, "Accept", http.StatusNotAcceptable) {
-		return
-	}
-	var found *snapshot
-	var err error
-	began := time.Now()
-	inTime := h.workAlone(time.After(answerTime), func(ctx context.Context) {
-		// A list that came too late answers the request after the one that asked for it.
-		if h.kept != nil && h.kept.answered {
-			h.kept = nil
-		}
-		if found, err = h.readStanding(ctx); err == nil {
-			found.answered = time.Since(began) < answerTime
-		}
-	})
-	switch {
-	case !inTime:
-		answerLater(w)
-	case err != nil:
-		http.Error(w, err.Error(), http.StatusServiceUnavailable)
-	default:
-		writeJSON(w, found.standing.Endpoints())
-	}
-}
-
-func (h *handler) serveAdjustment(w http.ResponseWriter, r *http.Request) {
-	timeout, decided := time.After(answerTime), time.After(decideTime)
-	if !wantsOurs(w, r, "Content-Type", http.StatusUnsupportedMediaType) {
-		return
-	}
-	endpoints, err := externaldns.ReadEndpoints(r.Body)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
-	// What stands is read anew: with a cache of external-dns' registry no request for records came before.
-	var a *adjustment
-	shared := make(chan struct{})
-	inTime := h.workAlone(timeout, func(ctx context.Context) {
-		if a, err = h.newAdjustment(ctx, endpoints); err != nil {
+		given := r.Header.Get(header)
+		if given == contract.MediaType || header == "Accept" && (given == "" || given == "*/*") {
+			next.ServeHTTP(w, r)
 			return
 		}
-		// Verdicts change nothing, so what else comes does not wait for them. Those of the cycle before are not needed.
-		h.endDeciding()
-		var deciding context.Context
-		deciding, h.endDeciding = context.WithTimeout(h.running, workTime)
-		go h.decideAll(deciding, a, shared)
+		http.Error(w, fmt.Sprintf("%s %q: a webhook provider of external-dns speaks %s", header, given, contract.MediaType), code)
 	})
-	switch {
-	case !inTime:
-		answerLater(w)
-		return
-	case err != nil:
-		http.Error(w, err.Error(), http.StatusServiceUnavailable)
-		return
+}
+
+// writeJSON fails where the request has been answered meanwhile.
+func writeJSON(w http.ResponseWriter, answer any) error {
+	w.Header().Set("Content-Type", contract.MediaType)
+	return json.NewEncoder(w).Encode(answer)
+}
+
+// workAlone serves when no other work is under way. What has begun goes on when its request has been answered without
+// it: ctx outlasts the request.
+func (h *handler) workAlone(serve func(ctx context.Context, w http.ResponseWriter, r *http.Request) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case h.busy <- struct{}{}:
+			defer func() { <-h.busy }()
+		case <-r.Context().Done():
+			return
+		}
+		ctx, cancel := context.WithTimeout(h.running, workTime)
+		defer cancel()
+		if err := serve(ctx, w, r); err != nil {
+			klog.Warningf("external-dns: %v", err)
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		}
 	}
+}
+
+func (h *handler) serveRecords(ctx context.Context, w http.ResponseWriter, _ *http.Request) error {
+	// A list that came too late answers the request after the one that asked for it.
+	if h.kept != nil && h.kept.answered {
+		h.kept = nil
+	}
+	stands, err := h.readStanding(ctx)
+	if err != nil {
+		return err
+	}
+	stands.answered = writeJSON(w, stands.standing.Endpoints()) == nil
+	return nil
+}
+
+func (h *handler) serveAdjustment(ctx context.Context, w http.ResponseWriter, r *http.Request) error {
+	decided := time.After(decideTime)
+	endpoints, err := contract.ReadEndpoints(r.Body)
+	if err != nil {
+		return err
+	}
+	// What stands is read anew: with a cache of external-dns' registry no request for records came before.
+	stands, err := h.readStanding(ctx)
+	if err != nil {
+		return err
+	}
+	a := &adjustment{stands.standing, externaldns.Group(h.makeCandidates(stands, endpoints))}
+	// Verdicts change nothing, so what comes later does not wait for them. Those of the cycle before are not needed.
+	h.endDeciding()
+	deciding, end := context.WithTimeout(h.running, workTime)
+	h.endDeciding = end
+	shared := make(chan struct{})
+	go h.decideAll(deciding, a, shared)
 	// An endpoint without a verdict waits for the next cycle: a namespace that is slow, or has very many, keeps nothing
 	// from the others.
 	select {
 	case <-shared:
 	case <-decided:
 	}
-	writeJSON(w, h.chooseAnswer(a))
+	answer, refused := a.standing.Choose(a.wanted, func(c *externaldns.Candidate) *externaldns.Candidate { return h.lookUpVerdict(a, c) })
+	go h.tellAll(h.running, refused)
+	_ = writeJSON(w, answer) // a client that has gone is not answered
+	return nil
 }
 
-func (h *handler) serveChanges(w http.ResponseWriter, r *http.Request) {
-	timeout := time.After(answerTime)
-	if !wantsOurs(w, r, "Content-Type", http.StatusUnsupportedMediaType) {
-		return
-	}
-	changes, err := externaldns.ReadChanges(r.Body)
+func (h *handler) serveChanges(ctx context.Context, w http.ResponseWriter, r *http.Request) error {
+	changes, err := contract.ReadChanges(r.Body)
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
+		return err
 	}
-	var failed error
-	switch inTime := h.workAlone(timeout, func(ctx context.Context) { failed = h.applyChanges(ctx, changes) }); {
-	case !inTime:
-		answerLater(w)
-	case failed != nil:
-		klog.Warningf("external-dns: %v", failed)
-		http.Error(w, failed.Error(), http.StatusInternalServerError)
-	default:
+	refused, err := h.applyChanges(ctx, changes)
+	go h.tellAll(h.running, refused)
+	if err == nil {
 		w.WriteHeader(http.StatusNoContent)
 	}
+	return err
 }

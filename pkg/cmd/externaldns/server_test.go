@@ -13,12 +13,14 @@ import (
 	"net/netip"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"k8s.io/client-go/rest"
 
 	"kubi.zone/kubizone/pkg/externaldns"
+	"kubi.zone/kubizone/pkg/externaldns/contract"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
@@ -118,8 +120,8 @@ func TestRun_whileTheServerIsAway(t *testing.T) {
 				began := time.Now()
 				sent := must.Get(http.NewRequestWithContext(t.Context(), request.method, url+request.path,
 					strings.NewReader(request.body)))(t)
-				sent.Header.Set("Content-Type", externaldns.MediaType)
-				sent.Header.Set("Accept", externaldns.MediaType)
+				sent.Header.Set("Content-Type", contract.MediaType)
+				sent.Header.Set("Accept", contract.MediaType)
 				answer := must.Get(http.DefaultClient.Do(sent))(t)
 				text := string(must.Get(io.ReadAll(answer.Body))(t))
 				answer.Body.Close()
@@ -137,5 +139,36 @@ func TestRun_whileTheServerIsAway(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// External-dns joins the targets of all objects that want a name: what the named object does not say is taken away, and
+// nothing is answered while it cannot be read (attack: an address of one's own in the RRset of another tenant).
+func TestRun_takesJoinedTargetsAway(t *testing.T) {
+	t.Parallel()
+	var away atomic.Bool
+	away.Store(true)
+	url := runBefore(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		switch {
+		case r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/namespaces/a/records") && r.URL.Query().Has("dryRun"):
+			_, _ = io.WriteString(w, `{"kind":"Record","apiVersion":"kubi.zone/v1alpha1","status":{"zoneRef":{"name":"z"}}}`)
+		case r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/records"):
+			_, _ = io.WriteString(w, `{"kind":"RecordList","apiVersion":"kubi.zone/v1alpha1","items":[]}`)
+		case strings.HasSuffix(r.URL.Path, "/ingresses/x") && !away.Load():
+			_, _ = io.WriteString(w, `{"kind":"Ingress","apiVersion":"networking.k8s.io/v1","status":{"ip":"192.0.2.1"}}`)
+		default:
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	})
+	const joined = `[{"dnsName":"y.org","recordType":"A","targets":["192.0.2.1","203.0.113.6"],"labels":{"resource":"ingress/a/x"}}]`
+	for _, wanted := range []string{`[]`, `"targets":["192.0.2.1"]`} {
+		answer := must.Get(http.Post(url+"/adjustendpoints", contract.MediaType, strings.NewReader(joined)))(t)
+		text := string(must.Get(io.ReadAll(answer.Body))(t))
+		answer.Body.Close()
+		if !strings.Contains(text, wanted) || strings.Contains(text, "203.0.113.6") {
+			t.Errorf("%d %s, want %s", answer.StatusCode, text, wanted)
+		}
+		away.Store(false)
 	}
 }

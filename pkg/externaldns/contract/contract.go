@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package externaldns
+package contract
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
 const (
@@ -20,15 +21,16 @@ const (
 	// MaxBody is the most octets that a body may have; external-dns has the same limit.
 	MaxBody = 32 << 20
 
-	// labelResource is KIND/NAMESPACE/NAME of the object that an endpoint comes from.
-	labelResource = "resource"
+	// LabelResource is KIND/NAMESPACE/NAME of the object that an endpoint comes from.
+	LabelResource = "resource"
 	// labelOwned is on the TXT endpoints of external-dns' registry: the name of the RRset that they speak for.
 	labelOwned = "ownedRecord"
-	// heritage begins what such a TXT says.
-	heritage = "heritage=external-dns"
 )
 
-// Endpoint is one RRset as external-dns has it.
+// Types are those that external-dns knows.
+var Types = []rdata.Type{rdata.A, rdata.AAAA, rdata.CNAME, rdata.DNAME, rdata.MX, rdata.NAPTR, rdata.NS, rdata.PTR, rdata.SRV, rdata.TXT}
+
+// Endpoint is one RRset as external-dns has it. What a provider adds comes back to it as it was.
 type Endpoint struct {
 	DNSName          string            `json:"dnsName,omitempty"`
 	Targets          []string          `json:"targets,omitempty"`
@@ -45,7 +47,7 @@ type Property struct {
 	Value string `json:"value,omitempty"`
 }
 
-// Changes are what external-dns wants changed. UpdateOld and UpdateNew are in the same order.
+// Changes are what external-dns wants changed. An update is the pair of the same index.
 type Changes struct {
 	Create    []*Endpoint `json:"create,omitempty"`
 	UpdateOld []*Endpoint `json:"updateOld,omitempty"`
@@ -53,38 +55,56 @@ type Changes struct {
 	Delete    []*Endpoint `json:"delete,omitempty"`
 }
 
-// Key is an RRset: the absolute name in canonical form, and the type in capitals.
-type Key struct{ Name, Type string }
+// Key is an RRset.
+type Key struct {
+	Name name.Name
+	Type rdata.Type
+}
 
-// Key is the RRset of the endpoint, or why it is none.
-func (e *Endpoint) Key() (Key, error) {
-	fqdn, err := name.Parse(strings.TrimSuffix(e.DNSName, ".") + ".")
-	if err != nil {
-		return Key{}, fmt.Errorf("dnsName %q: %w", e.DNSName, err)
+// Key is the RRset of the endpoint, or why it is none. With a wrong type it has the name.
+func (e *Endpoint) Key() (key Key, err error) {
+	if key.Name, err = ParseName(e.DNSName); err != nil {
+		return key, fmt.Errorf("dnsName %q: %w", e.DNSName, err)
 	}
-	return Key{fqdn.String(), strings.ToUpper(e.RecordType)}, nil
+	if key.Type, err = rdata.ParseType(e.RecordType); err != nil {
+		return key, fmt.Errorf("recordType %q: %w", e.RecordType, err)
+	}
+	return key, nil
 }
 
 // String is the RRset for people.
-func (k Key) String() string { return k.Name + " " + k.Type }
+func (k Key) String() string { return k.Name.String() + " " + k.Type.String() }
 
-// OwnedName is the name that a TXT endpoint of external-dns' registry speaks for; "" for any other endpoint.
-func (e *Endpoint) OwnedName() string {
-	if !strings.EqualFold(e.RecordType, "TXT") || e.Labels[labelOwned] == "" || len(e.Targets) != 1 {
-		return ""
-	}
-	owned, err := name.Parse(strings.TrimSuffix(e.Labels[labelOwned], ".") + ".")
-	if err != nil {
-		return ""
-	}
-	return owned.String()
+// ParseName reads a name as external-dns has it: absolute, with a dot at its end or without.
+func ParseName(text string) (name.Name, error) {
+	return name.Parse(strings.TrimSuffix(text, ".") + ".")
 }
 
-// ReadEndpoints reads the body of adjustendpoints.
-func ReadEndpoints(body io.Reader) ([]*Endpoint, error) {
-	var endpoints []*Endpoint
-	err := readBody(body, &endpoints)
-	return dropNil(endpoints), err
+// OwnedName is the name that a TXT endpoint of external-dns' registry speaks for; zero for any other endpoint.
+func (e *Endpoint) OwnedName() (owned name.Name) {
+	if strings.EqualFold(e.RecordType, "TXT") && e.Labels[labelOwned] != "" && len(e.Targets) == 1 {
+		owned, _ = ParseName(e.Labels[labelOwned]) // one that is wrong owns nothing
+	}
+	return owned
+}
+
+// EndsInName says whether data of a type ends in a name, which external-dns writes without the dot at its end.
+func EndsInName(t rdata.Type) bool {
+	return slices.Contains([]rdata.Type{rdata.CNAME, rdata.DNAME, rdata.MX, rdata.NS, rdata.PTR}, t)
+}
+
+// FormatTarget writes data of a zone as external-dns does. The root is a dot alone.
+func FormatTarget(t rdata.Type, data string) string {
+	if EndsInName(t) && !strings.HasSuffix(" "+data, " .") {
+		return strings.TrimSuffix(data, ".")
+	}
+	return data
+}
+
+// ReadEndpoints reads a list of endpoints.
+func ReadEndpoints(body io.Reader) (all []*Endpoint, err error) {
+	err = readBody(body, &all)
+	return dropNil(all), err
 }
 
 // ReadChanges reads the body of a change.
