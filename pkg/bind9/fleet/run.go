@@ -147,7 +147,8 @@ func (f *Fleet) followInstance(o *bind9.Bind9Instance, before metav1.Object) {
 	f.look("instance", o.Namespace, o.Name)
 	if ref := o.Spec.ClusterRef; ref != nil {
 		f.look("cluster", o.Namespace, ref.Name)
-		// The other servers have the address of the signer in their configuration, and those with a bindcar that of a primary.
+		// The other servers have the address of the signer in their configuration, and those with a bindcar that of a
+		// primary.
 		if o.Spec.Role != bind9.RoleSecondary && addressOf(o) != addressOf(before) {
 			f.lookAtInstances(o.Namespace, ref.Name)
 		}
