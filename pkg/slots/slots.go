@@ -12,11 +12,12 @@ import (
 
 // Slots bound how many of something run at once, in total and for one client.
 type Slots struct {
-	total, perClient int
+	total, perClient, spare int
 
 	mu     sync.Mutex
 	order  *list.List // of *Slot, the oldest first
 	client map[Client]int
+	beyond int // those that clients have beyond their shares
 	freed  chan struct{} // closed and replaced whenever a slot is given back
 }
 
@@ -41,15 +42,23 @@ func New(total, perClient int) *Slots {
 	return &Slots{total: total, perClient: perClient, order: list.New(), client: map[Client]int{}, freed: make(chan struct{})}
 }
 
+// WithSpare adds slots that clients take beyond their shares, whoever comes first. No share is less for that.
+func (s *Slots) WithSpare(spare int) *Slots {
+	s.spare = spare
+	return s
+}
+
 // Take takes a slot where there is one; else freed is closed when the next one is given back. Where all are taken the
 // oldest is cut, if it can be; a client that has its share waits for slots of its own.
 func (s *Slots) Take(client Client, cut func()) (slot *Slot, freed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.client[client] >= s.perClient {
+	switch within := s.client[client] < s.perClient; {
+	case !within && s.beyond >= s.spare:
 		return nil, s.freed
-	}
-	if s.order.Len() >= s.total {
+	case !within:
+		s.beyond++
+	case s.order.Len()-s.beyond >= s.total:
 		oldest := s.order.Front().Value.(*Slot)
 		if oldest.cut == nil {
 			return nil, s.freed
@@ -79,6 +88,9 @@ func (slot *Slot) remove() {
 	s := slot.of
 	s.order.Remove(slot.at)
 	slot.at = nil
+	if s.client[slot.client] > s.perClient {
+		s.beyond--
+	}
 	if s.client[slot.client]--; s.client[slot.client] == 0 {
 		delete(s.client, slot.client)
 	}
