@@ -36,7 +36,8 @@ var _ updatekey.Zones = (*updatedZones)(nil)
 
 // FindZone finds it in the views, which are some milliseconds behind etcd, or else in etcd: a client whose zone was
 // made a moment ago must not be told that there is none.
-func (u *updatedZones) FindZone(ctx context.Context, namespace, view string, apex name.Name) (at v1alpha1.AdoptingZone, ok bool, err error) {
+func (u *updatedZones) FindZone(ctx context.Context, namespace, view string, apex name.Name) (
+	at v1alpha1.AdoptingZone, ok bool, err error) {
 	if zone, found := u.zones.Find(view, apex); found {
 		return refOf(zone), true, nil
 	}

@@ -143,8 +143,8 @@ type pendingUpdate struct {
 }
 
 const (
-	// maxUpdates bounds the messages that are carried out at once, and maxUpdatesOfTenant those of one tenant. As many
-	// as are spare are anybody's: messages for one zone that are under way at once share transactions.
+	// maxUpdates bounds the messages that are carried out at once, and maxUpdatesOfTenant those of one tenant, which
+	// may have the spare ones besides: messages for one zone that are under way at once share transactions.
 	maxUpdates, maxUpdatesOfTenant, spareUpdates = 64, 8, 24
 	// maxWaitingUpdates bounds those that wait for that, maxWaitingOctets their octets.
 	maxWaitingUpdates, maxWaitingUpdatesOfTenant, maxWaitingOctets = 512, 64, 1 << 20

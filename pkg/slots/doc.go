@@ -5,7 +5,7 @@
 //
 // It promises:
 //
-//	L1. Within their shares clients take no more slots than there are in total, and beyond them no more than are spare.
+//	L1. Within their shares clients take no more slots than there are in total, beyond them no more than are spare.
 //	L2. A slot that may be cut gives way to a newer one where all are taken, the oldest first.
 //	L3. A client that has its share takes no slot of another client, nor has one of another client cut.
 //

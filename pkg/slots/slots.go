@@ -42,7 +42,7 @@ func New(total, perClient int) *Slots {
 	return &Slots{total: total, perClient: perClient, order: list.New(), client: map[Client]int{}, freed: make(chan struct{})}
 }
 
-// WithSpare adds slots that clients take beyond their shares, whoever comes first. No share is less for that.
+// WithSpare adds slots that clients take beyond their shares, the first that comes. No share is less for that.
 func (s *Slots) WithSpare(spare int) *Slots {
 	s.spare = spare
 	return s
@@ -63,7 +63,7 @@ func (s *Slots) Take(client Client, cut func()) (slot *Slot, freed <-chan struct
 		if oldest.cut == nil {
 			return nil, s.freed
 		}
-		oldest.remove()
+		oldest.removeSlot()
 		oldest.cut()
 	}
 	slot = &Slot{of: s, client: client, cut: cut}
@@ -79,12 +79,12 @@ func (slot *Slot) GiveBack() bool {
 	if slot.at == nil {
 		return false
 	}
-	slot.remove()
+	slot.removeSlot()
 	return true
 }
 
-// remove is called with mu held.
-func (slot *Slot) remove() {
+// removeSlot is called with mu held.
+func (slot *Slot) removeSlot() {
 	s := slot.of
 	s.order.Remove(slot.at)
 	slot.at = nil

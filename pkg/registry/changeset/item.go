@@ -27,6 +27,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/acme"
+	"kubi.zone/kubizone/pkg/inprocess"
 )
 
 // item is one change of a set: a request to records.kubi.zone, and its answer.
@@ -122,7 +123,7 @@ func (x *item) serve(ctx context.Context, handler http.Handler) (err error) {
 	if err != nil {
 		return err
 	}
-	w := &recorder{header: http.Header{}}
+	w := inprocess.NewRecorder()
 	handler.ServeHTTP(w, request)
 	return x.readAnswer(w)
 }
@@ -135,14 +136,7 @@ func (x *item) fail(err apierrors.APIStatus) {
 // newContext makes the context of the request. It ends with that of the set, and has only its user, as a request from
 // outside has.
 func (x *item) newContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	own, cancel := context.WithCancelCause(context.Background())
-	stop := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
-	release := func() { stop(); cancel(nil) }
-	if end, ok := ctx.Deadline(); ok {
-		var timeout context.CancelFunc
-		own, timeout = context.WithDeadline(own, end)
-		release = func() { stop(); timeout(); cancel(nil) }
-	}
+	own, release := inprocess.Detach(ctx)
 	if user, ok := genericapirequest.UserFrom(ctx); ok {
 		own = genericapirequest.WithUser(own, user)
 	}
@@ -224,38 +218,18 @@ func (x *item) newRequest(ctx context.Context) (*http.Request, error) {
 	return request, nil
 }
 
-// recorder keeps an answer.
-type recorder struct {
-	header http.Header
-	code   int
-	body   bytes.Buffer
-}
-
-func (r *recorder) Header() http.Header { return r.header }
-
-func (r *recorder) WriteHeader(code int) {
-	if r.code == 0 {
-		r.code = code
-	}
-}
-
-func (r *recorder) Write(data []byte) (int, error) {
-	r.WriteHeader(http.StatusOK)
-	return r.body.Write(data)
-}
-
 // readAnswer takes the answer in.
-func (x *item) readAnswer(w *recorder) error {
-	x.code = w.code
+func (x *item) readAnswer(w *inprocess.Recorder) error {
+	x.code = w.Code
 	var kind metav1.TypeMeta
-	if err := json.Unmarshal(w.body.Bytes(), &kind); err != nil {
-		return fmt.Errorf("the answer to %s, with code %d, is no JSON: %w", x.path(), w.code, err)
+	if err := json.Unmarshal(w.Body.Bytes(), &kind); err != nil {
+		return fmt.Errorf("the answer to %s, with code %d, is no JSON: %w", x.path(), w.Code, err)
 	}
 	if kind.Kind != "Status" {
-		return json.Unmarshal(w.body.Bytes(), &x.record)
+		return json.Unmarshal(w.Body.Bytes(), &x.record)
 	}
 	status := &metav1.Status{}
-	if err := json.Unmarshal(w.body.Bytes(), status); err != nil {
+	if err := json.Unmarshal(w.Body.Bytes(), status); err != nil {
 		return err
 	}
 	if status.Status != metav1.StatusSuccess {
