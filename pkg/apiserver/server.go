@@ -14,6 +14,7 @@ import (
 
 	"go.etcd.io/etcd/client/v3/kubernetes"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/registry/generic"
@@ -314,7 +315,8 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 // administrator do, but no connection.
 func (s *Server) Loopback() *restclient.Config {
 	return &restclient.Config{Host: s.loopback.Host, BearerToken: s.loopback.BearerToken, QPS: -1,
-		Transport: inprocess.Transport{Handler: s.generic.Handler}}
+		ContentConfig: restclient.ContentConfig{ContentType: runtime.ContentTypeProtobuf},
+		Transport:     inprocess.Transport{Handler: s.generic.Handler}}
 }
 
 // Registry is what /metrics shows beside upstream's.

@@ -17,7 +17,7 @@ type Slots struct {
 	mu     sync.Mutex
 	order  *list.List // of *Slot, the oldest first
 	client map[Client]int
-	beyond int // those that clients have beyond their shares
+	beyond int           // those that clients have beyond their shares
 	freed  chan struct{} // closed and replaced whenever a slot is given back
 }
 

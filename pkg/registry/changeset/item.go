@@ -17,7 +17,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	"k8s.io/apimachinery/pkg/types"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/audit"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
@@ -38,9 +40,9 @@ type item struct {
 	options *metav1.CreateOptions
 	from    *http.Request
 
-	// code is that of the answer; record the object of a success, failure the status of anything else.
+	// code is that of the answer; record the Record of a success, failure the status of anything else.
 	code    int
-	record  metav1.PartialObjectMetadata
+	record  metav1.ObjectMeta
 	failure *metav1.Status
 }
 
@@ -203,7 +205,7 @@ func (x *item) newRequest(ctx context.Context) (*http.Request, error) {
 	}
 	request.RequestURI = request.URL.RequestURI()
 	request.Header.Set("Content-Type", kind)
-	request.Header.Set("Accept", runtime.ContentTypeJSON)
+	request.Header.Set("Accept", runtime.ContentTypeProtobuf)
 	if x.from != nil { // what audit events say of a request; the ID is that of the set
 		request.RemoteAddr, request.Host, request.Proto, request.TLS = x.from.RemoteAddr, x.from.Host, x.from.Proto, x.from.TLS
 		for _, name := range []string{"User-Agent", "X-Forwarded-For", "X-Real-Ip"} {
@@ -218,24 +220,31 @@ func (x *item) newRequest(ctx context.Context) (*http.Request, error) {
 	return request, nil
 }
 
+// answers reads what items are answered: Records and Statuses, in a form that takes a fifth of the time of JSON.
+var answers = func() *protobuf.Serializer {
+	scheme := runtime.NewScheme()
+	utilruntime.Must(v1alpha1.AddToScheme(scheme))
+	return protobuf.NewSerializer(scheme, scheme)
+}()
+
 // readAnswer takes the answer in.
 func (x *item) readAnswer(w *inprocess.Recorder) error {
 	x.code = w.Code
-	var kind metav1.TypeMeta
-	if err := json.Unmarshal(w.Body.Bytes(), &kind); err != nil {
-		return fmt.Errorf("the answer to %s, with code %d, is no JSON: %w", x.path(), w.Code, err)
+	answer, _, err := answers.Decode(w.Body.Bytes(), nil, nil)
+	if err != nil {
+		return fmt.Errorf("the answer to %s, with code %d, cannot be read: %w", x.path(), w.Code, err)
 	}
-	if kind.Kind != "Status" {
-		return json.Unmarshal(w.Body.Bytes(), &x.record)
-	}
-	status := &metav1.Status{}
-	if err := json.Unmarshal(w.Body.Bytes(), status); err != nil {
-		return err
-	}
-	if status.Status != metav1.StatusSuccess {
-		x.failure = status
-	} else if status.Details != nil {
-		x.record.UID = status.Details.UID
+	switch is := answer.(type) {
+	case *v1alpha1.Record:
+		x.record = is.ObjectMeta
+	case *metav1.Status:
+		if is.Status != metav1.StatusSuccess {
+			x.failure = is
+		} else if is.Details != nil {
+			x.record.UID = is.Details.UID
+		}
+	default:
+		return fmt.Errorf("the answer to %s, with code %d, is a %T", x.path(), w.Code, answer)
 	}
 	return nil
 }
