@@ -236,9 +236,7 @@ func (p *updatePool) carryOut(ctx context.Context, u *pendingUpdate, within time
 
 // callWhenFree has a message carried out when there is a place for it; SERVFAIL where there is none in time.
 func (p *updatePool) callWhenFree(ctx context.Context, u *pendingUpdate) uint16 {
-	place := slots.TakeWhenFreed(ctx, func() (*slots.Slot, <-chan struct{}) {
-		return p.running.Take(slots.Client{Tenant: u.key.Tenant}, nil)
-	})
+	place := p.running.TakeInOrder(ctx, slots.Client{Tenant: u.key.Tenant})
 	if place == nil {
 		return rcodeServFail
 	}

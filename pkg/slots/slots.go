@@ -19,6 +19,13 @@ type Slots struct {
 	client map[Client]int
 	beyond int           // those that clients have beyond their shares
 	freed  chan struct{} // closed and replaced whenever a slot is given back
+	queues map[Client]*queue
+}
+
+// queue is where those wait that want a slot of one client.
+type queue struct {
+	turn  chan struct{} // has one element while the first of them waits for a slot; Go serves those behind in order
+	users int
 }
 
 // Client has a share of the slots: an address, a network by its first address, or a tenant, which has as many addresses
@@ -39,7 +46,8 @@ type Slot struct {
 
 // New makes slots, so many in total and for one client.
 func New(total, perClient int) *Slots {
-	return &Slots{total: total, perClient: perClient, order: list.New(), client: map[Client]int{}, freed: make(chan struct{})}
+	return &Slots{total: total, perClient: perClient, order: list.New(), client: map[Client]int{}, freed: make(chan struct{}),
+		queues: map[Client]*queue{}}
 }
 
 // WithSpare adds slots that clients take beyond their shares, the first that comes. No share is less for that.
@@ -110,5 +118,39 @@ func TakeWhenFreed(ctx context.Context, take func() (slot *Slot, freed <-chan st
 		case <-ctx.Done():
 			return nil
 		}
+	}
+}
+
+// TakeInOrder takes a slot for a client once those have one that came before for the same client. It returns nil when
+// ctx ends first.
+func (s *Slots) TakeInOrder(ctx context.Context, client Client) *Slot {
+	q := s.enterQueue(client)
+	defer s.leaveQueue(client, q)
+	select {
+	case q.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil
+	}
+	defer func() { <-q.turn }()
+	return TakeWhenFreed(ctx, func() (*Slot, <-chan struct{}) { return s.Take(client, nil) })
+}
+
+func (s *Slots) enterQueue(client Client) *queue {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q := s.queues[client]
+	if q == nil {
+		q = &queue{turn: make(chan struct{}, 1)}
+		s.queues[client] = q
+	}
+	q.users++
+	return q
+}
+
+func (s *Slots) leaveQueue(client Client, q *queue) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if q.users--; q.users == 0 {
+		delete(s.queues, client)
 	}
 }

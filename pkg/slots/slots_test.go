@@ -4,9 +4,12 @@
 package slots
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
+	"testing/synctest"
 )
 
 // L1, L3: a client that comes alone takes its share and all that is spare; every other one has its share all the same.
@@ -66,4 +69,39 @@ func TestTake_boundsSharesAndSpare(t *testing.T) {
 			held[tenant] = append(held[tenant], slot)
 		}
 	}
+}
+
+// L4: the first that came is the first that is served, however many come behind; one that leaves is left out, and
+// nothing is left of those that have gone.
+func TestTakeInOrder_servesWhoCameFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, a := New(4, 2), Client{Tenant: "a"}
+		first, second := s.TakeInOrder(t.Context(), a), s.TakeInOrder(t.Context(), a)
+		var served []int
+		leaving, leave := context.WithCancel(t.Context())
+		for i := range 20 {
+			ctx := t.Context()
+			if i == 0 || i == 7 {
+				ctx = leaving
+			}
+			go func() {
+				if slot := s.TakeInOrder(ctx, a); slot != nil {
+					served = append(served, i)
+					slot.GiveBack()
+				}
+			}()
+			synctest.Wait()
+		}
+		leave()
+		synctest.Wait()
+		if other := s.TakeInOrder(t.Context(), Client{Tenant: "b"}); other == nil || len(served) > 0 {
+			t.Errorf("another client has %v, and %v are served where none is free", other, served)
+		}
+		first.GiveBack()
+		synctest.Wait()
+		if len(served) != 18 || !slices.IsSorted(served) || len(s.queues) != 0 {
+			t.Errorf("served %v; %d queues are left", served, len(s.queues))
+		}
+		second.GiveBack()
+	})
 }
