@@ -14,6 +14,7 @@ import (
 
 	"go.etcd.io/etcd/client/v3/kubernetes"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/registry/generic"
@@ -37,6 +38,7 @@ import (
 	"kubi.zone/kubizone/pkg/apiserver/budget"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/etcd/maintenance"
+	"kubi.zone/kubizone/pkg/inprocess"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger"
 	ledgeretcd "kubi.zone/kubizone/pkg/ledger/etcd"
@@ -307,6 +309,14 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 		return fmt.Errorf("API groups: %w", err)
 	}
 	return nil
+}
+
+// Loopback is for clients in this process that neither watch nor stream: their requests meet what those of an
+// administrator do, but no connection.
+func (s *Server) Loopback() *restclient.Config {
+	return &restclient.Config{Host: s.loopback.Host, BearerToken: s.loopback.BearerToken, QPS: -1,
+		ContentConfig: restclient.ContentConfig{ContentType: runtime.ContentTypeProtobuf},
+		Transport:     inprocess.Transport{Handler: s.generic.Handler}}
 }
 
 // Registry is what /metrics shows beside upstream's.

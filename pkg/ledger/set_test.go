@@ -307,6 +307,65 @@ func TestSet_beginsAgainWhereAnEarlierObjectHasChanged_S10_2(t *testing.T) {
 	}
 }
 
+// S10.1: a small set at new names needs no read, as a Record by itself needs none. What a server takes for absent, as
+// it has not met it yet, it compares: where something stands, the set is decided on that.
+func TestSet_comparesWhatItTakesForAbsent_S10_1(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	exampleOrg(t, st, "taken", "other")
+	create := func(name, at, rtype, data string) setWrite {
+		return createLater(store.Record("team", name, at+".example.org.", rtype, data))
+	}
+	free, inUse := requireExists("taken.example.org.", "", false), requireExists("taken.example.org.", "", true)
+	for what, test := range map[string]struct {
+		requires []v1alpha1.ChangeSetPrerequisite
+		writes   []setWrite
+		guessed  bool
+		refusal  string
+	}{
+		"new names": {writes: []setWrite{create("a", "new", "A", "192.0.2.1"), create("b", "new", "TXT", "x")}, guessed: true},
+		"a lease": {requires: []v1alpha1.ChangeSetPrerequisite{requireExists("lease.example.org.", "", false)}, guessed: true,
+			writes: []setWrite{create("c", "lease", "A", "192.0.2.1"), create("d", "lease", "TXT", "x")}},
+		"beside what stands": {writes: []setWrite{create("e", "taken", "TXT", "x")}},
+		"not beside it": {refusal: "CNAME",
+			writes: []setWrite{create("f", "free", "A", "192.0.2.1"), create("g", "other", "CNAME", "www.example.net.")}},
+		"a name in use that is to be free": {requires: []v1alpha1.ChangeSetPrerequisite{free}, refusal: "prerequisite",
+			writes: []setWrite{create("h", "third", "A", "192.0.2.1")}},
+		"a name in use that is to be": {requires: []v1alpha1.ChangeSetPrerequisite{inUse},
+			writes: []setWrite{create("i", "fourth", "A", "192.0.2.1")}},
+	} {
+		s := st.Server(stopClock) // that has met nothing
+		first := fmt.Sprintf("first%d", s.Zone("platform", "example-org").Status.Serial)
+		store.Must(s.CreateRecord(t.Context(), store.Record("team", first, first+".example.org.", "A", "192.0.2.1")))
+		serial, stats := s.Zone("platform", "example-org").Status.Serial, s.Ledger.Stats()
+		reads, conflicts := stats.Reads.Load(), stats.Conflicts.Load()
+		_, err := inSetWith(t.Context(), s, test.requires, test.writes...)
+		written := s.Zone("platform", "example-org").Status.Serial == serial+1
+		if written != (test.refusal == "") || (err == nil) != written || err != nil && !strings.Contains(err.Error(), test.refusal) {
+			t.Errorf("%s: written %t, %v", what, written, err)
+		}
+		reads, conflicts = stats.Reads.Load()-reads, stats.Conflicts.Load()-conflicts
+		if guessed := reads == 0 && conflicts == 0; guessed != test.guessed {
+			t.Errorf("%s: %d reads, %d transactions whose compares did not hold", what, reads, conflicts)
+		}
+	}
+}
+
+// S10.4: a set is not refused for the compares of what it takes for absent.
+func TestSet_readsWhereGuessesAreTooMany_S10_4(t *testing.T) {
+	t.Parallel()
+	st := store.On(t, store.Fresh(t, func(c *embed.Config) { c.MaxTxnOps = 60 }), "/registry/kubizone")
+	s := exampleOrg(t, st)
+	var writes []setWrite
+	for i := range 3 {
+		deep := strings.Repeat(fmt.Sprintf("l%d.", i), 12) + "example.org."
+		writes = append(writes, createLater(store.Record("team", fmt.Sprint("r", i), deep, "A", "192.0.2.1")))
+	}
+	if _, errs := inSet(t.Context(), s, writes...); errors.Join(errs...) != nil {
+		t.Error(joinErrors(errs))
+	}
+}
+
 // S10.4: what etcd does not take is refused before anything is written, with what would help.
 func TestSet_saysWhatEtcdTakes_S10_4(t *testing.T) {
 	t.Parallel()

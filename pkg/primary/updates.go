@@ -143,8 +143,9 @@ type pendingUpdate struct {
 }
 
 const (
-	// maxUpdates bounds the messages that are carried out at once, and maxUpdatesOfTenant those of one tenant.
-	maxUpdates, maxUpdatesOfTenant = 64, 8
+	// maxUpdates bounds the messages that are carried out at once, and maxUpdatesOfTenant those of one tenant, which
+	// may have the spare ones besides: messages for one zone that are under way at once share transactions.
+	maxUpdates, maxUpdatesOfTenant, spareUpdates = 64, 8, 24
 	// maxWaitingUpdates bounds those that wait for that, maxWaitingOctets their octets.
 	maxWaitingUpdates, maxWaitingUpdatesOfTenant, maxWaitingOctets = 512, 64, 1 << 20
 	// updateTimeUDP is about as long as a client waits for an answer over UDP before it sends the message again.
@@ -180,7 +181,7 @@ type keptAnswer struct {
 }
 
 func newUpdatePool(updates Updates, clock func() time.Time, log klog.Logger) *updatePool {
-	return &updatePool{updates: updates, clock: clock, log: log, running: slots.New(maxUpdates, maxUpdatesOfTenant),
+	return &updatePool{updates: updates, clock: clock, log: log, running: slots.New(maxUpdates, maxUpdatesOfTenant).WithSpare(spareUpdates),
 		waiting: slots.New(maxWaitingUpdates, maxWaitingUpdatesOfTenant), answers: map[signedBy]*keptAnswer{}, order: list.New()}
 }
 
@@ -235,9 +236,7 @@ func (p *updatePool) carryOut(ctx context.Context, u *pendingUpdate, within time
 
 // callWhenFree has a message carried out when there is a place for it; SERVFAIL where there is none in time.
 func (p *updatePool) callWhenFree(ctx context.Context, u *pendingUpdate) uint16 {
-	place := slots.TakeWhenFreed(ctx, func() (*slots.Slot, <-chan struct{}) {
-		return p.running.Take(slots.Client{Tenant: u.key.Tenant}, nil)
-	})
+	place := p.running.TakeInOrder(ctx, slots.Client{Tenant: u.key.Tenant})
 	if place == nil {
 		return rcodeServFail
 	}

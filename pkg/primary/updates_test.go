@@ -199,9 +199,10 @@ func TestUpdate_whatFailedIsCarriedOutAgain(t *testing.T) {
 // Updates wait beside the socket: questions are answered meanwhile, and a tenant whose updates hang takes no places of
 // another one (attack 97).
 func TestUDP_answersWhileUpdatesHang(t *testing.T) {
-	release := make(chan struct{})
+	begun, release := make(chan struct{}, maxWaitingUpdatesOfTenant), make(chan struct{})
 	u := &recordedUpdates{answer: func(_ context.Context, key *UpdateKey) uint16 {
 		if key.Tenant == "noisy" {
+			begun <- struct{}{}
 			<-release
 		}
 		return mdns.RcodeSuccess
@@ -221,11 +222,17 @@ func TestUDP_answersWhileUpdatesHang(t *testing.T) {
 	if m := unpackMessage(t, buf[:n]); m.Rcode != mdns.RcodeServerFailure {
 		t.Errorf("above the share: %v", m)
 	}
+	for range maxUpdatesOfTenant + spareUpdates {
+		<-begun
+	}
 	if m := exchangeSigned(t, p, "udp", makeQuery("example.org.", mdns.TypeSOA), quiet); len(m.Answer) != 1 {
 		t.Errorf("a question: %v", m)
 	}
 	if m := exchangeSigned(t, p, "udp", makeUpdate("www.apps.example.org."), quiet); m.Rcode != mdns.RcodeSuccess {
 		t.Errorf("another tenant: %v", m)
+	}
+	if len(begun) > 0 {
+		t.Errorf("%d messages more are under way than may be", len(begun))
 	}
 }
 

@@ -159,6 +159,10 @@ var table = []row{
 		why: "how many there may be at once is its servers' choice, and so is what has a slot",
 	},
 	{
+		pkg: "pkg/inprocess", never: impure,
+		why: "a request is sent to a handler of this process, whatever it is about",
+	},
+	{
 		pkg: "pkg/memory", never: impure,
 		why: "it reads from a file how much memory there is; its callers decide what it is for",
 	},
@@ -168,7 +172,7 @@ var table = []row{
 	},
 	{
 		pkg: "pkg/registry/...", may: []string{"pkg/registry/...", "api/kubizone/...", "api/bind9/...", "pkg/apis/...",
-			"pkg/law/...", "pkg/dns/...", "pkg/objectname", "pkg/update"},
+			"pkg/law/...", "pkg/dns/...", "pkg/inprocess", "pkg/objectname", "pkg/update"},
 		avoid: []string{etcd, miekg},
 		why:   "the door declares the interfaces it needs and apiserver plugs them: it never imports the warehouse",
 	},
@@ -202,7 +206,7 @@ var table = []row{
 	{
 		pkg: "pkg/apiserver/...", may: []string{"pkg/apiserver/...", "pkg/etcd/maintenance", "pkg/pki", "pkg/registry/...",
 			"pkg/ledger/...", "api/...", "pkg/apis/...", "pkg/generated/...", "pkg/law/...", "pkg/dns/...", "pkg/zoneview/...",
-			"pkg/authorization", "pkg/admission/...", "pkg/version"},
+			"pkg/authorization", "pkg/admission/...", "pkg/inprocess", "pkg/version"},
 		avoid: []string{miekg},
 		why:   "wiring of registry and ledger into the generic server; who serves or delivers the zones is not its business",
 	},

@@ -707,6 +707,9 @@ func (b *batch) shrinkNext(err error, then []clientv3.Op) (again []*request) {
 		octets += len(op.KeyBytes()) + len(op.ValueBytes())
 	}
 	switch {
+	case b.set != nil && many && b.set.guesses():
+		b.raced = true // fewer compares may do
+		return b.requests()
 	case b.set != nil && many:
 		err = b.set.tooLarge(most)
 	case b.set != nil && etcd.TooLarge(err):

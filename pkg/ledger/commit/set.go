@@ -274,6 +274,17 @@ func (t *Set) decideRound(ctx context.Context, b *batch) error {
 	return nil
 }
 
+// maxGuessed bounds the writes and prerequisites of a set that is decided on guesses: each guess is a compare of its
+// own, while the zone's revision covers what was read.
+const maxGuessed = 4
+
+// guesses reports whether the set is decided on guesses (facts.Session.Guess) at first, as a new Record by itself is:
+// those of a new lease of DHCP are at a new name, mostly.
+func (t *Set) guesses() bool {
+	return t.b.try == 0 && len(t.Writes)+len(t.Requires) <= maxGuessed &&
+		!slices.ContainsFunc(t.Writes, func(w *SetWrite) bool { return w.Before != nil })
+}
+
 // takeZone makes the batch one of the zone of the first write, as it stands: all writes are decided on that.
 func (t *Set) takeZone(ctx context.Context, b *batch) error {
 	com := t.Committer
@@ -285,7 +296,7 @@ func (t *Set) takeZone(ctx context.Context, b *batch) error {
 		if err != nil || !w.isDecided() && len(t.Requires) == 0 {
 			continue
 		}
-		out, err := com.mem.Session(false).Decide(ctx, func(seen *law.Seen) law.Outcome { return records.DecideRecord(seen, ask) })
+		out, err := com.mem.Session(t.guesses()).Decide(ctx, func(seen *law.Seen) law.Outcome { return records.DecideRecord(seen, ask) })
 		if err != nil && !errors.Is(err, facts.ErrMoved) {
 			return err
 		}
@@ -323,7 +334,7 @@ func (t *Set) judgeRequirements(ctx context.Context, b *batch) error {
 	if len(t.Requires) == 0 || t.opening == nil {
 		return nil
 	}
-	s := t.Committer.mem.Session(false)
+	s := t.Committer.mem.Session(t.guesses())
 	s.Over = &b.Overlay
 	in := law.Ref{Namespace: t.opening.Namespace, Name: t.opening.Name, UID: t.opening.UID}
 	out, err := s.Decide(ctx, func(seen *law.Seen) law.Outcome {
@@ -365,7 +376,7 @@ func (t *Set) thatIs() string {
 
 // warmFacts reads what memory lacks of the facts for all writes at once, where each would read its own.
 func (t *Set) warmFacts(ctx context.Context, writes []*SetWrite) error {
-	if t.opening == nil || len(writes) < 2 {
+	if t.opening == nil || len(writes) < 2 || t.guesses() {
 		return nil
 	}
 	com, b := t.Committer, t.b
@@ -409,7 +420,7 @@ func (t *Set) decideWrite(ctx context.Context, w *SetWrite) error {
 		return nil
 	}
 	ask.Set = t.opening
-	s := t.Committer.mem.Session(false)
+	s := t.Committer.mem.Session(t.guesses())
 	if t.opening != nil {
 		s.Over = &t.b.Overlay
 	}

@@ -17,7 +17,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	"k8s.io/apimachinery/pkg/types"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/audit"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
@@ -27,6 +29,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/acme"
+	"kubi.zone/kubizone/pkg/inprocess"
 )
 
 // item is one change of a set: a request to records.kubi.zone, and its answer.
@@ -37,9 +40,9 @@ type item struct {
 	options *metav1.CreateOptions
 	from    *http.Request
 
-	// code is that of the answer; record the object of a success, failure the status of anything else.
+	// code is that of the answer; record the Record of a success, failure the status of anything else.
 	code    int
-	record  metav1.PartialObjectMetadata
+	record  metav1.ObjectMeta
 	failure *metav1.Status
 }
 
@@ -122,7 +125,7 @@ func (x *item) serve(ctx context.Context, handler http.Handler) (err error) {
 	if err != nil {
 		return err
 	}
-	w := &recorder{header: http.Header{}}
+	w := inprocess.NewRecorder()
 	handler.ServeHTTP(w, request)
 	return x.readAnswer(w)
 }
@@ -135,14 +138,7 @@ func (x *item) fail(err apierrors.APIStatus) {
 // newContext makes the context of the request. It ends with that of the set, and has only its user, as a request from
 // outside has.
 func (x *item) newContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	own, cancel := context.WithCancelCause(context.Background())
-	stop := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
-	release := func() { stop(); cancel(nil) }
-	if end, ok := ctx.Deadline(); ok {
-		var timeout context.CancelFunc
-		own, timeout = context.WithDeadline(own, end)
-		release = func() { stop(); timeout(); cancel(nil) }
-	}
+	own, release := inprocess.Detach(ctx)
 	if user, ok := genericapirequest.UserFrom(ctx); ok {
 		own = genericapirequest.WithUser(own, user)
 	}
@@ -209,7 +205,7 @@ func (x *item) newRequest(ctx context.Context) (*http.Request, error) {
 	}
 	request.RequestURI = request.URL.RequestURI()
 	request.Header.Set("Content-Type", kind)
-	request.Header.Set("Accept", runtime.ContentTypeJSON)
+	request.Header.Set("Accept", runtime.ContentTypeProtobuf)
 	if x.from != nil { // what audit events say of a request; the ID is that of the set
 		request.RemoteAddr, request.Host, request.Proto, request.TLS = x.from.RemoteAddr, x.from.Host, x.from.Proto, x.from.TLS
 		for _, name := range []string{"User-Agent", "X-Forwarded-For", "X-Real-Ip"} {
@@ -224,44 +220,31 @@ func (x *item) newRequest(ctx context.Context) (*http.Request, error) {
 	return request, nil
 }
 
-// recorder keeps an answer.
-type recorder struct {
-	header http.Header
-	code   int
-	body   bytes.Buffer
-}
-
-func (r *recorder) Header() http.Header { return r.header }
-
-func (r *recorder) WriteHeader(code int) {
-	if r.code == 0 {
-		r.code = code
-	}
-}
-
-func (r *recorder) Write(data []byte) (int, error) {
-	r.WriteHeader(http.StatusOK)
-	return r.body.Write(data)
-}
+// answers reads what items are answered: Records and Statuses, in a form that takes a fifth of the time of JSON.
+var answers = func() *protobuf.Serializer {
+	scheme := runtime.NewScheme()
+	utilruntime.Must(v1alpha1.AddToScheme(scheme))
+	return protobuf.NewSerializer(scheme, scheme)
+}()
 
 // readAnswer takes the answer in.
-func (x *item) readAnswer(w *recorder) error {
-	x.code = w.code
-	var kind metav1.TypeMeta
-	if err := json.Unmarshal(w.body.Bytes(), &kind); err != nil {
-		return fmt.Errorf("the answer to %s, with code %d, is no JSON: %w", x.path(), w.code, err)
+func (x *item) readAnswer(w *inprocess.Recorder) error {
+	x.code = w.Code
+	answer, _, err := answers.Decode(w.Body.Bytes(), nil, nil)
+	if err != nil {
+		return fmt.Errorf("the answer to %s, with code %d, cannot be read: %w", x.path(), w.Code, err)
 	}
-	if kind.Kind != "Status" {
-		return json.Unmarshal(w.body.Bytes(), &x.record)
-	}
-	status := &metav1.Status{}
-	if err := json.Unmarshal(w.body.Bytes(), status); err != nil {
-		return err
-	}
-	if status.Status != metav1.StatusSuccess {
-		x.failure = status
-	} else if status.Details != nil {
-		x.record.UID = status.Details.UID
+	switch is := answer.(type) {
+	case *v1alpha1.Record:
+		x.record = is.ObjectMeta
+	case *metav1.Status:
+		if is.Status != metav1.StatusSuccess {
+			x.failure = is
+		} else if is.Details != nil {
+			x.record.UID = is.Details.UID
+		}
+	default:
+		return fmt.Errorf("the answer to %s, with code %d, is a %T", x.path(), w.Code, answer)
 	}
 	return nil
 }

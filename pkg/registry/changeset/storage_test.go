@@ -37,7 +37,7 @@ func (servedSet) Committed() (at *v1alpha1.AdoptingZone, serial int64) {
 func TestCreate_needsNoPlaceForOneWrite_S10_4(t *testing.T) {
 	r := NewREST(Config{NewSet: func(int) Set { return servedSet{} },
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Success"}`))
+			_ = answers.Encode(&metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess}, w)
 		})})
 	ctx := genericapirequest.WithNamespace(t.Context(), "team-a")
 	for range maxSetsOfNamespace {

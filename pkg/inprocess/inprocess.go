@@ -1,0 +1,80 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inprocess
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+)
+
+// Transport sends requests to a handler.
+type Transport struct{ Handler http.Handler }
+
+var _ http.RoundTripper = Transport{}
+
+// RoundTrip returns when the handler does, which is to end with the context of the request.
+func (t Transport) RoundTrip(request *http.Request) (response *http.Response, err error) {
+	ctx, release := Detach(request.Context())
+	defer release()
+	served := request.Clone(ctx) // a server owns its request, and this one is the sender's
+	served.RequestURI, served.RemoteAddr = request.URL.RequestURI(), "127.0.0.1:0"
+	served.Proto, served.ProtoMajor, served.ProtoMinor = "HTTP/2.0", 2, 0
+	if served.Body == nil {
+		served.Body = http.NoBody
+	}
+	defer served.Body.Close()
+	defer func() {
+		if why := recover(); why != nil { // net/http ends the connection, and the server's filters have logged why
+			response, err = nil, fmt.Errorf("%s %s: the server has aborted the request: %v", request.Method, request.URL.Path, why)
+		}
+	}()
+	w := NewRecorder()
+	t.Handler.ServeHTTP(w, served)
+	w.WriteHeader(http.StatusOK)
+	return &http.Response{Status: http.StatusText(w.Code), StatusCode: w.Code, Proto: served.Proto, ProtoMajor: served.ProtoMajor,
+		Header: w.Header(), Body: io.NopCloser(&w.Body), ContentLength: int64(w.Body.Len()), Request: request}, nil
+}
+
+// Detach returns a context that ends as ctx does and has no values.
+func Detach(ctx context.Context) (detached context.Context, release func()) {
+	detached, cancel := context.WithCancelCause(context.Background())
+	stop := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
+	release = func() { stop(); cancel(nil) }
+	if end, ok := ctx.Deadline(); ok {
+		var timeout context.CancelFunc
+		detached, timeout = context.WithDeadline(detached, end)
+		release = func() { stop(); timeout(); cancel(nil) }
+	}
+	return detached, release
+}
+
+// Recorder keeps an answer.
+type Recorder struct {
+	Code int // 0: none came
+	Body bytes.Buffer
+
+	header http.Header
+}
+
+// NewRecorder makes one that waits for an answer.
+func NewRecorder() *Recorder { return &Recorder{header: http.Header{}} }
+
+// Header is that of the answer.
+func (r *Recorder) Header() http.Header { return r.header }
+
+// WriteHeader keeps the first code.
+func (r *Recorder) WriteHeader(code int) {
+	if r.Code == 0 {
+		r.Code = code
+	}
+}
+
+// Write keeps a part of the body.
+func (r *Recorder) Write(data []byte) (int, error) {
+	r.WriteHeader(http.StatusOK)
+	return r.Body.Write(data)
+}

@@ -1,0 +1,107 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package slots
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/synctest"
+)
+
+// L1, L3: a client that comes alone takes its share and all that is spare; every other one has its share all the same.
+func TestTake_givesWhatIsSpareBeyondShares(t *testing.T) {
+	s := New(4, 2).WithSpare(3)
+	takeAll := func(tenant string) (taken []*Slot) {
+		for {
+			slot, _ := s.Take(Client{Tenant: tenant}, nil)
+			if slot == nil {
+				return taken
+			}
+			taken = append(taken, slot)
+		}
+	}
+	a, b, c := takeAll("a"), takeAll("b"), takeAll("c")
+	if len(a) != 5 || len(b) != 2 || len(c) != 0 {
+		t.Errorf("%d, %d, %d slots, want 5, 2, 0", len(a), len(b), len(c))
+	}
+	a[0].GiveBack() // one of those beyond its share, whichever it took first
+	if b := takeAll("b"); len(b) != 1 {
+		t.Errorf("%d slots where one is spare, want 1", len(b))
+	}
+	a[1].GiveBack()
+	a[2].GiveBack()
+	a[3].GiveBack() // of its share
+	if c := takeAll("c"); len(c) != 1 {
+		t.Errorf("%d slots of what a had of its share, want 1", len(c))
+	}
+}
+
+// L1 after any takes and returns, reckoned anew from what each client has.
+func TestTake_boundsSharesAndSpare(t *testing.T) {
+	const total, share, spare = 6, 2, 3
+	random := rand.New(rand.NewPCG(1, 2))
+	s, held := New(total, share).WithSpare(spare), map[string][]*Slot{}
+	for range 20000 {
+		tenant := fmt.Sprint(random.IntN(5))
+		if random.IntN(2) == 0 && len(held[tenant]) > 0 {
+			held[tenant][0].GiveBack()
+			held[tenant] = held[tenant][1:]
+			continue
+		}
+		within, beyond := 0, 0
+		for _, slots := range held {
+			within += min(len(slots), share)
+			beyond += max(0, len(slots)-share)
+		}
+		free := within < total
+		if len(held[tenant]) >= share {
+			free = beyond < spare
+		}
+		slot, _ := s.Take(Client{Tenant: tenant}, nil)
+		if (slot != nil) != free {
+			t.Fatalf("%d within shares, %d beyond, the client has %d: taken %t", within, beyond, len(held[tenant]), slot != nil)
+		}
+		if slot != nil {
+			held[tenant] = append(held[tenant], slot)
+		}
+	}
+}
+
+// L4: the first that came is the first that is served, however many come behind; one that leaves is left out, and
+// nothing is left of those that have gone.
+func TestTakeInOrder_servesWhoCameFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, a := New(4, 2), Client{Tenant: "a"}
+		first, second := s.TakeInOrder(t.Context(), a), s.TakeInOrder(t.Context(), a)
+		var served []int
+		leaving, leave := context.WithCancel(t.Context())
+		for i := range 20 {
+			ctx := t.Context()
+			if i == 0 || i == 7 {
+				ctx = leaving
+			}
+			go func() {
+				if slot := s.TakeInOrder(ctx, a); slot != nil {
+					served = append(served, i)
+					slot.GiveBack()
+				}
+			}()
+			synctest.Wait()
+		}
+		leave()
+		synctest.Wait()
+		if other := s.TakeInOrder(t.Context(), Client{Tenant: "b"}); other == nil || len(served) > 0 {
+			t.Errorf("another client has %v, and %v are served where none is free", other, served)
+		}
+		first.GiveBack()
+		synctest.Wait()
+		if len(served) != 18 || !slices.IsSorted(served) || len(s.queues) != 0 {
+			t.Errorf("served %v; %d queues are left", served, len(s.queues))
+		}
+		second.GiveBack()
+	})
+}
