@@ -187,8 +187,14 @@ func (s Standing) Replaced(c *Candidate, wanted Wanted) (replaced []*v1alpha1.Re
 type choice struct {
 	answer  []*contract.Endpoint
 	refused []Candidate
-	// open are the names at which something is not let in, and its namespace.
-	open map[name.Name]string
+	// open are where something is not let in: of each name all namespaces, since one must not hide another.
+	open map[place]bool
+}
+
+// place is a name in a namespace.
+type place struct {
+	at        name.Name
+	namespace string
 }
 
 // errHeld is said to an object that comes later than another.
@@ -197,7 +203,7 @@ var errHeld = errors.New("another object has this name and type, and keeps it: c
 // Choose says what external-dns is answered, and which candidates are refused, each with its Err. judged returns a
 // candidate as the server has judged it.
 func (s Standing) Choose(wanted Wanted, judged func(*Candidate) *Candidate) (answer []*contract.Endpoint, refused []Candidate) {
-	x := choice{answer: []*contract.Endpoint{}, open: map[name.Name]string{}}
+	x := choice{answer: []*contract.Endpoint{}, open: map[place]bool{}}
 	for _, key := range slices.SortedFunc(maps.Keys(wanted), compareKeys) {
 		var formed []*Candidate
 		for _, c := range wanted[key] {
@@ -206,7 +212,7 @@ func (s Standing) Choose(wanted Wanted, judged func(*Candidate) *Candidate) (ans
 				continue
 			}
 			x.refuse(c, c.Err)
-			x.open[key.Name] = c.Namespace
+			x.open[place{key.Name, c.Namespace}] = true
 		}
 		if stands := s[key]; stands != nil {
 			x.chooseStanding(stands, formed)
@@ -216,7 +222,7 @@ func (s Standing) Choose(wanted Wanted, judged func(*Candidate) *Candidate) (ans
 	}
 	// What would be replaced by something that is not let in stays.
 	for key, stands := range s {
-		if len(wanted[key]) == 0 && x.open[key.Name] == stands.Namespace {
+		if len(wanted[key]) == 0 && x.open[place{key.Name, stands.Namespace}] {
 			x.answer = append(x.answer, ReadEndpoint(stands))
 		}
 	}
@@ -245,7 +251,7 @@ func (x *choice) chooseNew(formed []*Candidate) {
 			}
 			return
 		}
-		x.open[c.Name] = c.Namespace
+		x.open[place{c.Name, c.Namespace}] = true
 		if c.Err != nil {
 			x.refuse(c, c.Err)
 		}
