@@ -167,7 +167,10 @@ func (s Standing) NeedsVerdict(c *Candidate) bool {
 		return false
 	}
 	stands := s[c.Key]
-	return stands == nil || stands.Namespace == c.Namespace && !standsAs(stands, c.Record)
+	if stands == nil || stands.Namespace != c.Namespace {
+		return stands == nil || !isTaken(stands)
+	}
+	return !standsAs(stands, c.Record)
 }
 
 // Replaced are the Records that go when a candidate comes: a CNAME and other types exclude each other at a name, and
@@ -259,8 +262,11 @@ func (x *choice) chooseNew(formed []*Candidate) {
 }
 
 // chooseStanding decides about an RRset that stands. It stays as it is unless its holder may change it, or something
-// else wants it that could not be its holder.
+// else wants it that could not be its holder, or is let in while no zone takes what stands.
 func (x *choice) chooseStanding(stands *v1alpha1.Record, formed []*Candidate) {
+	if !isTaken(stands) && slices.ContainsFunc(formed, func(c *Candidate) bool { return c.Admitted && c.Namespace != stands.Namespace }) {
+		return // it goes first
+	}
 	holder := findHolder(stands, formed)
 	for _, c := range formed {
 		if c != holder && (c.Namespace != stands.Namespace || !standsAs(stands, c.Record)) {

@@ -113,7 +113,7 @@ func (m Mapping) IsOurs(r *v1alpha1.Record) bool {
 		})
 }
 
-// Standing are the Records that are ours, by RRset: of several the oldest.
+// Standing are the Records that are ours, by RRset: of several the oldest that a zone takes.
 type Standing map[contract.Key]*v1alpha1.Record
 
 // ReadStanding picks them.
@@ -127,12 +127,16 @@ func (m Mapping) ReadStanding(records []v1alpha1.Record) Standing {
 			continue
 		}
 		key := contract.Key{Name: fqdn, Type: t}
-		if other := standing[key]; other == nil || compareAges(r, other) < 0 {
+		if other := standing[key]; other == nil || isTaken(r) && !isTaken(other) || isTaken(r) == isTaken(other) && compareAges(r, other) < 0 {
 			standing[key] = r
 		}
 	}
 	return standing
 }
+
+// isTaken says whether a zone takes a Record. One that no zone takes keeps no other namespace from its name: any tenant
+// may make one, with our field manager, before the zone is there, and a namespace that has lost its rule still has it.
+func isTaken(r *v1alpha1.Record) bool { return r.Status.ZoneRef != nil }
 
 func compareAges(a, b *v1alpha1.Record) int {
 	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))

@@ -253,7 +253,7 @@ func prefixOf(c *externaldns.Candidate) string { return c.Namespace + "|" + c.Ke
 // askServer asks about a candidate, by a dry run.
 func (p *provider) askServer(ctx context.Context, a *adjustment, c *externaldns.Candidate) error {
 	x := &change{namespace: c.Namespace, create: []*externaldns.Candidate{c}, remove: a.standing.Replaced(c, a.wanted)}
-	if a.standing[c.Key] != nil {
+	if stands := a.standing[c.Key]; stands != nil && stands.Namespace == c.Namespace {
 		x = &change{namespace: c.Namespace, update: x.create}
 	}
 	if failed := p.carryOut(ctx, a.standing, x, []string{metav1.DryRunAll}); len(failed) > 0 {
