@@ -382,6 +382,24 @@ func TestExternalDNS_keepsTheTextsOfTheRegistry(t *testing.T) {
 	}
 }
 
+// E1: texts in the annotation of a Record are of external-dns' registry alone (attack: a text that another tenant will
+// want, so that external-dns takes it for there).
+func TestExternalDNS_isNotDeceivedByTexts(t *testing.T) {
+	t.Parallel()
+	b := runBridge(t)
+	evil, wanted := endpointOf("ingress/team-b/web www.b A 192.0.2.2"), endpointOf(`ingress/team-a/web www.a TXT "v=spf1"`)
+	if code := b.runCycle(evil); code != 204 {
+		t.Fatal(code)
+	}
+	records := b.client.KubizoneV1alpha1().Records("team-b")
+	r := &must.Get(records.List(t.Context(), metav1.ListOptions{}))(t).Items[0]
+	r.Annotations[v1alpha1.AnnotationExternalDNSTexts] = `{"www.a.example.org":"\"v=spf1\""}`
+	must.Get(records.Update(t.Context(), r, metav1.UpdateOptions{}))(t)
+	if code, has := b.runCycle(evil, wanted), b.readContents(); code != 204 || has != `team-a www.a TXT "v=spf1"; team-b www.b A 192.0.2.2` {
+		t.Error(code, has)
+	}
+}
+
 // E3: external-dns ends at any status but 5xx, so nothing that it may send is answered by another.
 func TestExternalDNS_answersAsTheProtocolSays(t *testing.T) {
 	t.Parallel()

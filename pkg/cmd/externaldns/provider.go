@@ -335,7 +335,10 @@ func (p *provider) sortChanges(s *snapshot, changes contract.Changes) (all []*ch
 		}
 		return byName[key]
 	}
-	wanted, texts := externaldns.SplitTexts(slices.Concat(changes.UpdateNew, changes.Create))
+	wanted, texts, err := externaldns.SplitTexts(slices.Concat(changes.UpdateNew, changes.Create))
+	if err != nil {
+		wrong = append(wrong, err)
+	}
 	for _, c := range p.makeCandidates(s, wanted) {
 		stands := s.standing[c.Key]
 		if c.Err == nil && stands != nil && stands.Namespace != c.Namespace {
@@ -352,7 +355,7 @@ func (p *provider) sortChanges(s *snapshot, changes contract.Changes) (all []*ch
 			x.update = append(x.update, c)
 		}
 	}
-	gone, _ := externaldns.SplitTexts(changes.Delete)
+	gone, _, _ := externaldns.SplitTexts(changes.Delete)
 	for _, e := range gone {
 		key, err := e.Key()
 		if err != nil {
