@@ -218,7 +218,7 @@ func (s Standing) Choose(wanted Wanted, judged func(*Candidate) *Candidate) (ans
 			x.open[place{key.Name, c.Namespace}] = true
 		}
 		if stands := s[key]; stands != nil {
-			x.chooseStanding(stands, formed)
+			x.chooseStanding(stands, wanted[key], formed)
 		} else {
 			x.chooseNew(formed)
 		}
@@ -263,7 +263,7 @@ func (x *choice) chooseNew(formed []*Candidate) {
 
 // chooseStanding decides about an RRset that stands. It stays as it is unless its holder may change it, or something
 // else wants it that could not be its holder, or is let in while no zone takes what stands.
-func (x *choice) chooseStanding(stands *v1alpha1.Record, formed []*Candidate) {
+func (x *choice) chooseStanding(stands *v1alpha1.Record, all, formed []*Candidate) {
 	if !isTaken(stands) && slices.ContainsFunc(formed, func(c *Candidate) bool { return c.Admitted && c.Namespace != stands.Namespace }) {
 		return // it goes first
 	}
@@ -274,7 +274,9 @@ func (x *choice) chooseStanding(stands *v1alpha1.Record, formed []*Candidate) {
 		}
 	}
 	switch {
-	case holder == nil && len(formed) > 0 && !slices.ContainsFunc(formed, func(c *Candidate) bool { return covers(c, stands) }):
+	case holder == nil && len(formed) > 0 && !slices.ContainsFunc(all, func(c *Candidate) bool {
+		return c.Namespace == stands.Namespace || covers(c, stands) // one of its namespace has no form, and removes nothing
+	}):
 		return
 	case holder == nil || standsAs(stands, holder.Record):
 	case holder.Admitted:
