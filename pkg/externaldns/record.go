@@ -177,8 +177,8 @@ func (s Standing) Endpoints() []*contract.Endpoint {
 }
 
 // readTexts are the TXT endpoints of external-dns' registry that a Record keeps, as targets by name: they are data of
-// external-dns, and not published. Who may edit the Record may write other texts there: external-dns would take one that
-// another tenant wants for there.
+// external-dns, and not published. A tenant that may edit the Record may write others, and external-dns would take one
+// that another tenant wants for written.
 func readTexts(r *v1alpha1.Record) map[string]string {
 	var texts map[string]string
 	if json.Unmarshal([]byte(r.Annotations[v1alpha1.AnnotationExternalDNSTexts]), &texts) != nil {
