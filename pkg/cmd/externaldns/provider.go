@@ -194,12 +194,14 @@ func (p *provider) decideAll(ctx context.Context, a *adjustment, shared chan<- s
 func (p *provider) decideOne(ctx context.Context, a *adjustment, c externaldns.Candidate) {
 	key, good := keyOf(a, &c), admittedTime
 	if len(c.Endpoint.Targets) > 1 { // external-dns joins endpoints
-		object, err := p.readObject(ctx, c.Resource)
-		if err != nil && readRefusal(err) == "" {
-			return // later it may say what is its own
-		}
-		if err == nil {
+		switch object, err := p.readObject(ctx, c.Resource); {
+		case err == nil:
 			c.KeepTargets(appendTexts(nil, object.Object))
+		case apierrors.IsForbidden(err):
+			c.Err, good = fmt.Errorf("which of several targets are its own cannot be seen; bind the ClusterRole kubizone-external-dns: %w",
+				err), refusedTime
+		case !apierrors.IsNotFound(err):
+			return // later it may say what is its own
 		}
 	}
 	if a.standing.NeedsVerdict(&c) {
