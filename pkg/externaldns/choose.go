@@ -167,7 +167,10 @@ func (s Standing) NeedsVerdict(c *Candidate) bool {
 		return false
 	}
 	stands := s[c.Key]
-	return stands == nil || stands.Namespace == c.Namespace && !standsAs(stands, c.Record)
+	if stands == nil || stands.Namespace != c.Namespace {
+		return stands == nil || !isTaken(stands)
+	}
+	return !standsAs(stands, c.Record)
 }
 
 // Replaced are the Records that go when a candidate comes: a CNAME and other types exclude each other at a name, and
@@ -187,8 +190,14 @@ func (s Standing) Replaced(c *Candidate, wanted Wanted) (replaced []*v1alpha1.Re
 type choice struct {
 	answer  []*contract.Endpoint
 	refused []Candidate
-	// open are the names at which something is not let in, and its namespace.
-	open map[name.Name]string
+	// open are where something is not let in: of each name all namespaces, since one must not hide another.
+	open map[place]bool
+}
+
+// place is a name in a namespace.
+type place struct {
+	at        name.Name
+	namespace string
 }
 
 // errHeld is said to an object that comes later than another.
@@ -197,7 +206,7 @@ var errHeld = errors.New("another object has this name and type, and keeps it: c
 // Choose says what external-dns is answered, and which candidates are refused, each with its Err. judged returns a
 // candidate as the server has judged it.
 func (s Standing) Choose(wanted Wanted, judged func(*Candidate) *Candidate) (answer []*contract.Endpoint, refused []Candidate) {
-	x := choice{answer: []*contract.Endpoint{}, open: map[name.Name]string{}}
+	x := choice{answer: []*contract.Endpoint{}, open: map[place]bool{}}
 	for _, key := range slices.SortedFunc(maps.Keys(wanted), compareKeys) {
 		var formed []*Candidate
 		for _, c := range wanted[key] {
@@ -206,17 +215,17 @@ func (s Standing) Choose(wanted Wanted, judged func(*Candidate) *Candidate) (ans
 				continue
 			}
 			x.refuse(c, c.Err)
-			x.open[key.Name] = c.Namespace
+			x.open[place{key.Name, c.Namespace}] = true
 		}
 		if stands := s[key]; stands != nil {
-			x.chooseStanding(stands, formed)
+			x.chooseStanding(stands, wanted[key], formed)
 		} else {
 			x.chooseNew(formed)
 		}
 	}
 	// What would be replaced by something that is not let in stays.
 	for key, stands := range s {
-		if len(wanted[key]) == 0 && x.open[key.Name] == stands.Namespace {
+		if len(wanted[key]) == 0 && x.open[place{key.Name, stands.Namespace}] {
 			x.answer = append(x.answer, ReadEndpoint(stands))
 		}
 	}
@@ -245,7 +254,7 @@ func (x *choice) chooseNew(formed []*Candidate) {
 			}
 			return
 		}
-		x.open[c.Name] = c.Namespace
+		x.open[place{c.Name, c.Namespace}] = true
 		if c.Err != nil {
 			x.refuse(c, c.Err)
 		}
@@ -253,8 +262,11 @@ func (x *choice) chooseNew(formed []*Candidate) {
 }
 
 // chooseStanding decides about an RRset that stands. It stays as it is unless its holder may change it, or something
-// else wants it that could not be its holder.
-func (x *choice) chooseStanding(stands *v1alpha1.Record, formed []*Candidate) {
+// else wants it that could not be its holder, or is let in while no zone takes what stands.
+func (x *choice) chooseStanding(stands *v1alpha1.Record, all, formed []*Candidate) {
+	if !isTaken(stands) && slices.ContainsFunc(formed, func(c *Candidate) bool { return c.Admitted && c.Namespace != stands.Namespace }) {
+		return // it goes first
+	}
 	holder := findHolder(stands, formed)
 	for _, c := range formed {
 		if c != holder && (c.Namespace != stands.Namespace || !standsAs(stands, c.Record)) {
@@ -262,7 +274,9 @@ func (x *choice) chooseStanding(stands *v1alpha1.Record, formed []*Candidate) {
 		}
 	}
 	switch {
-	case holder == nil && len(formed) > 0 && !slices.ContainsFunc(formed, func(c *Candidate) bool { return covers(c, stands) }):
+	case holder == nil && len(formed) > 0 && !slices.ContainsFunc(all, func(c *Candidate) bool {
+		return c.Namespace == stands.Namespace || covers(c, stands) // one of its namespace has no form, and removes nothing
+	}):
 		return
 	case holder == nil || standsAs(stands, holder.Record):
 	case holder.Admitted:

@@ -49,7 +49,7 @@ func TestChoose(t *testing.T) {
 	undecided := func(c *Candidate) *Candidate { return c }
 	for _, c := range []struct {
 		name            string
-		stands          string // NAMESPACE RESOURCE NAME TYPE VALUE
+		stands          string // NAMESPACE RESOURCE NAME TYPE VALUE; ! before it: no zone takes it
 		wanted          []string
 		verdict         func(*Candidate) *Candidate
 		answer, refused []string
@@ -85,6 +85,9 @@ func TestChoose(t *testing.T) {
 		{name: "nor one that has no form", stands: "a ingress/a/web x.org A 192.0.2.1",
 			wanted: []string{inA + ` x.org A "heritage=external-dns"`}, answer: []string{inA + " x.org A 192.0.2.1"},
 			refused: []string{inA}},
+		{name: "nor does one that has no form beside another's wish", stands: "a ingress/a/web x.org A 192.0.2.1",
+			wanted: []string{inA + ` x.org A "heritage=external-dns"`, inB + " x.org A 192.0.2.2"},
+			answer: []string{inA + " x.org A 192.0.2.1"}, refused: []string{inA, inB}},
 		{name: "what is new waits for a verdict", wanted: []string{inA + " x.org A 192.0.2.9"}, verdict: undecided},
 		{name: "a CNAME becomes an address", stands: "a ingress/a/web x.org CNAME lb.org",
 			wanted: []string{inA + " x.org A 192.0.2.9"}, answer: []string{inA + " x.org A 192.0.2.9"}},
@@ -94,13 +97,29 @@ func TestChoose(t *testing.T) {
 		{name: "a CNAME of another namespace does not stay for it",
 			stands: "b ingress/b/web x.org CNAME lb.org",
 			wanted: []string{inA + " x.org A 192.0.2.9"}, verdict: refusedIn("a"), refused: []string{inA}},
+		{name: "a CNAME stays whoever else is refused at its name", stands: "a ingress/a/web x.org CNAME lb.org",
+			wanted: []string{inA + " x.org A 192.0.2.9", inB + " x.org AAAA 2001:db8::1"}, verdict: refusedIn("a", "b"),
+			answer: []string{inA + " x.org CNAME lb.org"}, refused: []string{inA, inB}},
+		{name: "what no zone takes goes first", stands: "!b ingress/b/web x.org A 192.0.2.1",
+			wanted: []string{inA + " x.org A 192.0.2.1", inB + " x.org A 192.0.2.1"}, verdict: refusedIn("b")},
+		{name: "it stays where the other is refused", stands: "!b ingress/b/web x.org A 192.0.2.1",
+			wanted: []string{inA + " x.org A 192.0.2.1"}, verdict: refusedIn("a"), answer: []string{inB + " x.org A 192.0.2.1"},
+			refused: []string{inA}},
+		{name: "it stays until there is a verdict", stands: "!b ingress/b/web x.org A 192.0.2.1",
+			wanted: []string{inA + " x.org A 192.0.2.1"}, verdict: undecided, answer: []string{inB + " x.org A 192.0.2.1"},
+			refused: []string{inA}},
 		{name: "without a wish what stands goes", stands: "a ingress/a/web x.org A 192.0.2.1"},
 		{name: "a routing policy", wanted: []string{"node/n1 x.org A 192.0.2.1"}, refused: []string{"//"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var records []v1alpha1.Record
 			if words := strings.Fields(c.stands); len(words) > 0 {
-				records = append(records, *standingRecord(t, words[0], words[1], words[2], words[3], words[4]))
+				namespace, untaken := strings.CutPrefix(words[0], "!")
+				r := standingRecord(t, namespace, words[1], words[2], words[3], words[4])
+				if untaken {
+					r.Status.ZoneRef = nil
+				}
+				records = append(records, *r)
 			}
 			if c.verdict == nil {
 				c.verdict = refusedIn()

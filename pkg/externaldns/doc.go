@@ -8,8 +8,8 @@
 //	X1. What an endpoint says is in the Record whole, or the endpoint is refused with the field, the rule and the next
 //	    step: a routing policy or a property of another provider is never dropped without a word.
 //	X2. An RRset has one Record, in the namespace of the object that its endpoint comes from. Of several objects that
-//	    want one RRset, the one whose Record stands keeps it; without one, the first that the server lets in. What is
-//	    chosen does not depend on the order of a list.
+//	    want one RRset, the one whose Record stands keeps it, if a zone takes that; without one, the first that the
+//	    server lets in. What is chosen does not depend on the order of a list.
 //	X3. An endpoint that Choose answers with equals what ReadEndpoint says of its Record, so that external-dns plans
 //	    no change where there is none.
 //	X4. What a server refuses, or has not decided, removes nothing that stands.

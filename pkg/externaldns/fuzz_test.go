@@ -63,6 +63,7 @@ func FuzzChoose(f *testing.F) {
 				resource, _ := ReadResource(e)
 				r.Namespace = resource.Namespace
 				r.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: FieldManager}}
+				r.Status.ZoneRef = &v1alpha1.AdoptingZone{Name: "zone"}
 				records = append(records, *r)
 			}
 		}

@@ -113,7 +113,7 @@ func (m Mapping) IsOurs(r *v1alpha1.Record) bool {
 		})
 }
 
-// Standing are the Records that are ours, by RRset: of several the oldest.
+// Standing are the Records that are ours, by RRset: of several the oldest that a zone takes.
 type Standing map[contract.Key]*v1alpha1.Record
 
 // ReadStanding picks them.
@@ -127,14 +127,24 @@ func (m Mapping) ReadStanding(records []v1alpha1.Record) Standing {
 			continue
 		}
 		key := contract.Key{Name: fqdn, Type: t}
-		if other := standing[key]; other == nil || compareAges(r, other) < 0 {
+		if other := standing[key]; other == nil || compareRanks(r, other) < 0 {
 			standing[key] = r
 		}
 	}
 	return standing
 }
 
-func compareAges(a, b *v1alpha1.Record) int {
+// isTaken says whether a zone takes a Record. One that no zone takes keeps no other namespace from its name: any tenant
+// may make one, with our field manager, before the zone is there, and a namespace that has lost its rule still has it.
+func isTaken(r *v1alpha1.Record) bool { return r.Status.ZoneRef != nil }
+
+func compareRanks(a, b *v1alpha1.Record) int {
+	switch {
+	case isTaken(a) && !isTaken(b):
+		return -1
+	case isTaken(b) && !isTaken(a):
+		return 1
+	}
 	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
@@ -167,12 +177,14 @@ func (s Standing) Endpoints() []*contract.Endpoint {
 }
 
 // readTexts are the TXT endpoints of external-dns' registry that a Record keeps, as targets by name: they are data of
-// external-dns, and not published.
+// external-dns, and not published. A tenant that may edit the Record may write others, and external-dns would take one
+// that another tenant wants for written.
 func readTexts(r *v1alpha1.Record) map[string]string {
 	var texts map[string]string
 	if json.Unmarshal([]byte(r.Annotations[v1alpha1.AnnotationExternalDNSTexts]), &texts) != nil {
 		return nil // it is edited, or was never there: external-dns writes it anew
 	}
+	maps.DeleteFunc(texts, func(_, text string) bool { return !isHeritage(text) })
 	return texts
 }
 
@@ -191,8 +203,8 @@ func (s Standing) KeepTexts(c *Candidate, fresh map[string]string) {
 }
 
 // SplitTexts takes the TXT endpoints of external-dns' registry out: their targets by their names, by the name that they
-// speak for.
-func SplitTexts(endpoints []*contract.Endpoint) (rest []*contract.Endpoint, texts map[name.Name]map[string]string) {
+// speak for. An encrypted one is an error: nothing tells it from the text of a tenant.
+func SplitTexts(endpoints []*contract.Endpoint) (rest []*contract.Endpoint, texts map[name.Name]map[string]string, err error) {
 	texts = map[name.Name]map[string]string{}
 	for _, e := range endpoints {
 		owned := e.OwnedName()
@@ -200,12 +212,17 @@ func SplitTexts(endpoints []*contract.Endpoint) (rest []*contract.Endpoint, text
 			rest = append(rest, e)
 			continue
 		}
+		if !isHeritage(e.Targets[0]) {
+			err = fmt.Errorf("%s TXT: a text of external-dns' registry begins with %s here; leave out --txt-encrypt-enabled, or use "+
+				"--registry=noop", e.DNSName, heritage)
+			continue
+		}
 		if texts[owned] == nil {
 			texts[owned] = map[string]string{}
 		}
 		texts[owned][e.DNSName] = e.Targets[0]
 	}
-	return rest, texts
+	return rest, texts, err
 }
 
 // ReadEndpoint is the endpoint of a Record.

@@ -86,6 +86,7 @@ func standingRecord(t *testing.T, namespace, resource, fqdn, kind string, values
 		Labels: map[string]string{contract.LabelResource: resource}}))(t)
 	r.Namespace = namespace
 	r.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: FieldManager}}
+	r.Status.ZoneRef = &v1alpha1.AdoptingZone{Name: "zone"}
 	return r
 }
 
@@ -96,6 +97,8 @@ func TestReadStanding_isOursAlone(t *testing.T) {
 	older := standingRecord(t, "team-b", "ingress/team-b/web", "www.example.org", "A", "192.0.2.2")
 	mine.CreationTimestamp = metav1.NewTime(time.Unix(200, 0))
 	older.CreationTimestamp = metav1.NewTime(time.Unix(100, 0))
+	untaken := standingRecord(t, "team-x", "ingress/team-a/web", "www.example.org", "A", "192.0.2.1")
+	untaken.Status.ZoneRef = nil // made before the zone was there
 	forged := standingRecord(t, "team-x", "ingress/team-a/web", "forged.example.org", "A", "192.0.2.6")
 	forged.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl-create"}}
 	other := standingRecord(t, "team-a", "ingress/team-a/web", "other.example.org", "A", "192.0.2.1")
@@ -108,7 +111,7 @@ func TestReadStanding_isOursAlone(t *testing.T) {
 	going.DeletionTimestamp = new(metav1.Now())
 	relative := standingRecord(t, "team-a", "ingress/team-a/web", "relative.example.org", "A", "192.0.2.1")
 	relative.Spec.DomainName = "relative"
-	standing := ours.ReadStanding([]v1alpha1.Record{*mine, *older, *forged, *other, *cluster, *status, *going, *relative})
+	standing := ours.ReadStanding([]v1alpha1.Record{*mine, *untaken, *older, *forged, *other, *cluster, *status, *going, *relative})
 	if len(standing) != 1 {
 		t.Fatalf("%v", standing)
 	}

@@ -273,6 +273,42 @@ func TestExternalDNS_followsNoLabel(t *testing.T) {
 	}
 }
 
+// E1: a Record that no zone takes keeps no other tenant from its name (attack: one of our field manager and label, made
+// before the zone is there, with the address that the other will want).
+func TestExternalDNS_isNotBlockedByWhatNoZoneTakes(t *testing.T) {
+	t.Parallel()
+	b := runBridge(t)
+	forge := func() error {
+		_, err := b.client.KubizoneV1alpha1().Records("team-b").Create(t.Context(), &v1alpha1.Record{
+			ObjectMeta: metav1.ObjectMeta{GenerateName: "forged-", Labels: map[string]string{v1alpha1.LabelExternalDNS: "default"}},
+			Spec:       v1alpha1.RecordSpec{DomainName: "late.example.net.", Type: "A", Values: []string{"192.0.2.1"}}},
+			metav1.CreateOptions{FieldManager: "kubizone-external-dns"})
+		return err
+	}
+	must.Succeed(t, forge())
+	must.Get(b.client.KubizoneV1alpha1().Zones("dns").Create(t.Context(), &v1alpha1.Zone{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "late"}, Spec: v1alpha1.ZoneSpec{DomainName: "example.net.",
+			NameServers: []v1alpha1.NameServer{{Name: "ns1.example.org."}},
+			Delegations: []v1alpha1.DelegationRule{{Namespace: "team-a", Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}}}},
+		metav1.CreateOptions{}))(t)
+	wanted := endpointOf("ingress/team-a/web - A 192.0.2.1")
+	wanted.DNSName = "late.example.net"
+	for range 2 { // the forged one goes first
+		if code := b.runCycle(wanted); code != 204 {
+			t.Fatal(code, b.readContents())
+		}
+	}
+	if has := b.readContents(); has != "team-a late.example.net. A 192.0.2.1" {
+		t.Error(has)
+	}
+	if err := forge(); err == nil {
+		t.Error("it is let in where the zone is")
+	}
+	if code := b.runCycle(wanted); code != 0 {
+		t.Error(code, b.readContents())
+	}
+}
+
 // E4, X2: two namespaces want one name, with the same address or with others. External-dns drops one of equal endpoints
 // and joins others, at random: after the first cycle nothing is written.
 func TestExternalDNS_doesNotFlap(t *testing.T) {
@@ -343,6 +379,25 @@ func TestExternalDNS_keepsTheTextsOfTheRegistry(t *testing.T) {
 	code, _ = b.sendRequest("POST", "/records", contract.MediaType, contract.Changes{Delete: []*contract.Endpoint{www, text}})
 	if code != http.StatusNoContent || b.readContents() != "" {
 		t.Errorf("%d %s", code, b.readContents())
+	}
+}
+
+// E1: texts in the annotation of a Record are of external-dns' registry alone (attack: a text that another tenant will
+// want, so that external-dns takes it for there).
+func TestExternalDNS_isNotDeceivedByTexts(t *testing.T) {
+	t.Parallel()
+	b := runBridge(t)
+	evil, wanted := endpointOf("ingress/team-b/web www.b A 192.0.2.2"), endpointOf(`ingress/team-a/web www.a TXT "v=spf1"`)
+	if code := b.runCycle(evil); code != 204 {
+		t.Fatal(code)
+	}
+	records := b.client.KubizoneV1alpha1().Records("team-b")
+	r := &must.Get(records.List(t.Context(), metav1.ListOptions{}))(t).Items[0]
+	r.Annotations[v1alpha1.AnnotationExternalDNSTexts] = `{"www.a.example.org":"\"v=spf1\""}`
+	must.Get(records.Update(t.Context(), r, metav1.UpdateOptions{}))(t)
+	code := b.runCycle(evil, wanted)
+	if has := b.readContents(); code != 204 || has != `team-a www.a TXT "v=spf1"; team-b www.b A 192.0.2.2` {
+		t.Error(code, has)
 	}
 }
 

@@ -194,12 +194,14 @@ func (p *provider) decideAll(ctx context.Context, a *adjustment, shared chan<- s
 func (p *provider) decideOne(ctx context.Context, a *adjustment, c externaldns.Candidate) {
 	key, good := keyOf(a, &c), admittedTime
 	if len(c.Endpoint.Targets) > 1 { // external-dns joins endpoints
-		object, err := p.readObject(ctx, c.Resource)
-		if err != nil && readRefusal(err) == "" {
-			return // later it may say what is its own
-		}
-		if err == nil {
+		switch object, err := p.readObject(ctx, c.Resource); {
+		case err == nil:
 			c.KeepTargets(appendTexts(nil, object.Object))
+		case apierrors.IsForbidden(err):
+			c.Err, good = fmt.Errorf("which of several targets are its own cannot be seen; bind the ClusterRole kubizone-external-dns: %w",
+				err), refusedTime
+		case !apierrors.IsNotFound(err):
+			return // later it may say what is its own
 		}
 	}
 	if a.standing.NeedsVerdict(&c) {
@@ -253,7 +255,7 @@ func prefixOf(c *externaldns.Candidate) string { return c.Namespace + "|" + c.Ke
 // askServer asks about a candidate, by a dry run.
 func (p *provider) askServer(ctx context.Context, a *adjustment, c *externaldns.Candidate) error {
 	x := &change{namespace: c.Namespace, create: []*externaldns.Candidate{c}, remove: a.standing.Replaced(c, a.wanted)}
-	if a.standing[c.Key] != nil {
+	if stands := a.standing[c.Key]; stands != nil && stands.Namespace == c.Namespace {
 		x = &change{namespace: c.Namespace, update: x.create}
 	}
 	if failed := p.carryOut(ctx, a.standing, x, []string{metav1.DryRunAll}); len(failed) > 0 {
@@ -335,7 +337,10 @@ func (p *provider) sortChanges(s *snapshot, changes contract.Changes) (all []*ch
 		}
 		return byName[key]
 	}
-	wanted, texts := externaldns.SplitTexts(slices.Concat(changes.UpdateNew, changes.Create))
+	wanted, texts, err := externaldns.SplitTexts(slices.Concat(changes.UpdateNew, changes.Create))
+	if err != nil {
+		wrong = append(wrong, err)
+	}
 	for _, c := range p.makeCandidates(s, wanted) {
 		stands := s.standing[c.Key]
 		if c.Err == nil && stands != nil && stands.Namespace != c.Namespace {
@@ -352,7 +357,7 @@ func (p *provider) sortChanges(s *snapshot, changes contract.Changes) (all []*ch
 			x.update = append(x.update, c)
 		}
 	}
-	gone, _ := externaldns.SplitTexts(changes.Delete)
+	gone, _, _ := externaldns.SplitTexts(changes.Delete)
 	for _, e := range gone {
 		key, err := e.Key()
 		if err != nil {

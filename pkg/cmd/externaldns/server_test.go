@@ -146,8 +146,7 @@ func TestRun_whileTheServerIsAway(t *testing.T) {
 // nothing is answered while it cannot be read (attack: an address of one's own in the RRset of another tenant).
 func TestRun_takesJoinedTargetsAway(t *testing.T) {
 	t.Parallel()
-	var away atomic.Bool
-	away.Store(true)
+	var code atomic.Int32 // of the object
 	url := runBefore(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		switch {
@@ -155,20 +154,25 @@ func TestRun_takesJoinedTargetsAway(t *testing.T) {
 			_, _ = io.WriteString(w, `{"kind":"Record","apiVersion":"kubi.zone/v1alpha1","status":{"zoneRef":{"name":"z"}}}`)
 		case r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/records"):
 			_, _ = io.WriteString(w, `{"kind":"RecordList","apiVersion":"kubi.zone/v1alpha1","items":[]}`)
-		case strings.HasSuffix(r.URL.Path, "/ingresses/x") && !away.Load():
+		case strings.HasSuffix(r.URL.Path, "/ingresses/x"):
+			w.WriteHeader(int(code.Load()))
 			_, _ = io.WriteString(w, `{"kind":"Ingress","apiVersion":"networking.k8s.io/v1","status":{"ip":"192.0.2.1"}}`)
 		default:
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
 	})
-	const joined = `[{"dnsName":"y.org","recordType":"A","targets":["192.0.2.1","203.0.113.6"],"labels":{"resource":"ingress/a/x"}}]`
-	for _, wanted := range []string{`[]`, `"targets":["192.0.2.1"]`} {
+	for _, step := range []struct {
+		code   int32
+		wanted string
+	}{{http.StatusServiceUnavailable, `[]`}, {http.StatusForbidden, `[]`}, {http.StatusOK, `"targets":["192.0.2.1"]`}} {
+		code.Store(step.code)
+		joined := fmt.Sprintf(`[{"dnsName":"y%d.org","recordType":"A","targets":["192.0.2.1","203.0.113.6"],
+			"labels":{"resource":"ingress/a/x"}}]`, step.code) // a refusal is remembered by the name
 		answer := must.Get(http.Post(url+"/adjustendpoints", contract.MediaType, strings.NewReader(joined)))(t)
 		text := string(must.Get(io.ReadAll(answer.Body))(t))
 		answer.Body.Close()
-		if !strings.Contains(text, wanted) || strings.Contains(text, "203.0.113.6") {
-			t.Errorf("%d %s, want %s", answer.StatusCode, text, wanted)
+		if !strings.Contains(text, step.wanted) || strings.Contains(text, "203.0.113.6") {
+			t.Errorf("%d: %d %s, want %s", step.code, answer.StatusCode, text, step.wanted)
 		}
-		away.Store(false)
 	}
 }
