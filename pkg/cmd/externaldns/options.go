@@ -157,7 +157,9 @@ func (c *Config) Run(ctx context.Context) error {
 		teller:   &teller{objects: objects, events: local.EventsV1(), said: cache.NewLRUExpireCache(maxRemembered)}}
 	shell.Client = records.KubizoneV1alpha1().RESTClient()
 	return shell.Run(ctx, func(running, _ context.Context) error {
-		serving := &http.Server{Handler: newHandler(running, p), ReadTimeout: answerTime, WriteTimeout: 2 * answerTime}
+		// external-dns is to close an idle connection first, after 90 s: a POST that meets the close ends it.
+		serving := &http.Server{Handler: newHandler(running, p), ReadTimeout: answerTime, WriteTimeout: 2 * answerTime,
+			IdleTimeout: 5 * time.Minute}
 		stop := context.AfterFunc(running, func() { _ = serving.Close() })
 		defer stop()
 		shell.Say("ready: serving external-dns on http://%s as owner %s", listener.Addr(), c.Owner)
