@@ -97,7 +97,7 @@ func TestChoose(t *testing.T) {
 		{name: "a CNAME of another namespace does not stay for it",
 			stands: "b ingress/b/web x.org CNAME lb.org",
 			wanted: []string{inA + " x.org A 192.0.2.9"}, verdict: refusedIn("a"), refused: []string{inA}},
-		{name: "a CNAME stays whoever else is refused at its name", stands: "a ingress/a/web x.org CNAME lb.org",
+		{name: "a CNAME stays while two namespaces are refused at its name", stands: "a ingress/a/web x.org CNAME lb.org",
 			wanted: []string{inA + " x.org A 192.0.2.9", inB + " x.org AAAA 2001:db8::1"}, verdict: refusedIn("a", "b"),
 			answer: []string{inA + " x.org CNAME lb.org"}, refused: []string{inA, inB}},
 		{name: "what no zone takes goes first", stands: "!b ingress/b/web x.org A 192.0.2.1",

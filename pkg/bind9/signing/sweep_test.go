@@ -18,8 +18,10 @@ import (
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/bind9/agent/client"
 	"kubi.zone/kubizone/pkg/bind9/agent/protocol"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/test/must"
 )
 
 // agentDouble answers as the agent of a signer does that has zones, by the owners of their keys.
@@ -132,5 +134,29 @@ func TestSweepSigners_keepsWhatIsLeft_S12_9(t *testing.T) {
 		if c.sweepSigners(ctx); len(c.left) != test.want || !maps.Equal(c.left[at], zones) {
 			t.Errorf("left: %v", c.left)
 		}
+	}
+}
+
+// S12.5: where servers lack the keys, the signer tells them of its serial, and not at each look.
+func TestCarryOut_remindsServers_S12_5(t *testing.T) {
+	var notified []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var answer any = protocol.Health{Agent: "kubizone"}
+		if r.Method == http.MethodPost {
+			notified, answer = append(notified, r.URL.Path), protocol.ZoneResponse{Success: true}
+		}
+		_ = json.NewEncoder(w).Encode(answer)
+	}))
+	t.Cleanup(server.Close)
+	c := newController(t, func([]string, name.Name) string { return "" })
+	zone, _ := zoneOf("team", "", v1alpha1.DNSClassReference{Name: "public"}, 0)
+	agent := must.Get(client.New(server.URL, http.DefaultTransport))(t)
+	w := &work{Controller: c, zone: zone, fqdn: name.MustParse("example.org."), agent: agent}
+	f := &facts{now: begin, signing: signedBy("hidden")}
+	for range 2 {
+		must.Succeed(t, w.carryOut(t.Context(), f, decision{action: remind, status: &v1alpha1.ZoneDNSSECStatus{}}))
+	}
+	if want := []string{protocol.Base + "/zones/example.org/notify"}; !slices.Equal(notified, want) {
+		t.Errorf("%q, want %q", notified, want)
 	}
 }
