@@ -85,7 +85,7 @@ type Class struct {
 
 // nameMembers are the members that have a name, and the names with the member that has each.
 func nameMembers(members []Member, catalog name.Name) (map[string]name.Name, map[name.Name]string) {
-	has, _ := precedence.Decide(members, func(m Member) map[name.Name]string { return map[name.Name]string{m.Zone: m.UID} })
+	has, _ := precedence.Decide(members, func(m Member) map[name.Name]string { return map[name.Name]string{m.Zone: m.UID} }, nil)
 	delete(has, catalog)
 	named, byName := map[string]name.Name{}, map[name.Name]string{}
 	for zone, m := range has {

@@ -145,6 +145,8 @@ var attacks = []attack{
 		"the rules of zones for its namespace decide; else the right to solve is missing", nil, nil},
 	{101, "T", "the challenges of others by a flood of Challenges", "refused by the budgets of its namespace; others' are solved",
 		floodOfChallenges, nil},
+	{105, "T", "the end of a class, by the key of an older class that its namespace writes", "InvalidConfiguration; the user of the " +
+		"name is served on", nil, nil},
 }
 
 // TestAttacks is the table: for each number what is tried, what is expected, and where it is shown.

@@ -397,6 +397,12 @@ type DNSClassStatus struct {
 	// +patchStrategy=merge
 	// +patchMergeKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,4,rep,name=conditions"`
+	// keyNames are the names of the TSIG keys of transfer that are in use. Another class with another key of one of
+	// these names is not served, whichever was made first; a class keeps the names while it is paused and while its
+	// Secrets are away.
+	// +optional
+	// +listType=atomic
+	KeyNames []string `json:"keyNames,omitempty" protobuf:"bytes,5,rep,name=keyNames"`
 }
 
 // HealthStatus is the result of a health check.

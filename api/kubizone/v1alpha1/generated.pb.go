@@ -1100,6 +1100,15 @@ func (m *DNSClassStatus) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	if len(m.KeyNames) > 0 {
+		for iNdEx := len(m.KeyNames) - 1; iNdEx >= 0; iNdEx-- {
+			i -= len(m.KeyNames[iNdEx])
+			copy(dAtA[i:], m.KeyNames[iNdEx])
+			i = encodeVarintGenerated(dAtA, i, uint64(len(m.KeyNames[iNdEx])))
+			i--
+			dAtA[i] = 0x2a
+		}
+	}
 	if len(m.Conditions) > 0 {
 		for iNdEx := len(m.Conditions) - 1; iNdEx >= 0; iNdEx-- {
 			{
@@ -5512,6 +5521,12 @@ func (m *DNSClassStatus) Size() (n int) {
 			n += 1 + l + sovGenerated(uint64(l))
 		}
 	}
+	if len(m.KeyNames) > 0 {
+		for _, s := range m.KeyNames {
+			l = len(s)
+			n += 1 + l + sovGenerated(uint64(l))
+		}
+	}
 	return n
 }
 
@@ -7280,6 +7295,7 @@ func (this *DNSClassStatus) String() string {
 		`LastHealthCheck:` + strings.Replace(fmt.Sprintf("%v", this.LastHealthCheck), "Time", "v1.Time", 1) + `,`,
 		`Health:` + strings.Replace(this.Health.String(), "ClassHealth", "ClassHealth", 1) + `,`,
 		`Conditions:` + repeatedStringForConditions + `,`,
+		`KeyNames:` + fmt.Sprintf("%v", this.KeyNames) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -11284,6 +11300,38 @@ func (m *DNSClassStatus) Unmarshal(dAtA []byte) error {
 			if err := m.Conditions[len(m.Conditions)-1].Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
 				return err
 			}
+			iNdEx = postIndex
+		case 5:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field KeyNames", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.KeyNames = append(m.KeyNames, string(dAtA[iNdEx:postIndex]))
 			iNdEx = postIndex
 		default:
 			iNdEx = preIndex

@@ -457,6 +457,11 @@ func (in *DNSClassStatus) DeepCopyInto(out *DNSClassStatus) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.KeyNames != nil {
+		in, out := &in.KeyNames, &out.KeyNames
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	return
 }
 

@@ -6,6 +6,7 @@ package class
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -52,62 +53,93 @@ func (s *secretsOf) setSecret(name, data string) {
 	s.data[name] = data
 }
 
-// Of classes whose keys have one name and differ, those that were made later say so, with the class that has it and the
-// next step, and the first is served. Which has the key changes with Secrets, pauses and classes that go.
-func TestController_oneKeyOfAName(t *testing.T) {
+// Of classes whose keys have one name and differ, the one that used the name first is served, and another one says so,
+// with the class that has it and the next step, also one that was made earlier (attack 105). The user keeps the name
+// while it is paused or its Secret is away, and over a restart; it gives the name up with the key or with itself.
+func TestController_oneKeyOfAName_S11_18(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
 		secrets := &secretsOf{data: map[string]string{"first": "x", "second": "y", "third": "y"}}
-		ctx, end := runController(t, client, Config{
-			Views: zoneview.NewSet(zoneview.Config{}), Secrets: secrets, HealthInterval: time.Second,
-			Providers: map[string]NewProvider{"transfer": func(of *v1alpha1.DNSClass, secret GetSecret) (delivery.Provider, string, error) {
-				data, err := secret("dns", of.Name)
-				return &claiming{&deliverytest.Memory{Server: deliverytest.NewServer()}, string(data[""])}, "here", err
-			}},
-		})
-		classes, begun := client.KubizoneV1alpha1().DNSClasses(), time.Now().Add(-time.Hour)
+		newProvider := func(of *v1alpha1.DNSClass, secret GetSecret) (delivery.Provider, string, error) {
+			data, err := secret("dns", of.Name)
+			if string(data[""]) == "" {
+				err = delivery.Errorf(delivery.ReasonSecretNotFound, "there is none")
+			}
+			return &claiming{&deliverytest.Memory{Server: deliverytest.NewServer()}, string(data[""])}, "here", err
+		}
+		start := func() (context.Context, func()) {
+			return runController(t, client, Config{Views: zoneview.NewSet(zoneview.Config{}), Secrets: secrets, HealthInterval: time.Second,
+				Providers: map[string]NewProvider{"transfer": newProvider}})
+		}
+		ctx, end := start()
+		classes, begun, generation := client.KubizoneV1alpha1().DNSClasses(), time.Now().Add(-time.Hour), 1
 		add := func(name string, age time.Duration) {
 			t.Helper()
-			of := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), Generation: 1, ResourceVersion: "1", CreationTimestamp: metav1.NewTime(begun.Add(-age))}}
+			of := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), Generation: 1, ResourceVersion: "1",
+				CreationTimestamp: metav1.NewTime(begun.Add(-age))}}
 			of.Spec.Transfer = &v1alpha1.TransferProvider{}
 			must.Succeed(t, client.Tracker().Add(of))
 		}
-		pause := func(name string, paused bool, generation int) {
+		pause := func(paused bool, names ...string) {
 			t.Helper()
+			generation++
 			patch := fmt.Sprintf(`{"metadata":{"generation":%d},"spec":{"paused":%t}}`, generation, paused)
-			must.Get(classes.Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}))(t)
+			for _, name := range names {
+				must.Get(classes.Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}))(t)
+			}
 		}
-		// lost is which class has the name, by class.
-		is := func(when string, lost map[string]string) {
+		// is fails the test unless the classes in lost say which class uses their name, and those in user that they use
+		// it.
+		is := func(when string, lost map[string]string, users ...string) {
 			t.Helper()
 			time.Sleep(time.Minute)
 			synctest.Wait()
 			all := must.Get(classes.List(ctx, metav1.ListOptions{}))(t)
 			for _, of := range all.Items {
+				if got, want := len(of.Status.KeyNames) > 0, slices.Contains(users, of.Name); got != want {
+					t.Errorf("%s: %s uses %q", when, of.Name, of.Status.KeyNames)
+				}
 				ready := meta.FindStatusCondition(of.Status.Conditions, v1alpha1.ConditionReady)
 				switch other := lost[of.Name]; {
 				case ready == nil:
 					t.Errorf("%s: %s says nothing", when, of.Name)
+				case secrets.data[of.Name] == "" || of.Spec.Paused && other == "":
 				case other == "" && ready.Status != metav1.ConditionTrue:
 					t.Errorf("%s: %s has its name and says %s: %s", when, of.Name, ready.Reason, ready.Message)
-				case other != "" && (ready.Reason != string(delivery.ReasonInvalidConfiguration) || !strings.Contains(ready.Message, "DNSClass "+other+",") || !strings.Contains(ready.Message, "Name its key otherwise")):
+				case other != "" && (ready.Reason != string(delivery.ReasonInvalidConfiguration) ||
+					!strings.Contains(ready.Message, "DNSClass "+other+" uses") ||
+					!strings.Contains(ready.Message, "Name its key otherwise")):
 					t.Errorf("%s: %s lost its name to %s and says %s: %s", when, of.Name, other, ready.Reason, ready.Message)
 				}
 			}
 		}
+		secrets.setSecret("first", "")
+		add("first", 3*time.Second)
+		is("the Secret of the earliest class is away", nil)
 		add("third", 1*time.Second)
 		add("second", 2*time.Second)
-		is("the same key twice", nil)
-		add("first", 3*time.Second)
-		is("an earlier class has another one", map[string]string{"second": "first", "third": "first"})
-		pause("first", true, 2)
-		is("it is paused", nil)
-		pause("first", false, 3)
-		is("it is not any more", map[string]string{"second": "first", "third": "first"})
-		secrets.setSecret("second", "x")
-		is("one is mended", map[string]string{"third": "first"})
-		must.Succeed(t, classes.Delete(ctx, "first", metav1.DeleteOptions{}))
-		is("the first is gone", map[string]string{"third": "second"})
+		is("the same key twice", nil, "second", "third")
+		secrets.setSecret("first", "x")
+		is("the Secret comes", map[string]string{"first": "second"}, "second", "third")
+		pause(true, "second", "third")
+		is("the users are paused", map[string]string{"first": "second"}, "second", "third")
+		end()
+		ctx, end = start()
+		is("the controller starts again", map[string]string{"first": "second"}, "second", "third")
+		pause(false, "second", "third")
+		secrets.setSecret("second", "")
+		is("the Secret of a user is away", map[string]string{"first": "second"}, "second", "third")
+		secrets.setSecret("second", "y")
+		end()
+		ctx, end = start()
+		is("all is as it was", map[string]string{"first": "second"}, "second", "third")
+		must.Succeed(t, classes.Delete(ctx, "second", metav1.DeleteOptions{}))
+		is("a user is gone", map[string]string{"first": "third"}, "third")
+		secrets.setSecret("third", "x")
+		is("the other one has the key", nil, "first", "third")
+		must.Succeed(t, classes.Delete(ctx, "third", metav1.DeleteOptions{}))
+		secrets.setSecret("first", "z")
+		is("the last user has another key", nil, "first")
 		end()
 	})
 }

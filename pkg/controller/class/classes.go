@@ -75,13 +75,13 @@ type knownClass struct {
 	// that it was written of. The informer may not have told of it yet.
 	told   metav1.Condition
 	toldOf string
-	// created decides which of two classes has what both claim. claims are names with what each means to this class,
-	// and lost is the class that has one of them with another meaning, empty for none. stale says that lost has
-	// changed since the Loop was told.
-	created time.Time
-	claims  map[string]string
-	lost    string
-	stale   bool
+	// claims are names with the meaning of each to this class, and lost is the class that has one of them with another
+	// meaning, empty for none. stale says that lost has changed since the Loop was told.
+	claims map[string]string
+	lost   string
+	stale  bool
+	// uses are the names that the class was given last, sorted; nil: those of its status.
+	uses []string
 }
 
 // noteHealth keeps what the class was just found to be.
@@ -159,28 +159,65 @@ func (c *classSync) forgetCluster(name string) bool {
 	return true
 }
 
-// decideClaims decides which classes have what they claim: the class that was made first, as primaries see it
-// (transferclass). It enqueues those that win or lose by it. c.mu is held.
+// decideClaims decides which classes have the names that they claim: the class that uses a name, else the one that was
+// made first, as primaries do (transferclass). It enqueues those that win or lose by it. c.mu is held.
 func (c *classSync) decideClaims() {
-	var order []precedence.Rank // their ids are the names of classes
-	for name, known := range c.known {
-		// Classes with a block bind9 claim nothing: there may be thousands, which come and go.
-		if len(known.claims) > 0 || known.lost != "" {
-			order = append(order, precedence.Rank{Since: known.created, ID: name})
+	// Classes with a block bind9 claim nothing: there may be thousands, which come and go.
+	order := c.index.allClasses()
+	slices.SortFunc(order, func(a, b *v1alpha1.DNSClass) int { return rankOf(a).Compare(rankOf(b)) })
+	_, lost := precedence.Decide(order, func(of *v1alpha1.DNSClass) map[string]string {
+		if known := c.known[of.Name]; known != nil {
+			return known.claims
 		}
-	}
-	slices.SortFunc(order, precedence.Rank.Compare)
-	_, lost := precedence.Decide(order, func(class precedence.Rank) map[string]string { return c.known[class.ID].claims })
-	for at, class := range order {
-		if known := c.known[class.ID]; known.lost != lost[at].ID {
-			known.lost, known.stale = lost[at].ID, true
-			c.queue.Add(task{kind: classTask, name: class.ID})
+		return nil
+	}, c.usesOf)
+	for at, of := range order {
+		to := ""
+		if winner := lost[at]; winner != nil {
+			to = winner.Name
+		}
+		if known := c.known[of.Name]; known != nil && known.lost != to {
+			known.lost, known.stale = to, true
+			c.queue.Add(task{kind: classTask, name: of.Name})
 		}
 	}
 }
 
-// syncClass tells the Loop of a class. Its provider is made anew when spec or Secrets changed, and kept else.
+func rankOf(of *v1alpha1.DNSClass) precedence.Rank {
+	return precedence.Rank{Since: of.CreationTimestamp.Time, ID: of.Name}
+}
+
+// usesOf returns the names that a class was given: by its status, unless this process has given it others since. c.mu
+// is held.
+func (c *classSync) usesOf(of *v1alpha1.DNSClass) []string {
+	if known := c.known[of.Name]; known != nil && known.uid == of.UID && known.uses != nil {
+		return known.uses
+	}
+	return of.Status.KeyNames
+}
+
+// recordNames writes the names that a class was given into its status, which primaries go by.
+func (c *classSync) recordNames(ctx context.Context, name string) error {
+	of := c.index.classByName(name)
+	if of == nil {
+		return nil
+	}
+	c.mu.Lock()
+	uses := c.usesOf(of)
+	c.mu.Unlock()
+	if slices.Equal(uses, of.Status.KeyNames) {
+		return nil
+	}
+	return c.status.writeKeyNames(ctx, of, uses)
+}
+
+// syncClass tells the Loop of a class, and writes which names it has.
 func (c *classSync) syncClass(ctx context.Context, name string) error {
+	return errors.Join(c.syncProvider(ctx, name), c.recordNames(ctx, name))
+}
+
+// syncProvider tells the Loop of a class. Its provider is made anew when spec or Secrets changed, and kept else.
+func (c *classSync) syncProvider(ctx context.Context, name string) error {
 	of := c.index.classByName(name)
 	c.mu.Lock()
 	known := c.known[name]
@@ -290,8 +327,7 @@ func (c *classSync) makeClass(ctx context.Context, of *v1alpha1.DNSClass) (*know
 		can = spec.Provider.Abilities()
 	}
 	spec.DriftInterval = c.driftInterval(of, can)
-	made := &knownClass{uid: of.UID, generation: of.Generation, created: of.CreationTimestamp.Time, secrets: secrets, abilities: can,
-		spec: spec}
+	made := &knownClass{uid: of.UID, generation: of.Generation, secrets: secrets, abilities: can, spec: spec}
 	if !of.Spec.Paused { // No primary serves a class that is paused, so it claims nothing.
 		made.claims = can.Claims
 	}
@@ -303,18 +339,26 @@ func (c *classSync) makeClass(ctx context.Context, of *v1alpha1.DNSClass) (*know
 func (c *classSync) replaceClass(name string, known, fresh *knownClass) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if known != nil && known.uid != fresh.uid {
+	switch {
+	case known == nil:
+	case known.uid != fresh.uid:
 		c.stalls.forget(known.uid)
+	default:
+		fresh.uses = known.uses
 	}
 	c.known[name] = fresh
 	c.decideClaims()
 	fresh.stale = false
+	if fresh.lost == "" && fresh.spec.Provider != nil && !fresh.spec.Paused {
+		fresh.uses = slices.AppendSeq([]string{}, maps.Keys(fresh.claims))
+		slices.Sort(fresh.uses)
+	}
 	if fresh.lost != "" {
 		defer fresh.spec.Provider.Close() // it was never used
 		fresh.spec.Provider, fresh.spec.Err = nil, &delivery.Error{Reason: delivery.ReasonInvalidConfiguration, Permanent: true,
 			Message: fmt.Sprintf(
-				"%s, which was made earlier, has another TSIG key of the same name, and a signature says by the name alone which key it "+
-					"is of, so this class is not served. Name its key otherwise, in its Secret and at its secondaries",
+				"%s uses another TSIG key of the same name, and a signature says by the name alone which key it is of, so this class is "+
+					"not served. Name its key otherwise, in its Secret and at its secondaries",
 				describeClass(fresh.lost))}
 	}
 	fresh.spec.Generation = generationOf(fresh)

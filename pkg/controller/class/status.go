@@ -97,6 +97,13 @@ func (w statusWriter) writeClass(ctx context.Context, of *v1alpha1.DNSClass, rea
 	return ignoreGone(err)
 }
 
+// writeKeyNames writes the names of TSIG keys that a class uses.
+func (w statusWriter) writeKeyNames(ctx context.Context, of *v1alpha1.DNSClass, names []string) error {
+	_, err := patchObject(ctx, w.client.DNSClasses(), of.Name,
+		map[string]any{"metadata": map[string]any{"uid": of.UID}, "status": map[string]any{"keyNames": names}}, "status")
+	return ignoreGone(err)
+}
+
 // writeDelivering writes the condition Delivering, after the one that the cluster has; nil for none.
 func (w statusWriter) writeDelivering(ctx context.Context, cluster *bind9.Bind9Cluster, before, next *metav1.Condition) error {
 	var condition any = map[string]any{"$patch": "delete", "type": bind9.ConditionDelivering}

@@ -14,6 +14,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
@@ -384,26 +385,33 @@ func (c *Controller) endClass(name string) {
 	}
 }
 
-// decideKeys has one class have the name of each key, the one that was made first, whichever this process has seen
-// first: a class that is served and has a later right ends. Between classes, keys that classes name themselves are
-// compared: a key of a server that a class selects ends no class, and of a name that such a class has it goes (Keys).
+// decideKeys has one class have the name of each key, whichever this process has seen first: the class that uses it by
+// its status, which the controller writes (S11.18), else the one that was made first. A class that is served and has a
+// later right ends. Between classes, keys that classes name themselves are compared: a key of a server that a class
+// selects ends no class, and of a name that such a class has it goes (Keys).
 func (c *Controller) decideKeys(of *v1alpha1.DNSClass, peers Peers) error {
 	if of.Spec.Bind9 != nil {
 		return c.dropServers(of, peers.Claims()) // ReadServers left out what is another's
 	}
-	order, claims := []precedence.Rank{rankOf(of)}, map[string]map[string]string{of.Name: peers.Claims()}
-	for name, other := range c.serving {
-		if name != of.Name && other.of.Spec.Bind9 == nil {
-			order, claims[name] = append(order, rankOf(other.of)), other.peers.Claims()
-		}
+	order, err := c.Classes.Lister().List(labels.Everything())
+	if err != nil {
+		return err
 	}
-	slices.SortFunc(order, precedence.Rank.Compare)
-	_, lost := precedence.Decide(order, func(class precedence.Rank) map[string]string { return claims[class.ID] })
+	slices.SortFunc(order, func(a, b *v1alpha1.DNSClass) int { return rankOf(a).Compare(rankOf(b)) })
+	_, lost := precedence.Decide(order, func(class *v1alpha1.DNSClass) map[string]string {
+		if class.Name == of.Name {
+			return peers.Claims()
+		}
+		if other := c.serving[class.Name]; other != nil && other.of.Spec.Bind9 == nil {
+			return other.peers.Claims()
+		}
+		return nil
+	}, func(class *v1alpha1.DNSClass) []string { return class.Status.KeyNames })
 	for at, to := range lost {
-		name := order[at].ID
+		name := order[at].Name
 		if name == of.Name {
 			return fmt.Errorf("DNSClass %s has another key of the same name; name one of both otherwise, "+
-				"in its Secret and at the secondaries", to.ID)
+				"in its Secret and at the secondaries", to.Name)
 		}
 		c.endClass(name)
 		c.queue.AddRateLimited(task{class: name, peers: true})

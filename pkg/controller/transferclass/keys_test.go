@@ -167,6 +167,39 @@ func TestKeys_ofServersOfTwoClasses_S11_13(t *testing.T) {
 	}
 }
 
+// TestController_keyNameInUse: the Secret of an older class comes when a younger one has used the name (attack 105).
+// The younger class is served on, at every primary, in every order, and while it is paused itself.
+func TestController_keyNameInUse_S11_18(t *testing.T) {
+	user := withKey("user", 0, "user")
+	user.Status.KeyNames = []string{"same.example."}
+	for _, order := range [][]string{{"sleeper", "user"}, {"user", "sleeper"}} {
+		secrets := secretsOfMaps{"platform/user": secretOf("same.example", "A")}
+		c := newController(t, secrets, nil, withKey("sleeper", time.Hour, "sleeper"), user)
+		sync := func() {
+			for range 2 {
+				for _, class := range order {
+					err := c.syncPeers(t.Context(), class)
+					if class == "user" {
+						mustSucceed(t, err)
+					}
+				}
+			}
+		}
+		sync()
+		secrets["platform/sleeper"] = secretOf("same.example", "B")
+		sync()
+		if got := rowsOf(c, "sleeper"); rowsOf(c, "user")[0] != "192.0.2.1" || got[0] != "none" {
+			t.Errorf("%v: the user has %q, the sleeper %q", order, rowsOf(c, "user"), got)
+		}
+		delete(secrets, "platform/user")
+		c.endClass("user")
+		err := c.syncPeers(t.Context(), "sleeper")
+		if err == nil || !strings.Contains(err.Error(), "DNSClass user has another key of the same name") {
+			t.Errorf("%v: the user is away, and the sleeper is told %v", order, err)
+		}
+	}
+}
+
 // TestKeys_areLetGoOf: a key that a class has taken another one for, or of a class that ended, is free.
 func TestKeys_areLetGoOf(t *testing.T) {
 	var k Keys

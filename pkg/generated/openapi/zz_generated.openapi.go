@@ -7997,6 +7997,25 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClassStatus(ref common.ReferenceCa
 							},
 						},
 					},
+					"keyNames": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "keyNames are the names of the TSIG keys of transfer that are in use. Another class with another key of one of these names is not served, whichever was made first; a class keeps the names while it is paused and while its Secrets are away.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
 				},
 			},
 		},

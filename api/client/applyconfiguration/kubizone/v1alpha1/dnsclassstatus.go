@@ -23,6 +23,10 @@ type DNSClassStatusApplyConfiguration struct {
 	Health *ClassHealthApplyConfiguration `json:"health,omitempty"`
 	// conditions: Ready and Stalled.
 	Conditions []metav1.ConditionApplyConfiguration `json:"conditions,omitempty"`
+	// keyNames are the names of the TSIG keys of transfer that are in use. Another class with another key of one of
+	// these names is not served, whichever was made first; a class keeps the names while it is paused and while its
+	// Secrets are away.
+	KeyNames []string `json:"keyNames,omitempty"`
 }
 
 // DNSClassStatusApplyConfiguration constructs a declarative configuration of the DNSClassStatus type for use with
@@ -64,6 +68,16 @@ func (b *DNSClassStatusApplyConfiguration) WithConditions(values ...*metav1.Cond
 			panic("nil value passed to WithConditions")
 		}
 		b.Conditions = append(b.Conditions, *values[i])
+	}
+	return b
+}
+
+// WithKeyNames adds the given value to the KeyNames field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the KeyNames field.
+func (b *DNSClassStatusApplyConfiguration) WithKeyNames(values ...string) *DNSClassStatusApplyConfiguration {
+	for i := range values {
+		b.KeyNames = append(b.KeyNames, values[i])
 	}
 	return b
 }
