@@ -69,7 +69,11 @@ func NewKey(keyName string, algorithm Algorithm, secret []byte) (Key, error) {
 
 func canonicalKeyName(text string) string { return mdns.CanonicalName(text) }
 
-func (k Key) String() string   { return strings.TrimSuffix(k.Name, ".") }
+func (k Key) String() string { return strings.TrimSuffix(k.Name, ".") }
+
+// Labels of the name, without the root.
+func (k Key) Labels() []string { return mdns.SplitDomainName(k.Name) }
+
 func (k Key) GoString() string { return fmt.Sprintf("primary.Key(%q)", k.Name) }
 
 // maxKeyFile bounds a key file, in bytes.

@@ -145,6 +145,7 @@ var attacks = []attack{
 		"the rules of zones for its namespace decide; else the right to solve is missing", nil, nil},
 	{101, "T", "the challenges of others by a flood of Challenges", "refused by the budgets of its namespace; others' are solved",
 		floodOfChallenges, nil},
+	{103, "T", "the name of a TSIG key in use, by the key of a server of a class", "the server is in no class; the user goes on", nil, nil},
 	{105, "T", "the end of a class, by the key of an older class that its namespace writes", "InvalidConfiguration; the user of the " +
 		"name is served on", nil, nil},
 }

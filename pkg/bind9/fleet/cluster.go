@@ -85,7 +85,7 @@ func (f *Fleet) makeCommon(ctx context.Context, cluster *bind9.Bind9Cluster) (ch
 	if err != nil {
 		return chosenKeys{}, err
 	}
-	keys, err := f.chooseKeys(secret, cluster.Name, cluster.Spec.TSIGKey, members)
+	keys, err := f.chooseKeys(secret, cluster.Namespace, cluster.Name, cluster.Spec.TSIGKey, members)
 	if err != nil {
 		return chosenKeys{}, err
 	}

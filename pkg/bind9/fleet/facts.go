@@ -90,7 +90,8 @@ func (f *Fleet) readKeys(ctx context.Context, w *facts) error {
 		return err
 	}
 	if w.ownsKeys() {
-		w.keys, err = f.chooseKeys(secrets[group], server.Group(), server.Settings.TSIGKey, []*bind9.Bind9Instance{w.instance})
+		w.keys, err = f.chooseKeys(secrets[group], server.Namespace, server.Group(), server.Settings.TSIGKey,
+			[]*bind9.Bind9Instance{w.instance})
 	} else {
 		w.keys.TransferKeys, err = parseTransferKeys(secrets[group])
 	}
@@ -119,9 +120,9 @@ func parseTransferKeys(secret *corev1.Secret) (render.TransferKeys, error) {
 
 // chooseKeys are the TSIG keys of a group as they shall be now: those after the next step. members are the instances of
 // the group, each of which has to take the keys of a step before the next one.
-func (f *Fleet) chooseKeys(secret *corev1.Secret, group string, wanted *bind9.TSIGKey,
+func (f *Fleet) chooseKeys(secret *corev1.Secret, namespace, group string, wanted *bind9.TSIGKey,
 	members []*bind9.Bind9Instance) (chosen chosenKeys, err error) {
-	w := &keyFacts{now: f.Clock.Now()}
+	w := &keyFacts{namespace: namespace, now: f.Clock.Now()}
 	switch have, err := parseTransferKeys(secret); {
 	case err == nil:
 		w.have, w.taken = &have, f.taken.byAll(group, members, have.Both())
@@ -146,7 +147,7 @@ func (f *Fleet) ensureControlKey(secret *corev1.Secret) (render.Key, error) {
 			return key, nil
 		}
 	}
-	return render.NewKey("rndc", "", f.Random)
+	return render.NewKey("rndc-*", "", f.Random)
 }
 
 // ensureAccess is the token and the certificate of a server's agent.

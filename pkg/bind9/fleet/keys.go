@@ -47,7 +47,8 @@ var errNoTransferKey = errors.New("the TSIG key of the cluster is not made yet")
 
 // keyFacts are what the next step of the TSIG keys of a group rests on.
 type keyFacts struct {
-	now time.Time
+	namespace string
+	now       time.Time
 	// have are the keys of the group; nil: it has none, or none that can be used.
 	have   *render.TransferKeys
 	wanted bind9.TSIGKey
@@ -106,7 +107,7 @@ func takeStep(f *keyFacts, step keyStep, random io.Reader) (keys render.Transfer
 	}
 	var made render.Key
 	if step == makeFirst || step == makeNext {
-		if made, err = render.NewKey("bind9", f.wanted.Algorithm, random); err != nil {
+		if made, err = render.NewKey("*.bind9."+f.namespace, f.wanted.Algorithm, random); err != nil {
 			return keys, err
 		}
 	}

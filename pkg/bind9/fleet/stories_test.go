@@ -22,6 +22,8 @@ import (
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
+	"kubi.zone/kubizone/pkg/controller/transferclass"
+	"kubi.zone/kubizone/pkg/primary"
 )
 
 // TestStories runs testdata/*.txt: what is decided from facts alone, step by step, and what the status says of it. "go
@@ -332,7 +334,7 @@ func tellConditions(s *standing) (text string) {
 }
 
 func tellKeys(s *storyFacts) string {
-	w := &keyFacts{now: storyNow, taken: s.hasKey("taken")}
+	w := &keyFacts{namespace: "team", now: storyNow, taken: s.hasKey("taken")}
 	if !s.hasKey("none") {
 		have := storyKeys(s.hasKey("next"), s.hasKey("former"))
 		have.Made = storyNow.Add(-s.readDuration(s.readValue("made", "24h")))
@@ -368,9 +370,10 @@ func tellKeys(s *storyFacts) string {
 	return text + "\n" + tellRest(again, nil)
 }
 
-// tellKey is the name of a key in a story. One that is made has a name that follows from its secret.
+// tellKey is the name of a key in a story. One that is made has a name that follows from its secret, and that primaries
+// take for a server of the namespace (S11.17).
 func tellKey(name string) string {
-	if strings.HasPrefix(name, "bind9-") {
+	if namespace, ofServer := transferclass.NamespaceOfKey(primary.Key{Name: name + "."}); ofServer && namespace == "team" {
 		return "a new one"
 	}
 	return name

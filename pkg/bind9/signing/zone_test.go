@@ -47,7 +47,7 @@ import (
 type keysByName struct{}
 
 func (keysByName) Get(_ context.Context, namespace, name string) (map[string][]byte, error) {
-	return map[string][]byte{"name": []byte(name + "." + namespace + "."), "secret": []byte(strings.Repeat("A", 42) + "I=")}, nil
+	return map[string][]byte{"name": []byte(name + ".bind9." + namespace + "."), "secret": []byte(strings.Repeat("A", 42) + "I=")}, nil
 }
 
 // signingCluster is a cluster of a signer and one other server, which consents to all zones.

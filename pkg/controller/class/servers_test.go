@@ -73,7 +73,7 @@ func (s *selection) Abilities() delivery.Abilities { return delivery.Abilities{F
 
 // A class and its zones say soon that it selects no server any more, and that there are some again: both are heard of
 // with the servers, and not with the next check of the class ten minutes later.
-func TestController_followsTheServersOfAClass_S11_13(t *testing.T) {
+func TestController_followsTheServersOfAClass_S11_19(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		views := zoneview.NewSet(zoneview.Config{})
 		of := classAt("main", "here")

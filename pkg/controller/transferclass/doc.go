@@ -10,7 +10,8 @@
 // while the API still has the class. (3) The serial of a catalog stands for its content: it is the revision of the
 // last change of the class's members, counted from the class's creation, so it grows and is the same everywhere. (4)
 // A class whose Secret is missing or whose settings are broken is not served; one whose Secret cannot be read at the
-// moment keeps what it had.
+// moment keeps what it had. (5) A class has the name of a key that it uses by its status, which the controller writes;
+// a server has no key whose name is not one of its namespace (S11.17, S11.18).
 //
 // It does not know what is in zones, nor how far secondaries are: pkg/delivery/transfer asks them.
 //

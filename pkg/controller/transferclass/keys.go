@@ -4,7 +4,7 @@
 package transferclass
 
 import (
-	"strings"
+	"fmt"
 	"sync"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -13,10 +13,10 @@ import (
 	"kubi.zone/kubizone/pkg/primary"
 )
 
-// Keys are the TSIG keys of classes. A signature says by the name of a key which one it is of, so a name stands for one
-// key in all classes together. The keys that a class itself names have a name before those of servers that a class
-// selects: the authors of a server choose its key, and must not keep a class from its secondaries with it. Of two
-// servers, that of the class which was made first has it.
+// Keys are the TSIG keys of classes. A signature names its key by the name alone, so a name stands for one key in all
+// classes together. The authors of a server choose its key, so its name ends in their namespace (NamespaceOfKey): it is
+// no name of an UpdateKey or of another namespace's server. The keys that a class itself names have a name before those
+// of servers. Of two servers of one namespace, that of the class which was made first has the name.
 type Keys struct {
 	mu   sync.Mutex
 	held map[string]*heldKeys // by class
@@ -106,10 +106,13 @@ func (k *Keys) classesWith(names map[string]string) map[string]bool {
 	return classes
 }
 
-// keptFrom says why a server of a class may not have a key: the name is that of another key. "" is none.
-func (k *Keys) keptFrom(of *v1alpha1.DNSClass, key primary.Key) string {
+// keptFrom returns why a server of a namespace that a class selects may not have a key; "": it may.
+func (k *Keys) keptFrom(of *v1alpha1.DNSClass, namespace string, key primary.Key) string {
 	if k == nil {
 		return ""
+	}
+	if !isForServer(namespace, key) {
+		return fmt.Sprintf("the key of a server of namespace %s is named LABEL.%s.%s. (S11.17)", namespace, serverLabel, namespace)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -120,15 +123,34 @@ func (k *Keys) keptFrom(of *v1alpha1.DNSClass, key primary.Key) string {
 		if name == "" {
 			return "the primary has another key of that name"
 		}
-		switch namespace, cluster, ok := apiclass.SplitCluster(name); {
-		case !ok:
-			return "DNSClass " + name + " has another key of that name"
-		case strings.HasPrefix(of.Name, namespace+"/"):
-			return "Bind9Cluster " + cluster + " has another key of that name"
+		if _, cluster, ok := apiclass.SplitCluster(name); ok {
+			return "Bind9Cluster " + cluster + " has another key of that name" // it is one of the namespace
 		}
-		return "another Bind9Cluster has another key of that name" // the name of one in another namespace is not told
+		return "DNSClass " + name + " has another key of that name"
 	}
 	return ""
+}
+
+// serverLabel is the second label of the names that keys of servers have.
+const serverLabel = "bind9"
+
+// NamespaceOfKey returns the namespace that alone may have a key of this name: NAMESPACE of LABEL.NAMESPACE., for
+// UpdateKeys, and of LABEL.bind9.NAMESPACE., for servers (ofServer). "": a name of no namespace. The form of the name
+// decides, and not which namespaces there are: one that is made later takes no name from others.
+func NamespaceOfKey(key primary.Key) (namespace string, ofServer bool) {
+	switch labels := key.Labels(); {
+	case len(labels) == 2:
+		return labels[1], false
+	case len(labels) == 3 && labels[1] == serverLabel:
+		return labels[2], true
+	}
+	return "", false
+}
+
+// isForServer reports whether the name of a key is one for the servers of a namespace.
+func isForServer(namespace string, key primary.Key) bool {
+	of, ofServer := NamespaceOfKey(key)
+	return ofServer && of == namespace
 }
 
 // meaningOf tells keys of one name apart. It is compared and never printed.

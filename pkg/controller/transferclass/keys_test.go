@@ -41,6 +41,11 @@ func secretOf(name, letter string) map[string][]byte {
 	return map[string][]byte{"name": []byte(name), "secret": []byte(strings.Repeat(letter, 42) + "I=")}
 }
 
+// secretAlways has each Secret be that of one key.
+func secretAlways(name, letter string) class.GetSecret {
+	return func(string, string) (map[string][]byte, error) { return secretOf(name, letter), nil }
+}
+
 func classOf(name string, age time.Duration, change func(*v1alpha1.DNSClassSpec)) *v1alpha1.DNSClass {
 	of := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), CreationTimestamp: metav1.NewTime(time.Unix(1e9, 0).Add(-age))}}
 	of.Spec.Namespaces = &v1alpha1.NamespaceSelection{Selector: &metav1.LabelSelector{}}
@@ -103,26 +108,27 @@ func rowsOf(c *Controller, class string) []string {
 // TestKeys_ofServersEndNoClass: mallory, who chooses the key of a server that an older class selects, gives it the name
 // of the key by which a younger class is served. The younger class is served on, and so are the other servers; the row
 // of mallory's server says why it is not (attack: a tenant ends a class).
-func TestKeys_ofServersEndNoClass_S11_13(t *testing.T) {
+func TestKeys_ofServersEndNoClass_S11_17(t *testing.T) {
 	shared, younger, older := withServers("shared", time.Hour, "team"), withKey("victim", 0, "victim"), withKey("elder", 2*time.Hour, "elder")
 	secrets := secretsOfMaps{
-		"platform/victim": secretOf("victim.example", "A"), "platform/elder": secretOf("elder.example", "A"),
-		"team/honest": secretOf("honest.example", "A"), "team/a-mallory": secretOf("victim.example", "B"),
+		"platform/victim": secretOf("victim.bind9.team", "A"), "platform/elder": secretOf("elder.bind9.team", "A"),
+		"team/honest": secretOf("honest.bind9.team", "A"), "team/a-mallory": secretOf("victim.bind9.team", "B"),
 	}
 	beside := func(prefix, name string) map[string][]byte {
-		secret := secretOf("mallory.example", "B")
+		secret := secretOf("mallory.bind9.team", "B")
 		for key, value := range secretOf(name, "B") {
 			secret[prefix+key] = value
 		}
 		return secret
 	}
 	for _, order := range [][]string{{"elder", "shared", "victim"}, {"victim", "shared", "elder"}, {"shared", "victim", "elder"}} {
-		for at, name := range []string{"victim.example", "elder.example", "general.example", "honest.example", "victim.example", "honest.example"} {
+		for at, name := range []string{"victim.bind9.team", "elder.bind9.team", "general.bind9.team", "honest.bind9.team",
+			"victim.bind9.team", "honest.bind9.team"} {
 			secrets["team/a-mallory"] = secretOf(name, "B")
 			if at > 3 {
 				secrets["team/a-mallory"] = beside([]string{"next-", "former-"}[at-4], name)
 			}
-			general, err := Key(v1alpha1.SecretReference{Namespace: "platform", Name: "general"}, func(string, string) (map[string][]byte, error) { return secretOf("general.example", "A"), nil })
+			general, err := Key(v1alpha1.SecretReference{Namespace: "platform", Name: "general"}, secretAlways("general.bind9.team", "A"))
 			mustSucceed(t, err)
 			c := newController(t, secrets, []primary.Key{general}, shared, younger, older, serverOf("team", "honest", "192.0.2.2", "honest"), serverOf("team", "a-mallory", "192.0.2.3", "a-mallory"))
 			for range 2 { // what is read again comes to the same
@@ -151,18 +157,57 @@ func TestKeys_ofServersEndNoClass_S11_13(t *testing.T) {
 }
 
 // TestKeys_ofServersOfTwoClasses: the server of the older class has the name, in every order.
-func TestKeys_ofServersOfTwoClasses_S11_13(t *testing.T) {
-	secrets := secretsOfMaps{"a/one": secretOf("same.example", "A"), "b/two": secretOf("same.example", "B"), "b/three": secretOf("three.example", "A")}
+func TestKeys_ofServersOfTwoClasses_S11_17(t *testing.T) {
+	secrets := secretsOfMaps{"a/one": secretOf("same.bind9.a", "A"), "a/two": secretOf("same.bind9.a", "B"),
+		"a/three": secretOf("three.bind9.a", "A")}
+	of := func(class *v1alpha1.DNSClass) *v1alpha1.DNSClass {
+		class.Spec.Bind9.InstancesFrom[0].Selector.MatchLabels = map[string]string{"class": class.Name}
+		return class
+	}
+	in := func(class string, server *bind9.Bind9Instance) *bind9.Bind9Instance {
+		server.Labels = map[string]string{"class": class}
+		return server
+	}
 	for _, order := range [][]string{{"older", "younger"}, {"younger", "older"}} {
-		c := newController(t, secrets, nil, withServers("older", time.Hour, "a"), withServers("younger", 0, "b"),
-			serverOf("a", "one", "192.0.2.1", "one"), serverOf("b", "two", "192.0.2.2", "two"), serverOf("b", "three", "192.0.2.3", "three"))
+		c := newController(t, secrets, nil, of(withServers("older", time.Hour, "a")), of(withServers("younger", 0, "a")),
+			in("older", serverOf("a", "one", "192.0.2.1", "one")), in("younger", serverOf("a", "two", "192.0.2.2", "two")),
+			in("younger", serverOf("a", "three", "192.0.2.3", "three")))
 		for range 2 {
 			for _, class := range order {
 				mustSucceed(t, c.syncPeers(t.Context(), class))
 			}
 		}
-		if one, two := rowsOf(c, "older"), rowsOf(c, "younger"); !slices.Equal(one, []string{"a/one"}) || !slices.Equal(two, []string{"b/three"}) {
+		one, two := rowsOf(c, "older"), rowsOf(c, "younger")
+		if !slices.Equal(one, []string{"a/one"}) || !slices.Equal(two, []string{"a/three"}) {
 			t.Errorf("%v: %q and %q", order, one, two)
+		}
+	}
+}
+
+// TestKeys_ofServersAreNamedAfterTheirNamespace: a team gives the key of its server the name of another's key, of an
+// UpdateKey or a server, in use or not. It is in no class by it, be that a DNSClass or its own Bind9Cluster, and its
+// row has the next step (attack 103).
+func TestKeys_ofServersAreNamedAfterTheirNamespace_S11_17(t *testing.T) {
+	cluster := &bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "edge", UID: "edge",
+		Finalizers: []string{v1alpha1.FinalizerDelivery}}}
+	own := apiclass.OfCluster(cluster)
+	for name, fits := range map[string]bool{"vm.bind9.team": true, "VM.Bind9.Team.": true, "acme.victim": false, "vm.bind9.victim": false,
+		"acme.team": false, "dhcp-key": false, "transfer.example.org": false, "vm.team.bind9": false, "a.vm.bind9.team": false} {
+		server := serverOf("team", "vm", "192.0.2.2", "vm")
+		server.Spec.ClusterRef = &bind9.ClusterReference{Name: "edge"}
+		c := newController(t, secretsOfMaps{"team/vm": secretOf(name, "A")}, nil, withServers("shared", 0, "team"), cluster, server)
+		for _, class := range []string{"shared", own.Name} {
+			mustSucceed(t, c.syncPeers(t.Context(), class))
+			if got := len(rowsOf(c, class)) == 1 && rowsOf(c, class)[0] == "team/vm"; got != fits {
+				t.Errorf("%s: a server with the key %s is in it: %v, want %v", class, name, got, fits)
+			}
+		}
+		servers, err := c.Servers.Of(own)
+		mustSucceed(t, err)
+		selected, err := ReadServers(own, servers, &c.keys, secretAlways(name, "A"))
+		mustSucceed(t, err)
+		if w := selected.Waiting; !fits && (len(w) != 1 || !strings.Contains(w[0].Err.Message, "is named LABEL.bind9.team.")) {
+			t.Errorf("with the key %s: waiting %+v", name, w)
 		}
 	}
 }
@@ -204,28 +249,28 @@ func TestController_keyNameInUse_S11_18(t *testing.T) {
 func TestKeys_areLetGoOf(t *testing.T) {
 	var k Keys
 	key := func(letter string) primary.Key {
-		key, err := Key(v1alpha1.SecretReference{}, func(string, string) (map[string][]byte, error) { return secretOf("k.example", letter), nil })
+		key, err := Key(v1alpha1.SecretReference{}, secretAlways("k.bind9.team", letter))
 		mustSucceed(t, err)
 		return key
 	}
 	peers := func(letter string) Peers { return Peers{Class: primary.ClassConfig{Keys: []primary.Key{key(letter)}}} }
 	holder, asks := withKey("holder", 0, "s"), withServers("asks", time.Hour, "team")
 	first := k.Hold(holder, peers("A"))
-	if k.keptFrom(asks, key("B")) == "" || k.keptFrom(asks, key("A")) != "" {
+	if k.keptFrom(asks, "team", key("B")) == "" || k.keptFrom(asks, "team", key("A")) != "" {
 		t.Error("another key of the name, or the same, is not told apart")
 	}
 	second := k.Hold(holder, peers("B"))
 	first() // of the provider before
-	if k.keptFrom(asks, key("B")) != "" || k.keptFrom(asks, key("A")) == "" {
+	if k.keptFrom(asks, "team", key("B")) != "" || k.keptFrom(asks, "team", key("A")) == "" {
 		t.Error("what the class has taken since is not held")
 	}
 	second()
-	if why := k.keptFrom(asks, key("A")); why != "" {
+	if why := k.keptFrom(asks, "team", key("A")); why != "" {
 		t.Error(why)
 	}
 	holder.Spec.Paused = true
 	k.Hold(holder, peers("A"))
-	if why := k.keptFrom(asks, key("B")); why != "" {
+	if why := k.keptFrom(asks, "team", key("B")); why != "" {
 		t.Errorf("of a class that is paused: %s", why)
 	}
 	if len(k.byName) != 0 || len(k.classesWith(peers("A").Claims())) != 0 {
@@ -234,34 +279,5 @@ func TestKeys_areLetGoOf(t *testing.T) {
 	k.Hold(asks, peers("A"))
 	if classes := k.classesWith(peers("B").Claims()); !maps.Equal(classes, map[string]bool{"asks": true}) {
 		t.Errorf("classes with a key of the name: %v", classes)
-	}
-}
-
-// TestKeys_tellNoOtherNamespace: a server is not told the name of a cluster of another team that has the key's name.
-func TestKeys_tellNoOtherNamespace_S11_30(t *testing.T) {
-	cluster := func(namespace, name string) *v1alpha1.DNSClass {
-		return apiclass.OfCluster(&bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}})
-	}
-	key := func(letter string) primary.Key {
-		key, err := Key(v1alpha1.SecretReference{}, func(string, string) (map[string][]byte, error) { return secretOf("k.example", letter), nil })
-		mustSucceed(t, err)
-		return key
-	}
-	for _, test := range []struct {
-		holder *v1alpha1.DNSClass
-		want   string
-	}{
-		{cluster("team-b", "edge"), "another Bind9Cluster has another key of that name"},
-		{cluster("team", "edge"), "another Bind9Cluster has another key of that name"},
-		{cluster("team-a", "edge"), "Bind9Cluster edge has another key of that name"},
-		{withKey("public", 0, "s"), "DNSClass public has another key of that name"},
-	} {
-		var k Keys
-		k.Hold(test.holder, Peers{Class: primary.ClassConfig{Keys: []primary.Key{key("A")}}})
-		asks := cluster("team-a", "own")
-		asks.CreationTimestamp = metav1.NewTime(time.Unix(2e9, 0))
-		if got := k.keptFrom(asks, key("B")); got != test.want {
-			t.Errorf("held by %s: %q, want %q", test.holder.Name, got, test.want)
-		}
 	}
 }

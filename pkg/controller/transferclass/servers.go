@@ -4,6 +4,7 @@
 package transferclass
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -143,56 +144,57 @@ func (s *Servers) waitForSync(ctx context.Context) {
 func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, secret class.GetSecret) (Selected, error) {
 	block := &v1alpha1.TransferProvider{CatalogZone: of.Spec.Bind9.CatalogZone}
 	var s Selected
-	type named struct {
-		server apiclass.Server
-		key    primary.Key
+	type keyed struct {
+		apiclass.Server
+		keys []primary.Key
 	}
-	keys := map[string]named{}
+	var read []keyed
 	waiting := map[string]*delivery.Error{} // by the names of rows
-	inOrder := slices.Clone(servers)
-	slices.SortStableFunc(inOrder, func(a, b apiclass.Server) int { return a.Created.Compare(b.Created) })
-	for _, server := range inOrder {
+	for _, server := range servers {
 		if server.Address == "" || server.Key == nil {
 			continue
-		}
-		row := RowName(server)
-		wait := func(reason delivery.Reason, format string, arguments ...any) {
-			waiting[row] = &delivery.Error{Reason: reason, Message: row + " " + fmt.Sprintf(format, arguments...)}
 		}
 		key, others, err := readKeys(*server.Key, secret)
 		var failure *delivery.Error
 		switch {
+		case err == nil:
+			// A key that is taken beside the one that signs counts as that does.
+			read = append(read, keyed{server, append(others, key)})
 		case errors.Is(err, class.ErrSecretNotFound):
-			wait(delivery.ReasonSecretNotFound, "has no TSIG key: there is no Secret %s/%s", server.Key.Namespace, server.Key.Name)
-			continue
+			waiting[RowName(server)] = waitFor(server, delivery.ReasonSecretNotFound, "has no TSIG key: there is no Secret %s/%s",
+				server.Key.Namespace, server.Key.Name)
 		case apierrors.IsForbidden(err):
 			// The namespace of the server gives the right, and may take it away.
-			wait(delivery.ReasonAuthenticationFailed, "has no TSIG key that may be read: give the controller and the primary the right "+
-				"to get the Secret %s/%s", server.Key.Namespace, server.Key.Name)
-			continue
+			waiting[RowName(server)] = waitFor(server, delivery.ReasonAuthenticationFailed, "has no TSIG key that may be read: give the "+
+				"controller and the primary the right to get the Secret %s/%s", server.Key.Namespace, server.Key.Name)
 		case errors.As(err, &failure):
-			wait(failure.Reason, "has no TSIG key: %s", failure.Message)
-			continue
-		case err != nil:
+			waiting[RowName(server)] = waitFor(server, failure.Reason, "has no TSIG key: %s", failure.Message)
+		default:
 			return Selected{}, err
 		}
-		// A server that has another key of a name than one before it, or than a class, keeps none of the others from
-		// the class. A key that is taken beside the one that signs counts as that does.
-		all := append(others, key)
-		for _, key := range all {
-			why := held.keptFrom(of, key)
-			if first, known := keys[key.Name]; why == "" && known && !sameKey(first.key, key) {
-				why = RowName(first.server) + " has another key of that name"
+	}
+	// A server that has another key of a name than one before it, or than a class, keeps none of the others from the
+	// class. One that has the name of another namespace comes last, however old it is.
+	slices.SortStableFunc(read, func(a, b keyed) int {
+		return cmp.Or(cmp.Compare(countForeign(a.Namespace, a.keys), countForeign(b.Namespace, b.keys)), a.Created.Compare(b.Created))
+	})
+	named := map[string]keyed{}
+	for _, server := range read {
+		for _, key := range server.keys {
+			why := held.keptFrom(of, server.Namespace, key)
+			first, known := named[key.Name]
+			if why == "" && known && !slices.ContainsFunc(first.keys, func(other primary.Key) bool { return sameKey(other, key) }) {
+				why = RowName(first.Server) + " has another key of that name"
 			}
 			if why != "" {
-				wait(delivery.ReasonInvalidConfiguration, "has the TSIG key %s, and %s; a signature names its key by the name alone; "+
-					"name the key of the server otherwise, in the Secret %s/%s and at the server", key, why, server.Key.Namespace,
-					server.Key.Name)
+				waiting[RowName(server.Server)] = waitFor(server.Server, delivery.ReasonInvalidConfiguration, "has the TSIG key %s, and "+
+					"%s; a signature names its key by the name alone; name the key of the server otherwise, in the Secret %s/%s and at "+
+					"the server", key, why, server.Key.Namespace, server.Key.Name)
 			}
 		}
-		for _, key := range all {
-			if _, known := keys[key.Name]; !known && waiting[row] == nil {
-				keys[key.Name] = named{server, key}
+		for _, key := range server.keys {
+			if _, known := named[key.Name]; !known && waiting[RowName(server.Server)] == nil {
+				named[key.Name] = server
 			}
 		}
 	}
@@ -212,4 +214,19 @@ func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, s
 		s.Peers.Secondaries[i].Name = RowName(server)
 	}
 	return s, s.markSigner(secret)
+}
+
+// waitFor returns what a server waits for, which its row says.
+func waitFor(server apiclass.Server, reason delivery.Reason, format string, arguments ...any) *delivery.Error {
+	return &delivery.Error{Reason: reason, Message: RowName(server) + " " + fmt.Sprintf(format, arguments...)}
+}
+
+// countForeign counts the keys whose name is not one for the servers of a namespace.
+func countForeign(namespace string, keys []primary.Key) (n int) {
+	for _, key := range keys {
+		if !isForServer(namespace, key) {
+			n++
+		}
+	}
+	return n
 }

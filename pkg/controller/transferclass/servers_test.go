@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,8 +20,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// S11.13: a server without an address, without its key, or with another key of a name holds back no other one.
-func TestReadServers_holdsBackNoOther_S11_13(t *testing.T) {
+// S11.17: a server without an address, without its key, or with another key of a name holds back no other one.
+func TestReadServers_holdsBackNoOther_S11_17(t *testing.T) {
 	of := &v1alpha1.DNSClass{Spec: v1alpha1.DNSClassSpec{Bind9: &v1alpha1.Bind9Provider{CatalogZone: "catalog.example."}}}
 	const one, other = "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s=", "YW5vdGhlciBzZWNyZXQgb2YgMzIgb2N0ZXRzLCBvay4="
 	secrets := map[string]map[string][]byte{
@@ -90,6 +91,27 @@ func TestReadServers_holdsBackNoOther_S11_13(t *testing.T) {
 	}
 	if _, err := (*Servers)(nil).Of(of); !errors.Is(err, errUnlisted) {
 		t.Errorf("%v", err)
+	}
+}
+
+// In the mode Update, in which servers of several namespaces may have one key, an older server takes no name of another
+// namespace (attack 103).
+func TestReadServers_nameOfItsNamespaceComesFirst_S11_17(t *testing.T) {
+	of := &v1alpha1.DNSClass{Spec: v1alpha1.DNSClassSpec{Bind9: &v1alpha1.Bind9Provider{Mode: v1alpha1.Bind9ModeUpdate}}}
+	secrets := map[string]map[string][]byte{
+		"mallory/tsig": secretOf("vm.bind9.victim", "B"), "victim/tsig": secretOf("vm.bind9.victim", "A"),
+		"beside/tsig": secretOf("vm.bind9.victim", "A"),
+	}
+	var servers []apiclass.Server
+	for i, namespace := range []string{"mallory", "beside", "victim"} { // the older first
+		servers = append(servers, apiclass.Server{Namespace: namespace, Name: "vm", Address: "192.0.2.1", Created: time.Unix(int64(i), 0),
+			Key: &v1alpha1.SecretReference{Namespace: namespace, Name: "tsig"}})
+	}
+	selected := must.Get(ReadServers(of, servers, nil, func(namespace, name string) (map[string][]byte, error) {
+		return secrets[namespace+"/"+name], nil
+	}))(t)
+	if len(selected.Known) != 2 || len(selected.Waiting) != 1 || selected.Waiting[0].Namespace != "mallory" {
+		t.Errorf("known %v, waiting %v", selected.Known, selected.Waiting)
 	}
 }
 

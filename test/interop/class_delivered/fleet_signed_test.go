@@ -37,8 +37,8 @@ import (
 )
 
 var (
-	fleetKey   = rig.TSIGKey{Name: "fleet.example", Algorithm: "hmac-sha256", Secret: red.Secret}
-	signerKey  = rig.TSIGKey{Name: "signer.example", Algorithm: "hmac-sha256", Secret: "c2lnbmVyLXNpZ25lci1zaWduZXItc2lnbmVyLTAwMDE="}
+	fleetKey   = rig.TSIGKey{Name: "fleet.bind9.dns", Algorithm: "hmac-sha256", Secret: red.Secret}
+	signerKey  = rig.TSIGKey{Name: "signer.bind9.dns", Algorithm: "hmac-sha256", Secret: "c2lnbmVyLXNpZ25lci1zaWduZXItc2lnbmVyLTAwMDE="}
 	controlKey = rig.TSIGKey{Name: "control.example", Algorithm: "hmac-sha256", Secret: "Y29udHJvbC1jb250cm9sLWNvbnRyb2wtY29udHJvbDE="}
 )
 

@@ -159,7 +159,8 @@ func inMode(t *testing.T, program string, mode v1alpha1.Bind9Mode) {
 		Spec: v1alpha1.DNSClassSpec{
 			AllowLocalAddresses: true, Namespaces: &v1alpha1.NamespaceSelection{Selector: &metav1.LabelSelector{}}, Bind9: block,
 		}}, metav1.CreateOptions{}))(t)
-	key := rig.TSIGKey{Name: "vms.example", Algorithm: "hmac-sha256", Secret: base64.StdEncoding.EncodeToString([]byte(strings.Repeat("k", 32)))}
+	key := rig.TSIGKey{Name: "vms.bind9.dns", Algorithm: "hmac-sha256",
+		Secret: base64.StdEncoding.EncodeToString([]byte(strings.Repeat("k", 32)))}
 	one := s.startInstance(t, program, "one", "vms", bind9.RolePrimary, block.CatalogZone, key)
 	two := s.startInstance(t, program, "two", "vms", bind9.RoleSecondary, block.CatalogZone, key)
 

@@ -68,8 +68,8 @@ func TestServersOf_selects_S11_13(t *testing.T) {
 	}
 }
 
-// S11.13: an instance has no zone of a namespace that it does not consent to.
-func TestServersOf_needsConsent_S11_13(t *testing.T) {
+// S11.16: an instance has no zone of a namespace that it does not consent to.
+func TestServersOf_needsConsent_S11_16(t *testing.T) {
 	names := func(all ...string) *v1alpha1.NamespaceSelection { return &v1alpha1.NamespaceSelection{Names: all} }
 	some := &metav1.LabelSelector{MatchLabels: map[string]string{"dns": "yes"}}
 	byName := &metav1.LabelSelector{MatchLabels: map[string]string{LabelNamespaceName: "team-a"}}

@@ -67,16 +67,16 @@ func (k *TransferKeys) annotations() map[string]string {
 // keyOctets is the length of a key that is made.
 const keyOctets = 32
 
-// NewKey makes a key of octets of random, with a name that begins with prefix. The name follows from the secret, so
-// two keys of one name are equal: a server that has another key under this name has it of another maker.
-func NewKey(prefix string, algorithm bind9.KeyAlgorithm, random io.Reader) (Key, error) {
+// NewKey makes a key of octets of random, with a hash of them for the "*" in its name. So two keys of one name are
+// equal: a server that has another key under this name has it of another maker.
+func NewKey(name string, algorithm bind9.KeyAlgorithm, random io.Reader) (Key, error) {
 	secret := make([]byte, keyOctets)
 	if _, err := io.ReadFull(random, secret); err != nil {
 		return Key{}, fmt.Errorf("making a key: %w", err)
 	}
 	algorithm = cmp.Or(algorithm, bind9.KeyHMACSHA256)
 	sum := sha256.Sum256(append([]byte("name of the key\x00"), secret...))
-	return Key{Name: prefix + "-" + hex.EncodeToString(sum[:8]), Algorithm: algorithm, Secret: secret}, nil
+	return Key{Name: strings.Replace(name, "*", hex.EncodeToString(sum[:8]), 1), Algorithm: algorithm, Secret: secret}, nil
 }
 
 // Data of Secrets with a key. Those of a control key are bindy's, those of a TSIG key are what a DNSClass reads.

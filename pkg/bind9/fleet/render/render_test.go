@@ -33,7 +33,7 @@ import (
 )
 
 func makeKey(prefix string, octet byte) render.Key {
-	made, err := render.NewKey(prefix, "", bytes.NewReader(bytes.Repeat([]byte{octet}, 64)))
+	made, err := render.NewKey(prefix+"-*", "", bytes.NewReader(bytes.Repeat([]byte{octet}, 64)))
 	if err != nil {
 		panic(err)
 	}
