@@ -27,10 +27,10 @@ const (
 	// actionWithdraw and actionRestore are the same for what the rules of a zone allow no more, and again.
 	actionWithdraw, actionRestore = "Withdraw", "Restore"
 	reasonRestored                = "DelegationRestored"
-	// actionUpdate and reasonRefused are those of Events of UpdateKeys, of which each has one in refusedInterval at
-	// most.
-	actionUpdate, reasonRefused = "Update", "UpdateRefused"
-	refusedInterval             = 10 * time.Second
+	// actionUpdate, actionServe and reasonRefused are those of Events of UpdateKeys, of which each has one of a reason
+	// in refusedInterval at most.
+	actionUpdate, actionServe, reasonRefused = "Update", "Serve", "UpdateRefused"
+	refusedInterval                          = 10 * time.Second
 	// maxNote is what events.k8s.io/v1 takes of a message.
 	maxNote = 1024
 	// maxQueued bounds the Events of withdrawals that wait, and queuedRate how many a second are written: admission
@@ -44,7 +44,7 @@ type announcer struct {
 	broadcaster events.EventBroadcaster // nil: standalone
 	recorder    events.EventRecorder
 	queue       chan queuedEvent
-	refused     *sync.Map // the time of the last Event of an UpdateKey, by UID
+	refused     *sync.Map // the time of the last Event of an UpdateKey, by UID and reason
 }
 
 // queuedEvent is an Event of a withdrawal.
@@ -83,18 +83,27 @@ func (a *announcer) announceWithdrawn(o metav1.Object, endsAt int64, message str
 
 // announceRefused tells the owner of an UpdateKey why an update was refused (S13.7).
 func (a *announcer) announceRefused(key *v1alpha1.UpdateKey, rcode, message string) {
+	a.announceKey(key, reasonRefused, actionUpdate, rcode+": "+message)
+}
+
+// announceNameTaken tells the owner of an UpdateKey that the name of its key is that of another key (S13.3).
+func (a *announcer) announceNameTaken(key *v1alpha1.UpdateKey, message string) {
+	a.announceKey(key, v1alpha1.ReasonKeyNameTaken, actionServe, message)
+}
+
+func (a *announcer) announceKey(key *v1alpha1.UpdateKey, reason, action, note string) {
 	if a.recorder == nil {
 		return
 	}
-	now := time.Now()
-	if last, ok := a.refused.Load(key.UID); ok && now.Sub(last.(time.Time)) < refusedInterval {
+	now, of := time.Now(), string(key.UID)+" "+reason
+	if last, ok := a.refused.Load(of); ok && now.Sub(last.(time.Time)) < refusedInterval {
 		return
 	}
-	a.refused.Store(key.UID, now)
+	a.refused.Store(of, now)
 	about := &corev1.ObjectReference{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "UpdateKey", Namespace: key.Namespace,
 		Name: key.Name, UID: key.UID}
 	select {
-	case a.queue <- queuedEvent{about, corev1.EventTypeWarning, reasonRefused, actionUpdate, rcode + ": " + message}:
+	case a.queue <- queuedEvent{about, corev1.EventTypeWarning, reason, action, note}:
 	default:
 	}
 }

@@ -63,7 +63,8 @@ func TestWithdrawn_isTold_S2_12(t *testing.T) {
 	(&announcer{}).announceWithdrawn(&v1alpha1.Record{}, 1, "") // standalone: nothing
 }
 
-// S13.7: an Event of an UpdateKey says why an update was refused, once in ten seconds.
+// S13.7: an Event of an UpdateKey says why an update was refused, once in ten seconds. S13.3: another one says that the
+// name of the key is lost.
 func TestRefused_isTold_S13_7(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := announcer{recorder: events.NewFakeRecorder(9), queue: make(chan queuedEvent, 9), refused: &sync.Map{}}
@@ -77,6 +78,11 @@ func TestRefused_isTold_S13_7(t *testing.T) {
 		}
 		if e := <-a.queue; e.about.Kind != "UpdateKey" || e.reason != reasonRefused || e.note != "REFUSED: the reason" {
 			t.Errorf("%+v", e)
+		}
+		<-a.queue
+		a.announceNameTaken(key, "another key")
+		if e := <-a.queue; e.about.Kind != "UpdateKey" || e.reason != v1alpha1.ReasonKeyNameTaken || e.note != "another key" {
+			t.Errorf("the name of the key is lost: %+v", e)
 		}
 	})
 }

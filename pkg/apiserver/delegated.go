@@ -131,8 +131,8 @@ func (d *Delegated) applyServing(config *genericapiserver.Config) error {
 }
 
 // writesDelivery: the request changes what is known to stand at a provider, or at a signer. The right to do everything
-// in a namespace is not the right to say that nothing of a zone is left to withdraw (S8.3), or which keys sign it
-// (S12.2).
+// in a namespace is not the right to say that nothing of a zone is left to withdraw (S8.3), which keys sign it (S12.2),
+// or which names of TSIG keys an UpdateKey has used (S13.2).
 func writesDelivery(asked authorizer.Attributes) bool {
 	return asked.IsResourceRequest() && !asked.IsReadOnly() && asked.GetAPIGroup() == v1alpha1.GroupName &&
 		(asked.GetResource() == "deliveries" || asked.GetSubresource() == "finalizers" ||

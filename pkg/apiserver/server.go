@@ -279,7 +279,9 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 	}
 	sets := changeset.NewREST(changes)
 	paths["changesets"] = sets
-	updateKeys, err := updatekey.NewKind(s.authorizer).AddStorage(paths, registry.Scheme, options, nil)
+	updateKeys, err := updatekey.NewKind(s.authorizer, func(key *v1alpha1.UpdateKey, why string) {
+		s.announcer.announceNameTaken(key, why)
+	}).AddStorage(paths, registry.Scheme, options, nil)
 	if err != nil {
 		return err
 	}

@@ -72,36 +72,33 @@ type updater struct {
 	open []opening
 }
 
-// SetUpdateKeys replaces the keys with which updates are sent. A key is not served whose name another one has, of a
-// class or before it in the list: taken has the IDs of these.
-func (p *Primary) SetUpdateKeys(keys []*UpdateKey) (taken map[string]bool, err error) {
-	return p.classes.setUpdaters(keys)
+// SetUpdateKeys replaces the keys with which updates are sent, one of each name. While a class has a key of the name,
+// the update key is not served.
+func (p *Primary) SetUpdateKeys(keys []*UpdateKey) error { return p.classes.setUpdaters(keys) }
+
+// HasClassKey reports whether a class, or the primary itself, has a key of a name.
+func (p *Primary) HasClassKey(keyName string) bool {
+	return p.classes.roster.Load().byKey[keyName] != nil
 }
 
-func (s *classes) setUpdaters(keys []*UpdateKey) (taken map[string]bool, err error) {
+func (s *classes) setUpdaters(keys []*UpdateKey) error {
 	s.changing.Lock()
 	defer s.changing.Unlock()
-	taken = map[string]bool{}
-	before := s.roster.Load()
 	updaters := map[string]*updater{}
 	for _, key := range keys {
 		signing, err := newSigningKey(key.Key)
 		if err != nil {
-			return nil, fmt.Errorf("update key %s: %w", key.ID, err)
-		}
-		if updaters[key.Name] != nil || before.byKey[key.Name] != nil {
-			taken[key.ID] = true
-			continue
+			return fmt.Errorf("update key %s: %w", key.ID, err)
 		}
 		updaters[key.Name] = &updater{UpdateKey: key, signing: signing,
 			open: []opening{{Class: &Class{all: s, tenant: key.Tenant, views: []string{key.View}}}}}
 	}
-	after, err := newRoster(before.classes, updaters)
+	after, err := newRoster(s.roster.Load().classes, updaters)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	s.roster.Store(after)
-	return taken, nil
+	return nil
 }
 
 // updaterOf is the update key that signed a request; nil: none did.

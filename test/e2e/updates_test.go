@@ -22,6 +22,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
@@ -262,8 +263,8 @@ func TestUpdateKey_followsItsSecret_S13_3(t *testing.T) {
 	u.waitForReason("team-b", "squatter", "KeyNameTaken")
 	told := must.Get(u.client.KubizoneV1alpha1().UpdateKeys("team-b").Get(t.Context(), "squatter", metav1.GetOptions{}))(t)
 	for _, c := range told.Status.Conditions {
-		if strings.Contains(c.Message, "team-a/") || strings.Contains(c.Message, "namespace team-a") {
-			t.Errorf("the message names the holder: %s", c.Message)
+		if strings.Contains(c.Message, "team-a/") || !strings.Contains(c.Message, "name the key dhcp.team-b.,") {
+			t.Errorf("the message names the holder, or not the next step: %s", c.Message)
 		}
 	}
 	// Of one namespace 64 keys are taken (attack 97), the older first.
@@ -283,6 +284,84 @@ func TestUpdateKey_followsItsSecret_S13_3(t *testing.T) {
 	})
 	must.Succeed(t, os.RemoveAll(filepath.Join(u.secrets, "team-a", "dhcp")))
 	u.waitForReason("team-a", "dhcp", "SecretNotFound")
+}
+
+// S13.3, S11.17: team-b takes the name of a key of team-a, which updates by it: with an UpdateKey that is older and
+// gets its Secret now (attack 102), with the key of a server of its Bind9Cluster (attack 103), and with an UpdateKey
+// before team-a has one (attack 104). Team-b is told, and team-a updates on.
+func TestUpdateKey_nameInUseIsNotTaken_S13_3(t *testing.T) {
+	t.Parallel()
+	needPrograms(t)
+	u := runUpdated(t, t.TempDir())
+	const line = "update add www.apps.example.org 60 A 192.0.2.1"
+	api := u.client.KubizoneV1alpha1()
+	sleepers := func(namespace string, objects ...string) {
+		for _, object := range objects {
+			of := &v1alpha1.UpdateKey{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: object}, Spec: v1alpha1.UpdateKeySpec{
+				TSIGSecretRef: v1alpha1.UpdateKeySecret{Name: object}, Records: []v1alpha1.UpdateKeyRecords{{Pattern: "*.example.org."}}}}
+			must.Get(api.UpdateKeys(namespace).Create(t.Context(), of, metav1.CreateOptions{}))(t)
+		}
+	}
+	sleepers("team-b", "sleeper", "early")
+	early := rig.TSIGKey{Name: "acme.team-a.", Algorithm: "hmac-sha256", Secret: "YW5vdGhlciBzZWNyZXQgb2YgbWFueSBvY3RldHMgISE="}
+	u.writeSecret("team-b", "early", early)
+	u.waitForReason("team-b", "early", "KeyNameTaken")
+
+	free := rig.TSIGKey{Name: "ddns-key.", Algorithm: "hmac-sha256", Secret: updateSecret}
+	u.writeSecret("team-a", "ddns", free)
+	sleepers("team-a", "ddns")
+	u.waitForReason("team-a", "ddns", "Served")
+	keys := []rig.TSIGKey{free, u.makeKey("team-a", "acme", "", "*.apps.example.org.")}
+	updateOn := func(when string) {
+		t.Helper()
+		for _, key := range keys {
+			if got := u.sendUpdate(&key, line); got != "NOERROR" {
+				t.Errorf("%s: an update by %s: %s", when, key.Name, got)
+			}
+		}
+	}
+	updateOn("before")
+	theirs := early
+	theirs.Name = free.Name
+	u.writeSecret("team-b", "sleeper", theirs)
+	u.waitForReason("team-b", "sleeper", "KeyNameTaken")
+	told := must.Get(api.UpdateKeys("team-b").Get(t.Context(), "sleeper", metav1.GetOptions{}))(t)
+	if why := told.Status.Conditions[0].Message; strings.Contains(why, "team-a") { // attack 96
+		t.Errorf("the message names the holder: %s", why)
+	}
+	updateOn("the Secret of an older UpdateKey has come")
+
+	servers := u.client.Bind9V1alpha1()
+	must.Get(servers.Bind9Clusters("team-b").Create(t.Context(), &bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Name: "edge"}},
+		metav1.CreateOptions{}))(t)
+	for i, key := range keys {
+		object := fmt.Sprint("vm-", i)
+		theirs.Name = key.Name
+		u.writeSecret("team-b", object, theirs)
+		instance := &bind9.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Name: object}, Spec: bind9.Bind9InstanceSpec{
+			Role: bind9.RoleSecondary, ClusterRef: &bind9.ClusterReference{Name: "edge"}}}
+		instance.Spec.External = &bind9.ExternalServer{Address: "192.0.2.9", AgentURL: "https://192.0.2.9:8443",
+			TokenSecretRef: &bind9.SecretKeyReference{Name: "token", Key: "token"}, TSIGSecretName: object}
+		must.Get(servers.Bind9Instances("team-b").Create(t.Context(), instance, metav1.CreateOptions{}))(t)
+	}
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "theirs"}, Spec: v1alpha1.ZoneSpec{DomainName: "theirs.example.",
+		DNSClassRefs: []v1alpha1.DNSClassReference{{Kind: v1alpha1.KindBind9Cluster, Name: "edge"}},
+		NameServers:  []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}}}}
+	must.Get(api.Zones("team-b").Create(t.Context(), zone, metav1.CreateOptions{}))(t)
+	waitUntil(t, "rows that say how to name the keys", func() bool {
+		told := 0
+		for _, one := range must.Get(api.Deliveries("team-b").List(t.Context(), metav1.ListOptions{}))(t).Items {
+			for _, row := range one.Status.Servers {
+				if strings.Contains(row.Message, "is named LABEL.bind9.team-b.") {
+					told++
+				}
+			}
+		}
+		return told == len(keys)
+	})
+	updateOn("a class has servers with keys of the names")
+	u.waitForReason("team-a", "ddns", "Served")
+	u.waitForReason("team-a", "acme", "Served")
 }
 
 // S13.4: keys and kubectl that write one RRset at once lose no value of each other, and the server that is killed

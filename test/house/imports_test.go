@@ -327,7 +327,7 @@ var table = []row{
 		why:   "it sends requests with what Secrets have: which requests, the provider and signing say",
 	}, {
 		pkg: "pkg/controller/updatekey", may: []string{"pkg/controller/class", "pkg/controller/transferclass", "pkg/delivery",
-			"pkg/primary", "pkg/update", "pkg/law/content", "api/...", "pkg/dns/..."},
+			"pkg/precedence", "pkg/primary", "pkg/update", "pkg/law/content", "api/...", "pkg/dns/..."},
 		why: "which keys may send updates is the same at every primary",
 	},
 	{

@@ -145,7 +145,10 @@ var attacks = []attack{
 		"the rules of zones for its namespace decide; else the right to solve is missing", nil, nil},
 	{101, "T", "the challenges of others by a flood of Challenges", "refused by the budgets of its namespace; others' are solved",
 		floodOfChallenges, nil},
+	{102, "T", "the name of a TSIG key in use, by an older UpdateKey whose Secret comes now", "KeyNameTaken; the user updates on",
+		nil, nil},
 	{103, "T", "the name of a TSIG key in use, by the key of a server of a class", "the server is in no class; the user goes on", nil, nil},
+	{104, "T", "a name LABEL.NAMESPACE. before the namespace has a key of it", "KeyNameTaken", nil, nil},
 	{105, "T", "the end of a class, by the key of an older class that its namespace writes", "InvalidConfiguration; the user of the " +
 		"name is served on", nil, nil},
 }

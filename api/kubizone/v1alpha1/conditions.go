@@ -35,6 +35,10 @@ const ConditionDrifted = "Drifted"
 // exist or is pending, and LimitExceeded, if a namespace would have more rules than the limit (S4.4).
 const ReasonAccepted = "Accepted"
 
+// ReasonKeyNameTaken of the condition Ready of an UpdateKey: the name of its TSIG key is that of another key, of
+// another namespace, or not that of its first use (S13.3).
+const ReasonKeyNameTaken = "KeyNameTaken"
+
 // Reasons of the condition Adopted.
 const (
 	// ReasonAdopted: the zone's delegations allow the Record and its data is part of the zone.

@@ -83,7 +83,7 @@ func (c *Config) Run(ctx context.Context) error {
 		return err
 	}
 	keys, err := updatekey.New(updatekey.Config{Primary: dns, Poster: updates, Keys: informers.Kubizone().V1alpha1().UpdateKeys(),
-		Client: client, Secrets: secrets})
+		Client: client, Secrets: secrets, WaitFirst: classes.WaitForSync})
 	if err != nil {
 		return err
 	}

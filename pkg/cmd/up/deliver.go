@@ -73,7 +73,8 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 	if err != nil {
 		return err
 	}
-	keys, err := updatekey.New(updatekey.Config{Primary: dns, Poster: updates, Keys: api.UpdateKeys(), Client: client, Secrets: secrets})
+	keys, err := updatekey.New(updatekey.Config{Primary: dns, Poster: updates, Keys: api.UpdateKeys(), Client: client, Secrets: secrets,
+		WaitFirst: classes.WaitForSync})
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -26,6 +27,7 @@ import (
 	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/controller/transferclass"
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/precedence"
 	"kubi.zone/kubizone/pkg/primary"
 	"kubi.zone/kubizone/pkg/update"
 )
@@ -43,9 +45,8 @@ const (
 
 // Reasons of the condition Ready.
 const (
-	reasonServed       = "Served"
-	reasonSuspended    = "Suspended"
-	reasonKeyNameTaken = "KeyNameTaken"
+	reasonServed    = "Served"
+	reasonSuspended = "Suspended"
 )
 
 // Config of a Controller. All fields are required.
@@ -56,6 +57,8 @@ type Config struct {
 	Keys    informers.UpdateKeyInformer
 	Client  versioned.Interface
 	Secrets class.Secrets
+	// WaitFirst returns when the Primary has the keys of all classes. Before that no name is given away.
+	WaitFirst func(ctx context.Context) error
 }
 
 // Controller keeps the update keys of one Primary. It runs once.
@@ -63,15 +66,18 @@ type Controller struct {
 	Config
 	synced  cache.InformerSynced
 	changed chan struct{}
-	// read are the keys of Secrets as they were read last, by UID. Run alone uses them.
-	read map[types.UID]primary.Key
+	// read are the keys of Secrets as they were read last, by UID, and recorded the names that this process has written
+	// into a status, of which the informer may not have told yet. Run alone uses them.
+	read     map[types.UID]primary.Key
+	recorded map[types.UID]string
 	// told is when what came of updates was last written.
 	told time.Time
 }
 
 // New registers with the informer and does nothing before Run.
 func New(config Config) (*Controller, error) {
-	c := &Controller{Config: config, changed: make(chan struct{}, 1), read: map[types.UID]primary.Key{}}
+	c := &Controller{Config: config, changed: make(chan struct{}, 1), read: map[types.UID]primary.Key{},
+		recorded: map[types.UID]string{}}
 	wake := func(any) {
 		select {
 		case c.changed <- struct{}{}:
@@ -89,7 +95,7 @@ func New(config Config) (*Controller, error) {
 
 // Run keeps the keys until ctx ends.
 func (c *Controller) Run(ctx context.Context) {
-	if !cache.WaitForCacheSync(ctx.Done(), c.synced) {
+	if !cache.WaitForCacheSync(ctx.Done(), c.synced) || c.WaitFirst(ctx) != nil {
 		return
 	}
 	for ctx.Err() == nil {
@@ -107,54 +113,126 @@ func (c *Controller) Run(ctx context.Context) {
 // verdict is what the condition Ready of a key is to say.
 type verdict struct{ reason, message string }
 
-// syncKeys has the Primary take the keys that there are, and writes what became of each.
+func refuseName(format string, arguments ...any) verdict {
+	return verdict{v1alpha1.ReasonKeyNameTaken, fmt.Sprintf(format, arguments...)}
+}
+
+// candidate is an UpdateKey and the key that its Secret has; nil: none that may be served.
+type candidate struct {
+	of  *v1alpha1.UpdateKey
+	key *primary.UpdateKey
+	verdict
+}
+
+// claims returns the name of the key: that of its first use, or else the one that it would use now.
+func (k *candidate) claims() map[string]string {
+	switch {
+	case k.of.Status.KeyName != "":
+		return map[string]string{k.of.Status.KeyName: string(k.of.UID)}
+	case k.key != nil:
+		return map[string]string{k.key.Name: string(k.of.UID)}
+	}
+	return nil
+}
+
+// uses returns the name of the first use, if there was one.
+func (k *candidate) uses() []string {
+	if k.of.Status.KeyName == "" {
+		return nil
+	}
+	return []string{k.of.Status.KeyName}
+}
+
+// syncKeys has the Primary take the keys that there are, and writes the outcome into the status of each. Every primary
+// gives each name to the same UpdateKey, since all go by what stands in the API: a key is served when its status has
+// the name.
 func (c *Controller) syncKeys(ctx context.Context) error {
-	all, err := c.Keys.Lister().List(labels.Everything())
+	candidates, err := c.readCandidates(ctx)
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(all, func(a, b *v1alpha1.UpdateKey) int {
-		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.UID, b.UID))
-	})
-	verdicts, served, names := map[types.UID]verdict{}, []*primary.UpdateKey{}, map[types.UID]string{}
-	taken := map[string]int{} // by namespace
-	for _, of := range all {
-		if taken[of.Namespace]++; taken[of.Namespace] > maxKeys {
-			verdicts[of.UID] = verdict{string(delivery.ReasonQuotaExceeded), fmt.Sprintf("namespace %s has %d older UpdateKeys, and no "+
-				"more are taken (S13.9); one key may have several patterns", of.Namespace, maxKeys)}
+	_, lost := precedence.Decide(candidates, (*candidate).claims, (*candidate).uses)
+	var served []*primary.UpdateKey
+	var failed []error
+	for at, one := range candidates {
+		if one.key == nil {
 			continue
 		}
-		key, v := c.readKey(ctx, of)
-		if v.reason != reasonServed {
-			verdicts[of.UID] = v
+		if _, isLost := lost[at]; isLost || c.Primary.HasClassKey(one.key.Name) {
+			one.verdict = refuseName("another key is named %s; name this one otherwise, in the Secret and at its clients, and make "+
+				"another UpdateKey", one.key.Name)
 			continue
 		}
-		one, err := makeKey(of, key)
-		if err != nil {
-			verdicts[of.UID] = verdict{string(delivery.ReasonInvalidConfiguration), err.Error()}
+		if err := c.recordName(ctx, one); err != nil {
+			failed = append(failed, ignoreChanged(err))
+			one.verdict = verdict{string(delivery.ReasonServerUnreachable), "the API does not record that the name of the key is used"}
 			continue
 		}
-		served, names[of.UID], verdicts[of.UID] = append(served, one), key.Name, v
+		served = append(served, one.key)
 	}
-	named, err := c.Primary.SetUpdateKeys(served)
-	if err != nil {
+	if err := c.Primary.SetUpdateKeys(served); err != nil {
 		return err
 	}
 	outcomes := map[string]outcome{}
 	if time.Since(c.told) >= outcomeInterval {
 		outcomes, c.told = c.Poster.takeOutcomes(), time.Now()
 	}
-	var failed []error
-	for _, of := range all {
-		v := verdicts[of.UID]
-		if named[idOf(of)] {
-			v = verdict{reasonKeyNameTaken, fmt.Sprintf("another key is named %s; name this one otherwise, in the Secret and at its "+
-				"clients, and make another UpdateKey", names[of.UID])}
-			delete(names, of.UID)
-		}
-		failed = append(failed, c.writeStatus(ctx, of, names[of.UID], v, outcomes[idOf(of)]))
+	for _, one := range candidates {
+		failed = append(failed, c.writeStatus(ctx, one.of, one.verdict, outcomes[idOf(one.of)]))
 	}
 	return errors.Join(failed...)
+}
+
+// readCandidates returns all UpdateKeys, the older first.
+func (c *Controller) readCandidates(ctx context.Context) ([]*candidate, error) {
+	all, err := c.Keys.Lister().List(labels.Everything())
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(all, func(a, b *v1alpha1.UpdateKey) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.UID, b.UID))
+	})
+	candidates, there, taken := make([]*candidate, 0, len(all)), map[types.UID]bool{}, map[string]int{} // taken by namespace
+	for _, of := range all {
+		there[of.UID] = true
+		if of.Status.KeyName == "" && c.recorded[of.UID] != "" {
+			of = of.DeepCopy()
+			of.Status.KeyName = c.recorded[of.UID]
+		}
+		one := &candidate{of: of}
+		candidates = append(candidates, one)
+		if taken[of.Namespace]++; taken[of.Namespace] > maxKeys {
+			one.verdict = verdict{string(delivery.ReasonQuotaExceeded), fmt.Sprintf("namespace %s has %d older UpdateKeys, and no "+
+				"more are taken (S13.9); one key may have several patterns", of.Namespace, maxKeys)}
+			continue
+		}
+		var key primary.Key
+		if key, one.verdict = c.readKey(ctx, of); one.reason != reasonServed {
+			continue
+		}
+		if one.key, err = makeKey(of, key); err != nil {
+			one.verdict = verdict{string(delivery.ReasonInvalidConfiguration), err.Error()}
+		}
+	}
+	maps.DeleteFunc(c.read, func(uid types.UID, _ primary.Key) bool { return !there[uid] })
+	maps.DeleteFunc(c.recorded, func(uid types.UID, _ string) bool { return !there[uid] })
+	return candidates, nil
+}
+
+// recordName writes the name of a key into the status of its UpdateKey, if that has none. A conflict is an error:
+// another primary may have recorded it, of which the informer tells.
+func (c *Controller) recordName(ctx context.Context, one *candidate) error {
+	if one.of.Status.KeyName != "" {
+		return nil
+	}
+	after := one.of.DeepCopy()
+	after.Status.KeyName = one.key.Name
+	written, err := c.updateStatus(ctx, after)
+	if err != nil {
+		return fmt.Errorf("the first use of key %s by UpdateKey %s: %w", one.key.Name, idOf(one.of), err)
+	}
+	one.of, c.recorded[one.of.UID] = written, one.key.Name
+	return nil
 }
 
 // readKey reads the key of an UpdateKey. While the API does not answer, what was read before is used.
@@ -188,10 +266,21 @@ func (c *Controller) readKey(ctx context.Context, of *v1alpha1.UpdateKey) (prima
 		key = before
 	}
 	if first := of.Status.KeyName; first != "" && first != key.Name {
-		return key, verdict{reasonKeyNameTaken, fmt.Sprintf("the Secret has a key named %s, and at first use it was %s (S13.3); put that "+
-			"name back, or make another UpdateKey", key.Name, first)}
+		return key, refuseName("the Secret has a key named %s, and at first use it was %s (S13.3); put that name back, or make another "+
+			"UpdateKey", key.Name, first)
+	}
+	if namespace, ofServer := transferclass.NamespaceOfKey(key); ofServer || namespace != "" && namespace != of.Namespace {
+		return key, refuseName("a key named %s is for %s (S13.14); name the key %s.%s., in the Secret and at its clients", key.Name,
+			describeOwner(namespace, ofServer), key.Labels()[0], of.Namespace)
 	}
 	return key, verdict{reasonServed, fmt.Sprintf("a primary takes key %s", key.Name)}
+}
+
+func describeOwner(namespace string, ofServer bool) string {
+	if ofServer {
+		return "a BIND 9 server of namespace " + namespace
+	}
+	return "namespace " + namespace + " alone"
 }
 
 func makeKey(of *v1alpha1.UpdateKey, key primary.Key) (*primary.UpdateKey, error) {
@@ -209,14 +298,11 @@ func makeKey(of *v1alpha1.UpdateKey, key primary.Key) (*primary.UpdateKey, error
 		Reaches: scope.Reaches, Transfer: transfer}, nil
 }
 
-// writeStatus writes the status where it is another one. keyName is that of a key that is served.
-func (c *Controller) writeStatus(ctx context.Context, of *v1alpha1.UpdateKey, keyName string, v verdict, o outcome) error {
+// writeStatus writes the status where it is another one.
+func (c *Controller) writeStatus(ctx context.Context, of *v1alpha1.UpdateKey, v verdict, o outcome) error {
 	after := of.DeepCopy()
 	status := &after.Status
 	status.ObservedGeneration = of.Generation
-	if status.KeyName == "" {
-		status.KeyName = keyName
-	}
 	status.LastUpdate, status.LastRefusal = cmp.Or(o.update, status.LastUpdate), cmp.Or(o.refusal, status.LastRefusal)
 	is := metav1.ConditionFalse
 	if v.reason == reasonServed {
@@ -227,11 +313,20 @@ func (c *Controller) writeStatus(ctx context.Context, of *v1alpha1.UpdateKey, ke
 	if apiequality.Semantic.DeepEqual(of.Status, after.Status) {
 		return nil
 	}
-	asking, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	_, err := c.Client.KubizoneV1alpha1().UpdateKeys(of.Namespace).UpdateStatus(asking, after, metav1.UpdateOptions{})
+	_, err := c.updateStatus(ctx, after)
+	return ignoreChanged(err)
+}
+
+// ignoreChanged returns nil for an UpdateKey that has changed or is gone: the informer tells of it.
+func ignoreChanged(err error) error {
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-		return nil // the informer tells of it
+		return nil
 	}
 	return err
+}
+
+func (c *Controller) updateStatus(ctx context.Context, after *v1alpha1.UpdateKey) (*v1alpha1.UpdateKey, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	return c.Client.KubizoneV1alpha1().UpdateKeys(after.Namespace).UpdateStatus(ctx, after, metav1.UpdateOptions{})
 }

@@ -24,6 +24,8 @@ type Subresource[T Object] struct {
 	Validate func(after, before T) field.ErrorList
 	// NotOwned are fields that no server-side apply may own, beside spec and the metadata of every write.
 	NotOwned []fieldpath.Path
+	// Written is called for each write when it is stored. Optional.
+	Written func(after, before T)
 }
 
 // Status is the subresource status of a kind whose status is all the controller's.
@@ -107,14 +109,15 @@ type partStore interface {
 // subresource is the storage of a subresource.
 type subresource[T Object] struct {
 	partStore
-	of *Kind[T]
+	of      *Kind[T]
+	written func(after, before T)
 }
 
 // newSubresource makes a subresource of the resource in the store of. The resource destroys the store.
 func newSubresource[T Object](of *genericregistry.Store, strategy SubStrategy[T]) *subresource[T] {
 	store := *of
 	store.UpdateStrategy, store.ResetFieldsStrategy = strategy, strategy
-	return &subresource[T]{&store, strategy.Of}
+	return &subresource[T]{&store, strategy.Of, strategy.sub.Written}
 }
 
 // Destroy leaves the store alone.
@@ -125,7 +128,9 @@ func (*subresource[T]) Destroy() {}
 // validation would answer Invalid, which blames the writer.
 func (s *subresource[T]) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, onCreate rest.ValidateObjectFunc,
 	onUpdate rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
+	var before T
 	info = rest.WrapUpdatedObjectInfo(info, func(_ context.Context, written, stored runtime.Object) (runtime.Object, error) {
+		before = stored.(T)
 		uid, has := written.(T).GetUID(), stored.(T).GetUID()
 		if uid != "" && has != "" && uid != has {
 			return nil, apierrors.NewConflict(s.of.resource(), name,
@@ -134,5 +139,9 @@ func (s *subresource[T]) Update(ctx context.Context, name string, info rest.Upda
 		return written, nil
 	})
 	// Server-side apply of a part must not create the object.
-	return s.partStore.Update(ctx, name, info, onCreate, onUpdate, false, options)
+	after, created, err := s.partStore.Update(ctx, name, info, onCreate, onUpdate, false, options)
+	if err == nil && s.written != nil && len(options.DryRun) == 0 {
+		s.written(after.(T), before)
+	}
+	return after, created, err
 }

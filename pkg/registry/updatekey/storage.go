@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
@@ -18,8 +19,17 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// NewKind makes the kind of UpdateKeys. The authorizer answers what the author of one may do.
-func NewKind(by authorizer.UnconditionalAuthorizer) *kind.Kind[*v1alpha1.UpdateKey] {
+// NewKind makes the kind of UpdateKeys. The authorizer answers what the author of one may do. taken is told of each
+// UpdateKey whose key is refused from now on because of its name, with the reason (S13.3).
+func NewKind(by authorizer.UnconditionalAuthorizer, taken func(key *v1alpha1.UpdateKey, why string)) *kind.Kind[*v1alpha1.UpdateKey] {
+	status := kind.Status(validation.UpdateKeyStatusUpdate)
+	status.Written = func(after, before *v1alpha1.UpdateKey) {
+		now := meta.FindStatusCondition(after.Status.Conditions, v1alpha1.ConditionReady)
+		was := meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionReady)
+		if now != nil && now.Reason == v1alpha1.ReasonKeyNameTaken && (was == nil || was.Reason != now.Reason) {
+			taken(after, now.Message)
+		}
+	}
 	return &kind.Kind[*v1alpha1.UpdateKey]{
 		GroupVersion: v1alpha1.SchemeGroupVersion, Resource: "updatekeys", Singular: "updatekey", ShortNames: []string{"uk"},
 		New:     func() *v1alpha1.UpdateKey { return &v1alpha1.UpdateKey{} },
@@ -32,7 +42,7 @@ func NewKind(by authorizer.UnconditionalAuthorizer) *kind.Kind[*v1alpha1.UpdateK
 			}
 			return reviewAuthor(ctx, by, after)
 		},
-		Subresources: map[string]kind.Subresource[*v1alpha1.UpdateKey]{"status": kind.Status(validation.UpdateKeyStatusUpdate)},
+		Subresources: map[string]kind.Subresource[*v1alpha1.UpdateKey]{"status": status},
 
 		Columns: []metav1.TableColumnDefinition{
 			{Name: "Name", Type: "string", Format: "name", Description: "metadata.name of the UpdateKey."},

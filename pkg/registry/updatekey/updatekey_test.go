@@ -45,7 +45,7 @@ func (v verbs) Authorize(_ context.Context, a authorizer.Attributes) (authorizer
 func TestKind_asksForTheRightsOfTheAuthor_S13_2(t *testing.T) {
 	ctx := genericapirequest.WithUser(t.Context(), &user.DefaultInfo{Name: "author"})
 	for has, lacks := range map[verbs]string{"create patch delete": "", "create patch": "delete", "create delete": "patch", "": "create"} {
-		err := NewKind(has).Check(ctx, newKey("*.apps.example.org."), &v1alpha1.UpdateKey{})
+		err := NewKind(has, nil).Check(ctx, newKey("*.apps.example.org."), &v1alpha1.UpdateKey{})
 		said := apierrors.IsForbidden(err) && strings.Contains(err.Error(), "right to "+lacks+" records")
 		if (err == nil) != (lacks == "") || err != nil && !said {
 			t.Errorf("with %q: %v", has, err)
@@ -53,14 +53,14 @@ func TestKind_asksForTheRightsOfTheAuthor_S13_2(t *testing.T) {
 	}
 	labelled := newKey("*.apps.example.org.")
 	labelled.Labels = map[string]string{"a": "b"}
-	if err := NewKind(verbs("")).Check(ctx, labelled, newKey("*.apps.example.org.")); err != nil {
+	if err := NewKind(verbs(""), nil).Check(ctx, labelled, newKey("*.apps.example.org.")); err != nil {
 		t.Errorf("a label: %v", err)
 	}
 }
 
 // S13.1, S13.3: what an UpdateKey may say, and what stays as it is.
 func TestKind_validates_S13_1(t *testing.T) {
-	of := NewKind(verbs(""))
+	of := NewKind(verbs(""), nil)
 	for what, test := range map[string]struct {
 		key  *v1alpha1.UpdateKey
 		want string
@@ -86,6 +86,26 @@ func TestKind_validates_S13_1(t *testing.T) {
 	before.Status.KeyName, after.Status.KeyName = "one.", "two."
 	if errs := status(after, before).ToAggregate(); errs == nil || !strings.Contains(errs.Error(), "status.keyName") {
 		t.Errorf("another name of the key: %v", errs)
+	}
+}
+
+// S13.3: the owner of a key is told once that its name is another's: when it is lost, and when it is refused at first.
+func TestKind_tellsOfALostName_S13_3(t *testing.T) {
+	var told []string
+	of := NewKind(verbs(""), func(key *v1alpha1.UpdateKey, why string) { told = append(told, key.Namespace+"/"+key.Name+": "+why) })
+	with := func(reason string) *v1alpha1.UpdateKey {
+		key := newKey("a.example.org.")
+		if reason != "" {
+			key.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Reason: reason, Message: "because of " + reason}}
+		}
+		return key
+	}
+	for _, write := range []struct{ before, after string }{{"", "Served"}, {"Served", "Served"}, {"Served", "KeyNameTaken"},
+		{"KeyNameTaken", "KeyNameTaken"}, {"KeyNameTaken", "Served"}, {"", "KeyNameTaken"}, {"Served", ""}} {
+		of.Subresources["status"].Written(with(write.after), with(write.before))
+	}
+	if want := "team/acme: because of KeyNameTaken"; len(told) != 2 || told[0] != want || told[1] != want {
+		t.Errorf("told %q", told)
 	}
 }
 

@@ -1,0 +1,377 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package updatekey
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	mdns "github.com/miekg/dns"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clienttesting "k8s.io/client-go/testing"
+
+	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
+	"kubi.zone/kubizone/api/client/informers/externalversions"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/controller/class"
+	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/test/must"
+)
+
+// world is an API with UpdateKeys and their Secrets. It refuses a status of an object that has changed meanwhile.
+type world struct {
+	t      *testing.T
+	client *fake.Clientset
+
+	mu      sync.Mutex
+	secrets map[string]map[string][]byte // by NAMESPACE/NAME
+	broken  bool                         // no status is taken
+}
+
+func newWorld(t *testing.T) *world {
+	w := &world{t: t, client: fake.NewSimpleClientset(), secrets: map[string]map[string][]byte{}}
+	w.client.PrependReactor("update", "updatekeys", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		update := action.(clienttesting.UpdateAction)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.broken {
+			return true, nil, errors.New("the API is away")
+		}
+		after := update.GetObject().(*v1alpha1.UpdateKey).DeepCopy()
+		known, err := w.client.Tracker().Get(update.GetResource(), after.Namespace, after.Name)
+		if err != nil {
+			return true, nil, err
+		}
+		if known.(*v1alpha1.UpdateKey).ResourceVersion != after.ResourceVersion {
+			return true, nil, apierrors.NewConflict(v1alpha1.Resource("updatekeys"), after.Name, errors.New("it has changed"))
+		}
+		version := must.Get(strconv.Atoi(after.ResourceVersion))(t)
+		after.ResourceVersion = strconv.Itoa(version + 1)
+		return true, after, w.client.Tracker().Update(update.GetResource(), after, after.Namespace)
+	})
+	return w
+}
+
+// makeKey makes NAMESPACE/NAME, so many hours ago, and no Secret. used is the name that its status records.
+func (w *world) makeKey(at string, age time.Duration, used ...string) {
+	w.t.Helper()
+	namespace, name, _ := strings.Cut(at, "/")
+	of := &v1alpha1.UpdateKey{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(at), ResourceVersion: "1",
+		CreationTimestamp: metav1.NewTime(time.Unix(1e9, 0).Add(-age * time.Hour))}}
+	of.Spec.TSIGSecretRef.Name, of.Status.KeyName = name, strings.Join(used, "")
+	of.Spec.Records = []v1alpha1.UpdateKeyRecords{{Pattern: "*.example.org."}}
+	must.Get(w.client.KubizoneV1alpha1().UpdateKeys(namespace).Create(w.t.Context(), of, metav1.CreateOptions{}))(w.t)
+}
+
+func (w *world) deleteKey(at string) {
+	w.t.Helper()
+	namespace, name, _ := strings.Cut(at, "/")
+	must.Succeed(w.t, w.client.KubizoneV1alpha1().UpdateKeys(namespace).Delete(w.t.Context(), name, metav1.DeleteOptions{}))
+}
+
+// octetsOf is the secret of the key of NAMESPACE/NAME.
+func octetsOf(at string) []byte { return []byte(fmt.Sprintf("%-32s", at)) }
+
+// setSecret makes the Secret of NAMESPACE/NAME with a key of its own; without a name there is none.
+func (w *world) setSecret(at, keyName string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.secrets = maps.Clone(w.secrets); keyName == "" {
+		delete(w.secrets, at)
+		return
+	}
+	w.secrets[at] = map[string][]byte{"name": []byte(keyName), "secret": []byte(base64.StdEncoding.EncodeToString(octetsOf(at)))}
+}
+
+// statusOf is the name that NAMESPACE/NAME has used and the reason of its Ready.
+func (w *world) statusOf(at string) string {
+	w.t.Helper()
+	namespace, name, _ := strings.Cut(at, "/")
+	of := must.Get(w.client.KubizoneV1alpha1().UpdateKeys(namespace).Get(w.t.Context(), name, metav1.GetOptions{}))(w.t)
+	ready := meta.FindStatusCondition(of.Status.Conditions, v1alpha1.ConditionReady)
+	if ready == nil {
+		return strings.TrimSpace(of.Status.KeyName + " unknown")
+	}
+	return strings.TrimSpace(of.Status.KeyName + " " + ready.Reason)
+}
+
+// process is a primary and its controller, which sees the Secrets of all keys but of those in blind.
+type process struct {
+	*world
+	*Controller
+	dns   *primary.Primary
+	blind map[string]bool
+}
+
+func (p *process) Get(_ context.Context, namespace, name string) (map[string][]byte, error) {
+	p.world.mu.Lock()
+	defer p.world.mu.Unlock()
+	if data := p.secrets[namespace+"/"+name]; data != nil && !p.blind[namespace+"/"+name] {
+		return data, nil
+	}
+	return nil, class.ErrSecretNotFound
+}
+
+// startProcess starts one that looks when syncKeys is called.
+func (w *world) startProcess(blind ...string) *process {
+	w.t.Helper()
+	dns := must.Get(primary.New(primary.Config{Zones: zoneview.NewSet(zoneview.Config{}), Updates: &Poster{},
+		Listen: netip.MustParseAddrPort("127.0.0.1:0")}))(w.t)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- dns.Run(ctx) }()
+	p := &process{world: w, dns: dns, blind: map[string]bool{}}
+	for _, at := range blind {
+		p.blind[at] = true
+	}
+	informers := externalversions.NewSharedInformerFactory(w.client, 0)
+	p.Controller = must.Get(New(Config{Primary: dns, Poster: &Poster{}, Keys: informers.Kubizone().V1alpha1().UpdateKeys(),
+		Client: w.client, Secrets: p}))(w.t)
+	informers.StartWithContext(ctx)
+	informers.WaitForCacheSync(ctx.Done())
+	w.t.Cleanup(func() {
+		cancel()
+		informers.Shutdown()
+		<-ended
+		dns.Close()
+	})
+	return p
+}
+
+// lookAgain has the process look, when its informer has the UpdateKeys as they are.
+func (p *process) lookAgain() {
+	p.t.Helper()
+	p.waitForInformer()
+	must.Succeed(p.t, p.syncKeys(p.t.Context()))
+}
+
+func (p *process) waitForInformer() {
+	p.t.Helper()
+	deadline := time.Now().Add(time.Minute)
+	for {
+		now := must.Get(p.client.KubizoneV1alpha1().UpdateKeys("").List(p.t.Context(), metav1.ListOptions{}))(p.t)
+		known := p.Keys.Informer().GetStore().List()
+		if len(known) == len(now.Items) && !slices.ContainsFunc(now.Items, func(of v1alpha1.UpdateKey) bool {
+			return !slices.ContainsFunc(known, func(object any) bool {
+				here := object.(*v1alpha1.UpdateKey)
+				return here.UID == of.UID && here.ResourceVersion == of.ResourceVersion
+			})
+		}) {
+			return
+		}
+		if time.Now().After(deadline) {
+			p.t.Fatal("the informer does not follow")
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// takesKey reports whether the primary takes a question that the key of NAMESPACE/NAME signs under a name.
+func (p *process) takesKey(at, keyName string) bool {
+	p.t.Helper()
+	c := &mdns.Client{TsigSecret: map[string]string{keyName: base64.StdEncoding.EncodeToString(octetsOf(at))}, Timeout: time.Minute}
+	m := new(mdns.Msg).SetQuestion("example.org.", mdns.TypeSOA)
+	m.SetTsig(keyName, mdns.HmacSHA256, 300, time.Now().Unix())
+	answer, _, err := c.Exchange(m, p.dns.Addr().String())
+	if answer == nil {
+		p.t.Fatalf("%s by %s: %v", keyName, at, err)
+	}
+	return answer.Rcode != mdns.RcodeNotAuth
+}
+
+// isOf fails the test unless the key of a name is that of NAMESPACE/NAME at each process, and of none of the others.
+func isOf(t *testing.T, keyName, holder string, others []string, at ...*process) {
+	t.Helper()
+	for i, p := range at {
+		for _, one := range append([]string{holder}, others...) {
+			if got, want := p.takesKey(one, keyName), one == holder; got != want {
+				t.Errorf("primary %d takes %s of %s: %v, want %v", i, keyName, one, got, want)
+			}
+		}
+	}
+}
+
+// The Secret of an older UpdateKey comes when a younger one has used the name (attack 102): with the same primary, with
+// one that was restarted, and with one that sees the sleeper first.
+func TestUpdateKey_nameInUseIsNotTaken_S13_3(t *testing.T) {
+	for _, name := range []string{"dhcp-key.", "dhcp.example.org."} {
+		w := newWorld(t)
+		w.makeKey("mallory/sleeper", 2)
+		w.makeKey("victim/acme", 1)
+		w.setSecret("victim/acme", name)
+		p := w.startProcess()
+		p.lookAgain()
+		isOf(t, name, "victim/acme", []string{"mallory/sleeper"}, p)
+		w.setSecret("mallory/sleeper", name)
+		p.lookAgain()
+		again := w.startProcess()
+		again.lookAgain()
+		blind := w.startProcess("victim/acme")
+		blind.lookAgain()
+		if blind.takesKey("mallory/sleeper", name) {
+			t.Errorf("%s is the sleeper's where the Secret of its user is not seen", name)
+		}
+		p.lookAgain()
+		again.lookAgain()
+		isOf(t, name, "victim/acme", []string{"mallory/sleeper"}, p, again)
+		if got, want := w.statusOf("victim/acme"), name+" Served"; got != want {
+			t.Errorf("the user is told %s, want %s", got, want)
+		}
+		if got := w.statusOf("mallory/sleeper"); got != "KeyNameTaken" {
+			t.Errorf("the sleeper is told %s", got)
+		}
+		// A user that sleeps itself keeps the name.
+		w.setSecret("victim/acme", "")
+		p.lookAgain()
+		if p.takesKey("mallory/sleeper", name) || w.statusOf("mallory/sleeper") != "KeyNameTaken" {
+			t.Errorf("the name of a user without a Secret is given away")
+		}
+		w.setSecret("victim/acme", name)
+		p.lookAgain()
+		isOf(t, name, "victim/acme", []string{"mallory/sleeper"}, p)
+		// One that is deleted gives it up, and its successor is another UpdateKey.
+		w.deleteKey("victim/acme")
+		p.lookAgain()
+		w.makeKey("victim/acme", 0)
+		p.lookAgain()
+		isOf(t, name, "mallory/sleeper", []string{"victim/acme"}, p)
+	}
+}
+
+// A name LABEL.NAMESPACE. is of the namespace, though no key has it yet (attack 104), and so are the names of its
+// servers. A name of another form is the first user's.
+func TestUpdateKey_nameOfANamespace_S13_3(t *testing.T) {
+	w := newWorld(t)
+	p := w.startProcess()
+	const taken = v1alpha1.ReasonKeyNameTaken
+	for i, test := range []struct{ name, reason string }{
+		{"acme.mallory.", reasonServed}, {"ACME2.Mallory", reasonServed}, {"acme.victim.", taken}, {"acm\\101.victim.", taken},
+		{"acme.org.", taken}, {"vm.bind9.victim.", taken}, {"vm.bind9.mallory.", taken}, {"dhcp.example.org.", reasonServed},
+		{"dhcp-key.", reasonServed}, {"acme\\.victim.", reasonServed}, {"x.acme.victim.", reasonServed}, {"bind9.mallory.", reasonServed},
+	} {
+		at := fmt.Sprintf("mallory/k-%d", i)
+		w.makeKey(at, time.Duration(i))
+		w.setSecret(at, test.name)
+		p.lookAgain()
+		if got := w.statusOf(at); !strings.HasSuffix(got, test.reason) {
+			t.Errorf("%s: %s, want %s", test.name, got, test.reason)
+		}
+		if got, want := p.takesKey(at, mdns.CanonicalName(test.name)), test.reason == reasonServed; got != want {
+			t.Errorf("%s: the primary takes it: %v, want %v", test.name, got, want)
+		}
+	}
+	of := must.Get(w.client.KubizoneV1alpha1().UpdateKeys("mallory").Get(t.Context(), "k-2", metav1.GetOptions{}))(t)
+	if why := of.Status.Conditions[0].Message; !strings.Contains(why, "name the key acme.mallory., ") {
+		t.Errorf("the next step is missing: %s", why)
+	}
+}
+
+// Two primaries that see one Secret each look at the same moment. When both see all, they and a third agree.
+func TestUpdateKey_twoPrimariesAgree_S13_3(t *testing.T) {
+	w := newWorld(t)
+	for _, at := range []string{"a/one", "b/two"} {
+		w.makeKey(at, 0)
+		w.setSecret(at, "dhcp-key.")
+	}
+	first, second := w.startProcess("a/one"), w.startProcess("b/two")
+	var both sync.WaitGroup
+	for _, p := range []*process{first, second} {
+		both.Go(func() { _ = p.syncKeys(t.Context()) })
+	}
+	both.Wait()
+	clear(first.blind)
+	clear(second.blind)
+	third := w.startProcess()
+	for range 2 {
+		for _, p := range []*process{third, second, first} {
+			p.lookAgain()
+		}
+	}
+	holder, other := "a/one", "b/two"
+	if w.statusOf(other) == "dhcp-key. Served" {
+		holder, other = other, holder
+	}
+	isOf(t, "dhcp-key.", holder, []string{other}, first, second, third)
+	if w.statusOf(holder) != "dhcp-key. Served" || !strings.HasSuffix(w.statusOf(other), "KeyNameTaken") {
+		t.Errorf("%s is told %s, %s %s", holder, w.statusOf(holder), other, w.statusOf(other))
+	}
+}
+
+// Two primaries have recorded one name at the same moment, for two UpdateKeys: it is the older one's, and of two of one
+// second that of the first UID, also while its Secret is away.
+func TestUpdateKey_recordedTwice_S13_3(t *testing.T) {
+	for _, age := range []time.Duration{0, 1} {
+		w := newWorld(t)
+		w.makeKey("b/one", age, "dhcp-key.")
+		other := []string{"c/two", "a/two"}[age]
+		w.makeKey(other, 0, "dhcp-key.")
+		w.setSecret(other, "dhcp-key.")
+		p := w.startProcess()
+		p.lookAgain()
+		if p.takesKey(other, "dhcp-key.") || w.statusOf(other) != "dhcp-key. KeyNameTaken" {
+			t.Errorf("%s is told %s while the Secret of b/one is away", other, w.statusOf(other))
+		}
+		w.setSecret("b/one", "dhcp-key.")
+		p.lookAgain()
+		isOf(t, "dhcp-key.", "b/one", []string{other}, p)
+	}
+}
+
+// No key is served before its status says so: a primary that cannot write gives no name that another one gives away.
+func TestUpdateKey_isServedWhenItsStatusSaysSo_S13_3(t *testing.T) {
+	w := newWorld(t)
+	w.makeKey("victim/acme", 1)
+	w.setSecret("victim/acme", "acme.victim.")
+	w.broken = true
+	p := w.startProcess()
+	p.waitForInformer()
+	if err := p.syncKeys(t.Context()); err == nil {
+		t.Error("no error where no status can be written")
+	}
+	if p.takesKey("victim/acme", "acme.victim.") {
+		t.Error("a key is served of which the API does not know")
+	}
+	w.broken = false
+	p.lookAgain()
+	isOf(t, "acme.victim.", "victim/acme", nil, p)
+}
+
+// A class comes before UpdateKeys, also before one in use, which has its name back when the class is gone.
+func TestUpdateKey_comesBehindClasses_S13_3(t *testing.T) {
+	w := newWorld(t)
+	w.makeKey("victim/acme", 1)
+	w.makeKey("victim/late", 0)
+	w.setSecret("victim/acme", "dhcp-key.")
+	p := w.startProcess()
+	p.lookAgain()
+	key := must.Get(primary.NewKey("dhcp-key.", primary.HMACSHA256, octetsOf("platform")))(t)
+	other := must.Get(primary.NewKey("late-key.", primary.HMACSHA256, octetsOf("platform")))(t)
+	edge := must.Get(p.dns.AddClass(primary.ClassConfig{Name: "edge", Keys: []primary.Key{key, other},
+		Allow: []primary.Rule{{Key: key.Name}, {Key: other.Name}}}, primary.Membership{Serial: 1}))(t)
+	w.setSecret("victim/late", "late-key.")
+	p.lookAgain()
+	isOf(t, "dhcp-key.", "platform", []string{"victim/acme"}, p)
+	if got := w.statusOf("victim/acme") + ", " + w.statusOf("victim/late"); got != "dhcp-key. KeyNameTaken, KeyNameTaken" {
+		t.Errorf("they are told %s", got)
+	}
+	edge.Close()
+	p.lookAgain()
+	isOf(t, "dhcp-key.", "victim/acme", nil, p)
+	isOf(t, "late-key.", "victim/late", nil, p)
+}
