@@ -220,6 +220,21 @@ func TestKV_readsAtEachVersion(t *testing.T) {
 	}
 }
 
+// A read inside a revision whose watch ends without a word, as at shutdown, is an error: without the writes of the
+// revision it would be the state before it.
+func TestKV_readsNothingInsideOfARevisionWithoutItsWrites(t *testing.T) {
+	w := newWorld(t)
+	header := w.commitWrites(write{resource: "pods", name: "ns/a", value: "1"}, write{resource: "pods", name: "ns/b", value: "1"})
+	client, _ := w.connectTelling()
+	if err := client.Watcher.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := client.KV.Get(t.Context(), w.prefixOf("pods"), clientv3.WithPrefix(), clientv3.WithRev(header-1))
+	if err == nil {
+		t.Errorf("%d of 1 objects, and no error", len(r.Kvs))
+	}
+}
+
 // checkReads reads a resource at a version, whole, by pages, its keys, its number, one namespace, and single keys.
 func (w *world) checkReads(resource string, version int64, page int64) {
 	w.t.Helper()

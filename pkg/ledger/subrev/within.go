@@ -5,7 +5,9 @@ package subrev
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -79,6 +81,9 @@ func applyWrite(r *clientv3.GetResponse, e *clientv3.Event, shown bool) {
 
 var streams atomic.Int64
 
+// errWatchClosed says that the writes of a revision are not known: the client was closed while they were read.
+var errWatchClosed = errors.New("the watch of a revision was closed; read again")
+
 // readWrites reads the writes of a version's revision that are not above the version.
 func (k *kv) readWrites(ctx context.Context, resource string, version int64) ([]*clientv3.Event, error) {
 	revision, _ := Split(version)
@@ -105,7 +110,7 @@ func (k *kv) readWrites(ctx context.Context, resource string, version int64) ([]
 			}
 		case r, ok := <-in:
 			if !ok {
-				return nil, ctx.Err()
+				return nil, cmp.Or(ctx.Err(), errWatchClosed)
 			}
 			if err := r.Err(); err != nil {
 				return nil, err
