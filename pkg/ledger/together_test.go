@@ -26,6 +26,7 @@ type together struct {
 	gate    *gate
 	faults  *faults
 	places  int
+	least   int // the batches to park; 0: more than twice as many as there are places
 	answers []chan error
 }
 
@@ -33,7 +34,8 @@ const togetherZones = 50
 
 func zoneOf(i int) string { return fmt.Sprint("z", i) }
 
-func newTogether(t *testing.T) *together {
+// newTogether makes the zones, which have further rules.
+func newTogether(t *testing.T, rules ...v1alpha1.DelegationRule) *together {
 	x := &together{t: t, st: store.New(t), gate: &gate{}, faults: &faults{}}
 	x.s = x.st.Server(stopClock, x.faults.injectFaults, func(c *ledger.Config) {
 		before := c.Fault
@@ -43,7 +45,7 @@ func newTogether(t *testing.T) *together {
 		}
 	})
 	for i := range togetherZones {
-		store.Must(x.s.CreateZone(store.Zone("infra", zoneOf(i), zoneOf(i)+".example.", store.Allow("", "*", "@"))))
+		store.Must(x.s.CreateZone(store.Zone("infra", zoneOf(i), zoneOf(i)+".example.", append(rules, store.Allow("", "*", "@"))...)))
 	}
 	return x
 }
@@ -60,7 +62,7 @@ func (x *together) startCreate(i int) {
 // park has writes take all places, and those of more than twice as many zones wait for one.
 func (x *together) park() {
 	x.gate.holdAt("before-commit")
-	for len(x.answers) == 0 || x.s.Ledger.Parked() < 2*x.places+2 {
+	for len(x.answers) == 0 || x.s.Ledger.Parked() < max(2*x.places+2, x.least) {
 		if len(x.answers) == togetherZones {
 			x.t.Fatalf("%d places", x.places)
 		}
@@ -112,6 +114,27 @@ func TestTogether_isOneTransaction(t *testing.T) {
 	sent, lost := x.s.Ledger.Stats().Transactions.Load()-before, x.s.Ledger.Stats().Conflicts.Load()-lost
 	if sent != int64(len(x.answers)) || lost != 0 {
 		t.Errorf("%d transactions for the next write of each of %d zones, %d lost", sent, len(x.answers), lost)
+	}
+	x.st.MustBeClean()
+}
+
+// The Zones count in the octets of a shared transaction: however large they are, etcd takes it. Else each batch would
+// commit by itself.
+func TestTogether_fitsWithItsZones(t *testing.T) {
+	t.Parallel()
+	var rules []v1alpha1.DelegationRule
+	for i := range 900 { // some 75 KiB
+		rules = append(rules, store.Allow(fmt.Sprintf("namespace-%050d", i), fmt.Sprint("pattern-", i)))
+	}
+	x := newTogether(t, rules...)
+	x.least = 28 // their Zones alone are more than etcd takes
+	x.park()
+	before := x.s.Ledger.Stats().Transactions.Load()
+	if errs := x.release(); errors.Join(errs...) != nil {
+		t.Fatal(joinErrors(errs))
+	}
+	if sent := x.s.Ledger.Stats().Transactions.Load() - before; sent > int64(len(x.answers)-x.least/2) {
+		t.Errorf("%d transactions for %d batches at %d places", sent, len(x.answers), x.places)
 	}
 	x.st.MustBeClean()
 }

@@ -702,10 +702,6 @@ func isRefusedByEtcd(err error) bool {
 func (b *batch) shrinkNext(err error, then []clientv3.Op) (again []*request) {
 	most := max(len(b.cmps), len(then))
 	many := errors.Is(err, rpctypes.ErrTooManyOps)
-	octets := 0
-	for _, op := range then {
-		octets += len(op.KeyBytes()) + len(op.ValueBytes())
-	}
 	switch {
 	case b.set != nil && many && b.set.guesses():
 		b.raced = true // fewer compares may do
@@ -726,10 +722,18 @@ func (b *batch) shrinkNext(err error, then []clientv3.Op) (again []*request) {
 		b.bound = min(b.bound, b.octets) / 2
 		return b.requests()
 	case etcd.TooLarge(err):
-		err = tooLong(b.members[0].w, octets)
+		err = tooLong(b.members[0].w, countOctets(then))
 	}
 	b.answerAll(Answer{Err: err})
 	return nil
+}
+
+// countOctets returns the octets of the keys and values that operations put, the Zone among them.
+func countOctets(then []clientv3.Op) (octets int) {
+	for _, op := range then {
+		octets += len(op.KeyBytes()) + len(op.ValueBytes())
+	}
+	return octets
 }
 
 func (b *batch) requests() []*request {

@@ -251,10 +251,10 @@ func (g *gate) takeParked(first *parked) []*parked {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	most := int(b.com.mem.Ops.Load())
-	compares, puts, octets, objects := len(b.cmps), len(first.then), b.octets, b.writes
+	compares, puts, octets, objects := len(b.cmps), len(first.then), countOctets(first.then), b.writes
 	full := false
 	g.parked = slices.DeleteFunc(g.parked, func(p *parked) bool {
-		compares, puts, octets, objects = compares+len(p.b.cmps), puts+len(p.then), octets+p.b.octets, objects+p.b.writes
+		compares, puts, octets, objects = compares+len(p.b.cmps), puts+len(p.then), octets+countOctets(p.then), objects+p.b.writes
 		full = full || max(compares, puts) > most || octets > MaxBatchOctets || objects > subrev.Objects
 		if full || slices.ContainsFunc(all, func(x *parked) bool { return p.restsOn(x) || x.restsOn(p) }) {
 			return false
