@@ -80,10 +80,13 @@ func FuzzDecode(f *testing.F) {
 }
 
 // checkWire takes octets of any origin through the generic form: what is
-// accepted comes back as the same octets, but for the case of names.
+// accepted comes back as the same octets, but for the case of names. ParseWire reads them alike.
 func checkWire(t interface{ Fatalf(string, ...any) }, rt Type, wire []byte) {
 	generic := string(appendUpperHex([]byte(`\# `+strconv.Itoa(len(wire))+" "), wire))
 	v, err := Parse(rt, generic)
+	if direct, errWire := ParseWire(rt, wire); direct != v || (errWire == nil) != (err == nil) {
+		t.Fatalf("%s %x is %q (%v), and in the generic form %q (%v)", rt, wire, direct.Text, errWire, v.Text, err)
+	}
 	if err != nil {
 		return
 	}

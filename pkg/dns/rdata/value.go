@@ -111,24 +111,38 @@ func parseValue(t Type, text string, from source) (Value, error) {
 	if err != nil {
 		return Value{}, err
 	}
-	if len(wire) > limit {
-		return Value{}, fmt.Errorf("%d octets on the wire, the limit is %d; split it into several records", len(wire), limit)
-	}
 	var textSpace [512]byte
-	canonical, err := decodeWire(t, wire, mark, textSpace[:0])
+	canonical, err := readWire(t, wire, mark, from, textSpace[:0])
 	if err != nil {
 		return Value{}, err
-	}
-	if from == oneValue {
-		if err := CheckLoadable(t, wire); err != nil {
-			return Value{}, err
-		}
 	}
 	v := Value{t, text} // the caller's string where it is canonical, no copy
 	if string(canonical) != text {
 		v.Text = string(canonical)
 	}
 	return v, nil
+}
+
+// ParseWire reads the uncompressed wire form of one value of type t, as Parse reads its generic form.
+func ParseWire(t Type, wire []byte) (Value, error) {
+	var textSpace [512]byte
+	canonical, err := readWire(t, wire, noMark, oneValue, textSpace[:0])
+	if err != nil {
+		return Value{}, fmt.Errorf("%s rdata: %w", t, err)
+	}
+	return Value{t, string(canonical)}, nil
+}
+
+// readWire appends the canonical text of wire rdata, and judges it by the rules of its source.
+func readWire(t Type, wire []byte, mark byte, from source, text []byte) ([]byte, error) {
+	if limit := from.limit(); len(wire) > limit {
+		return nil, fmt.Errorf("%d octets on the wire, the limit is %d; split it into several records", len(wire), limit)
+	}
+	text, err := decodeWire(t, wire, mark, text)
+	if err == nil && from == oneValue {
+		err = CheckLoadable(t, wire)
+	}
+	return text, err
 }
 
 // Resolve returns the presentation text with every name absolute, as it stands
