@@ -10,7 +10,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
-	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
@@ -183,21 +182,22 @@ func (r *responder) findEnclosing(open []opening, q qname, qtype rdata.Type) (*z
 }
 
 // answerDifference answers an IXFR from a peer that is behind: by the difference where there is one, over TCP else by
-// the whole zone, over UDP else by the SOA, upon which the peer asks over TCP (RFC 1995 §2, §4).
+// the whole zone, over UDP else by the SOA, upon which the peer asks over TCP (RFC 1995 §2, §4). Over TCP the
+// difference is made when the transfer has its place.
 func (r *responder) answerDifference(req request, key *signingKey, zone *zoneview.Snapshot, overTCP bool) answer {
-	records, ok := []content.Packed(nil), false
-	if d, err := r.classes.findDifference(zone, serial.Serial(req.serial)); err == nil { // else the journal does not reach back
-		records, ok = packDifference(zone, d)
-	}
+	t := &transfer{zone: zone, request: req.copyForTransfer(), key: key, incremental: true}
 	if overTCP {
-		return answer{transfer: &transfer{zone: zone, request: req.copyForTransfer(), key: key, records: records}}
+		return answer{transfer: t}
 	}
-	if !ok {
+	if !r.classes.isShort(zone, serial.Serial(req.serial)) {
+		return r.replySOA(req, key, zone, overTCP)
+	}
+	if r.classes.readDifference(t); !t.incremental {
 		return r.replySOA(req, key, zone, overTCP)
 	}
 	m := newSmallMessage()
 	m.beginMessage(req.id, req.replyFlags(flagAA, rcodeSuccess), req.question, zone.FQDN(), roomFor(req, key, overTCP))
-	for _, record := range records {
+	for _, record := range t.records {
 		if fits, err := m.addAnswer(record.Owner, record.Type, record.TTL, record.Rdata[0]); err != nil || !fits {
 			return r.replySOA(req, key, zone, overTCP)
 		}

@@ -6,13 +6,21 @@ package primary
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	mdns "github.com/miekg/dns"
 
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/must"
 )
 
@@ -204,6 +212,82 @@ func TestRespond_firstNamedViewServes(t *testing.T) {
 		if got != c.serial {
 			t.Errorf("views %q, %s: serial %d, want %d", c.views, c.fqdn, got, c.serial)
 		}
+	}
+}
+
+// steppedZones has steps that lead to its zone, and counts how often their difference is made.
+type steppedZones struct {
+	*zoneview.Set
+	steps []content.Step
+	made  int
+}
+
+func (z *steppedZones) Changes(string, serial.Serial, serial.Serial) ([]content.Step, error) {
+	return z.steps, nil
+}
+
+func (z *steppedZones) Difference(*zoneview.Snapshot, serial.Serial) (zoneview.Difference, error) {
+	z.made++
+	return zoneview.Difference{}, errors.New("not known")
+}
+
+// A difference is made over UDP where it may fit a message, and over TCP when the transfer has its place: one question
+// of 60 octets costs no more than its answer (attack 112).
+func TestRespond_makesNoLongDifferenceBeforeItsPlace(t *testing.T) {
+	var values []string
+	for i := range 100 {
+		values = append(values, fmt.Sprintf("www A 10.0.0.%d", i))
+	}
+	row := content.Row{Owner: name.MustRel("www"), Type: rdata.A, Data: "192.0.2.1"}
+	ttl := content.Step{TTLs: []content.TTLChange{{Owner: row.Owner, Type: rdata.A}}}
+	short, long := []content.Step{{Added: []content.Row{row}}}, []content.Step{{}, {Removed: slices.Repeat([]content.Row{row}, 200)}}
+	for what, test := range map[string]struct {
+		steps         []content.Step
+		overTCP       bool
+		made, inPlace int
+	}{
+		"short, over UDP": {short, false, 1, 0}, "long, over UDP": {long, false, 0, 0},
+		"two TTLs of 100 values, over UDP": {[]content.Step{ttl, ttl}, false, 0, 0},
+		"short, over TCP":                  {short, true, 0, 1}, "long, over TCP": {long, true, 0, 1},
+	} {
+		r := testResponder(t, serveZones(), Rules(local, nil))
+		zones := &steppedZones{Set: serveZones(makeSnapshot(t, "u", "", "example.org.", 100, values...)), steps: test.steps}
+		r.classes.zones = zones
+		a := r.answerMessage(packMessage(t, makeIXFR("example.org.", 99)), loopback, test.overTCP)
+		if zones.made != test.made || (a.transfer != nil) != test.overTCP {
+			t.Errorf("%s: made %d times before its place, %+v", what, zones.made, a)
+		}
+		if zones.made = 0; a.transfer != nil {
+			r.classes.readDifference(a.transfer)
+		} else if m := unpackMessage(t, a.msg); len(m.Answer) != 1 {
+			t.Errorf("%s: %v", what, m)
+		}
+		if zones.made != test.inPlace {
+			t.Errorf("%s: made %d times in its place", what, zones.made)
+		}
+	}
+}
+
+// ANY of a name with megabytes is answered by its smallest RRset, and the others are not read (attack 112).
+func TestRespond_readsOneRRsetOfANY(t *testing.T) {
+	rows := []string{"big A 192.0.2.1"}
+	for _, rtype := range []string{"TXT", "SPF"} {
+		for i := range 14 {
+			rows = append(rows, fmt.Sprintf("big %s %s%02d", rtype, strings.Repeat("x", 4000), i))
+		}
+	}
+	r := testResponder(t, serveZones(makeSnapshot(t, "u", "", "example.org.", 7, rows...)), Rules(local, nil))
+	cost := func(qtype uint16) float64 {
+		wire := packMessage(t, makeQuery("big.example.org.", qtype))
+		return testing.AllocsPerRun(10, func() {
+			m := unpackMessage(t, r.answerMessage(wire, loopback, false).msg)
+			if len(m.Answer) != 1 || m.Answer[0].Header().Rrtype != mdns.TypeA {
+				t.Errorf("%v", m)
+			}
+		})
+	}
+	if one, all := cost(mdns.TypeA), cost(mdns.TypeANY); all > one+5 {
+		t.Errorf("%.0f allocations for A, %.0f for ANY", one, all)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
@@ -161,12 +162,15 @@ func (r *roster) standingOf(from netip.Addr) standing {
 	return is
 }
 
-// findDifference is what lies between a serial of a zone, or of a catalog, and a snapshot of it.
-func (s *classes) findDifference(zone *zoneview.Snapshot, since serial.Serial) (zoneview.Difference, error) {
+// zonesOf returns the Zones that have a snapshot: it may be a catalog.
+func (s *classes) zonesOf(zone *zoneview.Snapshot) interface {
+	Difference(*zoneview.Snapshot, serial.Serial) (zoneview.Difference, error)
+	Changes(string, serial.Serial, serial.Serial) ([]content.Step, error)
+} {
 	if isCatalog(zone) {
-		return s.catalogs.Difference(zone, since)
+		return s.catalogs
 	}
-	return s.zones.Difference(zone, since)
+	return s.zones
 }
 
 // countServed counts the zones that some peer may know of, without the catalogs.

@@ -15,6 +15,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
@@ -27,6 +28,8 @@ type Zones interface {
 	Settled(uid string) (*zoneview.Snapshot, bool)
 	// Difference is what lies between a serial of a zone and a snapshot of it. An error: it is not known any more.
 	Difference(after *zoneview.Snapshot, since serial.Serial) (zoneview.Difference, error)
+	// Changes are the steps from a serial of a zone to another one. An error: they are not known any more.
+	Changes(uid string, since, until serial.Serial) ([]content.Step, error)
 	// All is every zone of every view, in no order.
 	All() iter.Seq[*zoneview.Snapshot]
 	// Subscribe tells of zones that changed or went, coalesced; the function ends it.

@@ -170,7 +170,9 @@ func (s *resolution) answerFrom(q qname, owner name.Rel, wild bool) (*qname, err
 	}
 	types := []rdata.Type{s.qtype}
 	if s.qtype == typeANY {
-		types = s.zone.TypesAt(owner)
+		if types = s.zone.TypesAt(owner); s.minimal && len(types) > 0 {
+			types = []rdata.Type{s.findSmallest(owner, types)}
+		}
 	}
 	var sets []content.Packed
 	for _, t := range types {
@@ -182,14 +184,8 @@ func (s *resolution) answerFrom(q qname, owner name.Rel, wild bool) (*qname, err
 			sets = append(sets, set)
 		}
 	}
-	switch {
-	case len(sets) == 0:
+	if len(sets) == 0 {
 		return nil, s.addNegativeSOA()
-	case s.minimal:
-		// The smallest says as much as any, and is worth the least to an attacker that forges the source of a question.
-		sets = []content.Packed{slices.MinFunc(sets, func(one, other content.Packed) int {
-			return cmp.Compare(countOctets(one), countOctets(other))
-		})}
 	}
 	for _, set := range sets {
 		add(set)
@@ -197,9 +193,19 @@ func (s *resolution) answerFrom(q qname, owner name.Rel, wild bool) (*qname, err
 	return nil, nil
 }
 
-func countOctets(set content.Packed) (sum int) {
-	for _, data := range set.Rdata {
-		sum += len(data)
+// findSmallest returns the type with the least text at an owner, without reading the text: a name may have megabytes.
+// The smallest says as much as any, and is worth the least to an attacker that forges the source of a question.
+func (s *resolution) findSmallest(owner name.Rel, types []rdata.Type) rdata.Type {
+	return slices.MinFunc(types, func(one, other rdata.Type) int {
+		return cmp.Compare(s.countText(owner, one), s.countText(owner, other))
+	})
+}
+
+// countText returns the octets of text of an RRset; 0: the Zone makes it.
+func (s *resolution) countText(owner name.Rel, t rdata.Type) (sum int) {
+	set, _ := s.zone.RRset(owner, t)
+	for _, text := range set.Data {
+		sum += len(text)
 	}
 	return sum
 }

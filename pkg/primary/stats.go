@@ -123,7 +123,7 @@ func (t *transfer) kind() string {
 	switch {
 	case t.request.qtype == typeAXFR:
 		return KindAXFR
-	case t.records != nil:
+	case t.incremental:
 		return KindIXFR
 	}
 	return KindWholeIXFR

@@ -294,6 +294,7 @@ func (s *tcpServer) serveTransfer(ctx context.Context, c *connection, t *transfe
 			return s.writeMessage(c, s.replyStatus(t.request, t.key, rcodeServFail))
 		}
 	}
+	s.classes.readDifference(t)
 	m := s.messages.Get().(*message)
 	defer s.messages.Put(m)
 	start := time.Now()

@@ -12,6 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
@@ -25,6 +26,8 @@ type transfer struct {
 	key     *signingKey // nil: unsigned
 	// share is the key whose tenant's share is sent in the place of the whole zone; nil: the zone is.
 	share *UpdateKey
+	// incremental: the difference from the serial of the request is sent, where there is one.
+	incremental bool
 	// records are sent in the zone's place where there are any: a difference, complete with its SOAs.
 	records []content.Packed
 }
@@ -140,6 +143,38 @@ func (s *stream) flushMessage() error {
 	s.sent.messages++
 	s.sent.octets += int64(len(b))
 	return nil
+}
+
+// mostChangesOverUDP is above the records of a difference that fit a message over UDP: each has 12 octets or more.
+const mostChangesOverUDP = udpLimit / 12
+
+// isShort reports whether the difference from a serial of a zone may fit a message over UDP. It costs little whatever
+// the difference is: a question over UDP has no place of its own.
+func (s *classes) isShort(zone *zoneview.Snapshot, since serial.Serial) bool {
+	steps, err := s.zonesOf(zone).Changes(zone.Zone().UID, since, zone.Serial())
+	changes := 0
+	for _, step := range steps {
+		changes += len(step.Added) + len(step.Removed)
+		for _, ttl := range step.TTLs { // each value goes and comes
+			set, _ := zone.RRset(ttl.Owner, ttl.Type)
+			changes += 1 + len(set.Data)
+		}
+		if changes > mostChangesOverUDP {
+			return false
+		}
+	}
+	return err == nil
+}
+
+// readDifference makes the records of an incremental transfer. Where there is no difference, the transfer is of the
+// whole zone.
+func (s *classes) readDifference(t *transfer) {
+	if t.incremental {
+		d, err := s.zonesOf(t.zone).Difference(t.zone, serial.Serial(t.request.serial))
+		if t.incremental = err == nil; t.incremental { // else the journal does not reach back
+			t.records, t.incremental = packDifference(t.zone, d)
+		}
+	}
 }
 
 // packDifference makes the answer to an IXFR: one sequence from the serial that the peer has to the zone's, however

@@ -151,6 +151,8 @@ var attacks = []attack{
 	{104, "T", "a name LABEL.NAMESPACE. before the namespace has a key of it", "KeyNameTaken", nil, nil},
 	{105, "T", "the end of a class, by the key of an older class that its namespace writes", "InvalidConfiguration; the user of the " +
 		"name is served on", nil, nil},
+	{112, "T", "the primary's UDP by questions whose answers are long to make: differences, ANY", "the SOA, or one RRset, " +
+		"without reading the others", nil, nil},
 }
 
 // TestAttacks is the table: for each number what is tried, what is expected, and where it is shown.
