@@ -285,7 +285,7 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 	if err != nil {
 		return err
 	}
-	updated := &updatedZones{of.zones, s.ledger, records, keys}
+	updated := &updatedZones{of.zones, s.ledger}
 	writer := updatekey.NewWriter(sets, updated)
 	paths["updatekeys/update"] = updatekey.NewUpdateREST(updateKeys, writer, func(key *v1alpha1.UpdateKey, rcode, message string) {
 		s.announcer.announceRefused(key, rcode, message)

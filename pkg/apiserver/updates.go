@@ -5,20 +5,14 @@ package apiserver
 
 import (
 	"context"
-	"fmt"
+	"errors"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
-	"k8s.io/apiserver/pkg/registry/rest"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/ledger"
-	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/pkg/registry/updatekey"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
@@ -26,10 +20,8 @@ import (
 // updatedZones is what updates are planned on: which zones there are as the views have it, and Records as etcd has
 // them.
 type updatedZones struct {
-	zones   *zoneview.Set
-	ledger  *ledger.Ledger
-	records rest.Getter
-	keys    layout.Keys
+	zones  *zoneview.Set
+	ledger *ledger.Ledger
 }
 
 var _ updatekey.Zones = (*updatedZones)(nil)
@@ -59,32 +51,19 @@ func (u *updatedZones) FindEnclosing(view string, fqdn name.Name) (at v1alpha1.A
 	return v1alpha1.AdoptingZone{}, name.Name{}, false
 }
 
-// RecordsOf reads them by the member keys of the name. One that goes or moves meanwhile is left out.
-func (u *updatedZones) RecordsOf(ctx context.Context, at v1alpha1.AdoptingZone, apex name.Name, namespace string, fqdn name.Name) (
-	found []*v1alpha1.Record, err error) {
-	owner, inside := fqdn.Rel(apex)
-	if !inside {
-		return nil, nil
+// RecordsOf reads them from etcd.
+func (u *updatedZones) RecordsOf(ctx context.Context, at v1alpha1.AdoptingZone, apex name.Name, namespace string, names []name.Name) (
+	map[name.Name][]*v1alpha1.Record, error) {
+	found, err := u.ledger.RecordsAt(ctx, at, apex, namespace, names)
+	if errors.Is(err, ledger.ErrTooManyRecords) {
+		err = updatekey.ErrTooManyRecords
 	}
-	prefix := u.keys.Key(law.MemberKey(string(at.UID), owner, namespace, ""))
-	answer, err := u.ledger.Client().Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly())
-	if err != nil {
-		return nil, fmt.Errorf("members of zone %s/%s: %w", at.Namespace, at.Name, err)
-	}
-	for _, kv := range answer.Kvs {
-		got, err := u.records.Get(genericapirequest.WithNamespace(ctx, namespace), string(kv.Key[len(prefix):]), &metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		r, ok := got.(*v1alpha1.Record)
-		if ok && r.Status.ZoneRef != nil && r.Status.ZoneRef.UID == at.UID && r.Status.FQDN == fqdn.String() {
-			found = append(found, r)
-		}
-	}
-	return found, nil
+	return found, err
+}
+
+// ApexOf reads it from etcd, or what is remembered of it and still so.
+func (u *updatedZones) ApexOf(ctx context.Context, at v1alpha1.AdoptingZone, namespace string) ([]content.RRset, []string, error) {
+	return u.ledger.ReadApex(ctx, at, namespace)
 }
 
 // Judge judges prerequisites.

@@ -10,10 +10,23 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// Present is what stands at a name, of the namespace of the key alone.
+// Present is the data at a name that the namespace of the key answers for.
 type Present struct {
-	// Share is what updates made, Others what else there is.
-	Share, Others []RRset
+	// Share are the RRsets that updates made: one for each type.
+	Share []RRset
+	// Records are those of the other Records of the namespace: several of one type where several Records have it.
+	Records []RRset
+	// Made are those that spec.nameServers of the Zone makes; nil in a zone of another namespace.
+	Made []RRset
+	// ForeignNS reports that another namespace has NS at the name, which is the apex.
+	ForeignNS bool
+}
+
+// Has reports whether the namespace has a value.
+func (p *Present) Has(t rdata.Type, value string) bool {
+	return slices.ContainsFunc(slices.Concat(p.Share, p.Records, p.Made), func(set RRset) bool {
+		return set.Type == t && slices.Contains(set.Values, value)
+	})
 }
 
 // Change is an RRset of the dynamic share as it is to be. Without values it is to go.
@@ -23,26 +36,22 @@ type Change struct {
 }
 
 // Fold carries the updates of a checked message out in their order (RFC 2136 §3.4.2) and returns the RRsets of the
-// dynamic share that differ afterwards, in the order in which the message names them. present is asked once a name. The
-// message changes nothing where it fails.
-func (m *Message) Fold(present func(name.Name) (Present, error)) ([]Change, *Failure, error) {
+// dynamic share that differ afterwards, in the order in which the message names them. present has the data of all names
+// of the message (UpdatedNames). The message changes nothing where it fails.
+func (m *Message) Fold(present map[name.Name]Present) ([]Change, *Failure) {
 	f := folding{zone: m.Zone, names: map[name.Name]*foldedName{}}
 	for i := range m.Updates {
 		rr := &m.Updates[i]
 		n := f.names[rr.Name]
 		if n == nil {
-			p, err := present(rr.Name)
-			if err != nil {
-				return nil, nil, err
-			}
-			n = newFoldedName(p)
+			n = newFoldedName(present[rr.Name])
 			f.names[rr.Name], f.order = n, append(f.order, rr.Name)
 		}
 		if failure := f.foldRecord(n, rr); failure != nil {
-			return nil, failure, nil
+			return nil, failure
 		}
 	}
-	return f.listChanges(), nil, nil
+	return f.listChanges(), nil
 }
 
 // folding is the contents of the names of a message as its updates so far leave them.
@@ -52,20 +61,37 @@ type folding struct {
 	order []name.Name
 }
 
-// foldedName is the dynamic share at one name before the message, and now, by type. order has the types as they came.
+// foldedName is the data at one name. before and now are the dynamic share before the message and after the updates so
+// far, by type; order has the types as they came. fixed is the data that updates do not change.
 type foldedName struct {
-	before, now, others map[rdata.Type]RRset
-	order               []rdata.Type
+	before, now map[rdata.Type]RRset
+	order       []rdata.Type
+	fixed       []fixedRRset
+	foreignNS   bool
 }
 
+// fixedRRset is an RRset that updates do not change, with the reason, which names the next step.
+type fixedRRset struct {
+	RRset
+	reason string
+}
+
+const (
+	hasRecord = "a Record of the namespace that no update made has it; change that Record with kubectl"
+	hasZone   = "spec.nameServers of the Zone makes it; change the Zone with kubectl"
+)
+
 func newFoldedName(p Present) *foldedName {
-	n := &foldedName{before: map[rdata.Type]RRset{}, now: map[rdata.Type]RRset{}, others: map[rdata.Type]RRset{}}
+	n := &foldedName{before: map[rdata.Type]RRset{}, now: map[rdata.Type]RRset{}, foreignNS: p.ForeignNS}
 	for _, set := range p.Share {
 		n.before[set.Type] = set
 		n.put(RRset{set.Type, set.TTL, slices.Clone(set.Values)})
 	}
-	for _, set := range p.Others {
-		n.others[set.Type] = set
+	for _, set := range p.Records {
+		n.fixed = append(n.fixed, fixedRRset{set, hasRecord})
+	}
+	for _, set := range p.Made {
+		n.fixed = append(n.fixed, fixedRRset{set, hasZone})
 	}
 	return n
 }
@@ -80,30 +106,44 @@ func (n *foldedName) put(set RRset) {
 	}
 }
 
+// findFixed returns why updates do not change a value of a type, or with "" any value of it; "": they do.
+func (n *foldedName) findFixed(t rdata.Type, value string) (reason string) {
+	for _, set := range n.fixed {
+		if set.Type == t && (value == "" || slices.Contains(set.Values, value)) {
+			return set.reason
+		}
+	}
+	return ""
+}
+
 func (f *folding) foldRecord(n *foldedName, rr *RR) *Failure {
-	apex := rr.Name == f.zone
+	apexNS := rr.Name == f.zone && rr.Type == rdata.NS
 	if rr.Type == rdata.SOA {
 		return rr.Fail(Refused, "the SOA is made of the Zone; change its spec")
 	}
-	others, stands := n.others[rr.Type]
+	fixed := n.findFixed(rr.Type, rr.Data)
 	switch {
 	case rr.Class == ClassANY && rr.Type == rdata.ANY:
 		for _, t := range slices.Clone(n.order) {
-			if !apex || t != rdata.NS { // RFC 2136 §3.4.2.3
+			if rr.Name != f.zone || t != rdata.NS { // RFC 2136 §3.4.2.3
 				n.put(RRset{Type: t})
 			}
 		}
-	case rr.Class == ClassANY && stands:
-		return rr.Fail(Refused, "a Record of the namespace that no update made has such values; delete it with kubectl")
+	case rr.Class == ClassANY && apexNS: // RFC 2136 §3.4.2.3 has it ignored
+		return rr.Fail(Refused, "the NS of a zone are deleted value by value, and one is left")
+	case rr.Class != ClassIN && fixed != "":
+		return rr.Fail(Refused, "%s", fixed)
 	case rr.Class == ClassANY:
 		n.put(RRset{Type: rr.Type})
-	case rr.Class == ClassNONE && slices.Contains(others.Values, rr.Data):
-		return rr.Fail(Refused, "a Record of the namespace that no update made has the value; change it with kubectl")
 	case rr.Class == ClassNONE:
 		set := n.now[rr.Type]
-		set.Type, set.Values = rr.Type, slices.DeleteFunc(slices.Clone(set.Values), func(v string) bool { return v == rr.Data })
+		left := slices.DeleteFunc(slices.Clone(set.Values), func(v string) bool { return v == rr.Data })
+		if apexNS && len(left) == 0 && len(set.Values) > 0 && n.findFixed(rr.Type, "") == "" && !n.foreignNS {
+			return rr.Fail(Refused, "it is the last NS of the zone; add another one before") // §3.4.2.4 has it ignored
+		}
+		set.Type, set.Values = rr.Type, left
 		n.put(set)
-	case slices.Contains(others.Values, rr.Data): // it stands
+	case fixed != "": // it stands
 	case n.isBesideCNAME(rr.Type): // RFC 2136 §3.4.2.2 has it ignored
 		return rr.Fail(Refused, "a CNAME stands alone at its name; delete what is there by an update before this one")
 	default:
@@ -121,14 +161,13 @@ func (f *folding) foldRecord(n *foldedName, rr *RR) *Failure {
 
 // isBesideCNAME reports whether a record of the type would stand beside a CNAME, or is one beside other data.
 func (n *foldedName) isBesideCNAME(t rdata.Type) bool {
-	for _, sets := range []map[rdata.Type]RRset{n.now, n.others} {
-		for other := range sets {
-			if other != t && (other == rdata.CNAME || t == rdata.CNAME) {
-				return true
-			}
+	beside := func(other rdata.Type) bool { return other != t && (other == rdata.CNAME || t == rdata.CNAME) }
+	for other := range n.now {
+		if beside(other) {
+			return true
 		}
 	}
-	return false
+	return slices.ContainsFunc(n.fixed, func(set fixedRRset) bool { return beside(set.Type) })
 }
 
 func (f *folding) listChanges() (changes []Change) {

@@ -82,6 +82,17 @@ type Message struct {
 	Prerequisites, Updates []RR
 }
 
+// UpdatedNames returns the names of the updates, each once, in their order.
+func (m *Message) UpdatedNames() (names []name.Name) {
+	seen := map[name.Name]bool{}
+	for i := range m.Updates {
+		if n := m.Updates[i].Name; !seen[n] {
+			seen[n], names = true, append(names, n)
+		}
+	}
+	return names
+}
+
 // Failure says why a message changes nothing.
 type Failure struct {
 	RCode RCode

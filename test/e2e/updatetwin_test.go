@@ -13,6 +13,7 @@ import (
 	"time"
 
 	mdns "github.com/miekg/dns"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/test/must"
@@ -25,6 +26,7 @@ type updateTwin struct {
 	key     rig.TSIGKey
 	servers [2]string // BIND, then the server
 	random  *rand.Rand
+	sent    uint16
 }
 
 // sendMessage sends a message to one of them and returns the RCODE.
@@ -32,7 +34,8 @@ func (w *updateTwin) sendMessage(at int, m *mdns.Msg) int {
 	w.t.Helper()
 	c := &mdns.Client{Net: "tcp", Timeout: time.Minute, TsigSecret: map[string]string{w.key.Name: w.key.Secret}}
 	signed := m.Copy()
-	signed.Id = mdns.Id() // the same octets are carried out once (S13.9)
+	w.sent++
+	signed.Id = w.sent // the same octets are carried out once (S13.14), and messages of one second differ by this alone
 	signed.SetTsig(w.key.Name, mdns.HmacSHA256, 300, time.Now().Unix())
 	answer, _, err := c.Exchange(signed, w.servers[at])
 	if err != nil {
@@ -44,23 +47,29 @@ func (w *updateTwin) sendMessage(at int, m *mdns.Msg) int {
 // readZone returns what stands below apps, by AXFR.
 func (w *updateTwin) readZone(at int) string {
 	w.t.Helper()
-	m := new(mdns.Msg)
-	m.SetAxfr("example.org.")
-	m.SetTsig(w.key.Name, mdns.HmacSHA256, 300, time.Now().Unix())
-	in := must.Get((&mdns.Transfer{TsigSecret: map[string]string{w.key.Name: w.key.Secret}}).In(m, w.servers[at]))(w.t)
 	var lines []string
-	for e := range in {
-		if e.Error != nil {
-			w.t.Fatal(e.Error)
-		}
-		for _, rr := range e.RR {
-			if strings.HasSuffix(rr.Header().Name, ".apps.example.org.") {
-				lines = append(lines, strings.Join(strings.Fields(rr.String()), " "))
-			}
+	for _, rr := range w.transferZone(at) {
+		if strings.HasSuffix(rr.Header().Name, ".apps.example.org.") {
+			lines = append(lines, strings.Join(strings.Fields(rr.String()), " "))
 		}
 	}
 	slices.Sort(lines)
 	return strings.Join(lines, "\n")
+}
+
+func (w *updateTwin) transferZone(at int) (all []mdns.RR) {
+	w.t.Helper()
+	m := new(mdns.Msg)
+	m.SetAxfr("example.org.")
+	m.SetTsig(w.key.Name, mdns.HmacSHA256, 300, time.Now().Unix())
+	in := must.Get((&mdns.Transfer{TsigSecret: map[string]string{w.key.Name: w.key.Secret}}).In(m, w.servers[at]))(w.t)
+	for e := range in {
+		if e.Error != nil {
+			w.t.Fatal(e.Error)
+		}
+		all = append(all, e.RR...)
+	}
+	return all
 }
 
 func (w *updateTwin) pickWord(words ...string) string { return words[w.random.IntN(len(words))] }
@@ -124,7 +133,7 @@ func TestUpdate_isAsByBIND_S13_4(t *testing.T) {
 	must.Succeed(t, err)
 	defer bind.Close()
 	seed := uint64(34)
-	w := &updateTwin{t, key, [2]string{netip.AddrPort(bind.Addr).String(), u.dns}, rand.New(rand.NewPCG(seed, 0))}
+	w := &updateTwin{t: t, key: key, servers: [2]string{netip.AddrPort(bind.Addr).String(), u.dns}, random: rand.New(rand.NewPCG(seed, 0))}
 	reset := new(mdns.Msg)
 	reset.SetUpdate("example.org.")
 	for _, owner := range []string{"a", "b", "c"} {
@@ -162,4 +171,134 @@ func TestUpdate_isAsByBIND_S13_4(t *testing.T) {
 // touchesCNAME reports whether a message adds something: at its name there may have been a CNAME before the reset.
 func touchesCNAME(m *mdns.Msg) bool {
 	return slices.ContainsFunc(m.Ns, func(rr mdns.RR) bool { return rr.Header().Class == mdns.ClassINET })
+}
+
+// readValues returns what the zone has but its SOA, one value a line, by AXFR. The TTL of an RRset that a Record has,
+// too, is not an update's to set, so there are none.
+func (w *updateTwin) readValues(at int) (values []string) {
+	w.t.Helper()
+	for _, rr := range w.transferZone(at) {
+		if rr.Header().Rrtype != mdns.TypeSOA {
+			rr.Header().Ttl = 60
+			values = append(values, strings.Join(strings.Fields(rr.String()), " "))
+		}
+	}
+	slices.Sort(values)
+	return values
+}
+
+// makeOwnMessage returns a random message about values of every origin: nameServers of the Zone, Records, updates.
+func (w *updateTwin) makeOwnMessage() *mdns.Msg {
+	m := new(mdns.Msg)
+	m.SetUpdate("example.org.")
+	for range 1 + w.random.IntN(3) {
+		line := w.pickWord("example.org. 60 NS ns1.example.org.", "example.org. 60 NS ns2.example.net.",
+			"example.org. 60 NS ns3.example.net.", "example.org. 60 NS ns3.example.net.",
+			"ns1.example.org. 60 A 192.0.2.53", "ns1.example.org. 60 A 192.0.2.54",
+			"ns1.example.org. 60 AAAA 2001:db8::53", "fix.example.org. 60 A 192.0.2.1", "fix.example.org. 60 A 192.0.2.2",
+			"fix.example.org. 60 A 192.0.2.3", "new.example.org. 60 A 192.0.2.4", "example.org. 60 TXT x")
+		rr := []mdns.RR{must.Get(mdns.NewRR(line))(w.t)}
+		switch w.random.IntN(6) {
+		case 0:
+			m.RemoveRRset(rr)
+		case 1, 2:
+			m.Remove(rr)
+		case 3:
+			// Of the other names deleting all means all to BIND, and to the server what updates made (S13.5).
+			m.RemoveName([]mdns.RR{must.Get(mdns.NewRR("new.example.org. 60 A 192.0.2.4"))(w.t)})
+		default:
+			m.Insert(rr)
+		}
+	}
+	return m
+}
+
+// S13.4, S13.5: where an update of the zone's own namespace is answered NOERROR, the zone has and lacks afterwards what
+// BIND's has and lacks: values of nameServers of the Zone, of one of two Records of a type, and of updates.
+// What BIND would do and the server does not is REFUSED, and nothing changes then.
+func TestUpdate_ofOwnZoneIsAsByBIND_S13_5(t *testing.T) {
+	t.Parallel()
+	needPrograms(t)
+	u := runUpdated(t, t.TempDir())
+	zones, records := u.client.KubizoneV1alpha1().Zones("dns"), u.client.KubizoneV1alpha1().Records("dns")
+	zone := must.Get(zones.Get(t.Context(), "example-org", metav1.GetOptions{}))(t)
+	zone.Spec.Limits = &v1alpha1.ZoneLimits{MaxDeletePercent: new(int32(100))}
+	zone.Spec.NameServers = []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53", "2001:db8::53"}},
+		{Name: "ns2.example.net."}}
+	zone.Spec.Delegations = []v1alpha1.DelegationRule{{Namespace: "dns",
+		Records: []v1alpha1.RecordDelegation{{Pattern: "*"}, {Pattern: "@"}}}}
+	must.Get(zones.Update(t.Context(), zone, metav1.UpdateOptions{}))(t)
+	for i, address := range []string{"192.0.2.1", "192.0.2.2"} {
+		record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: fmt.Sprint("fix-", i)},
+			Spec: v1alpha1.RecordSpec{DomainName: "fix.example.org.", Type: "A", RData: address}}
+		must.Get(records.Create(t.Context(), record, metav1.CreateOptions{}))(t)
+	}
+	key := u.makeKeyOf("dns", "own", v1alpha1.UpdateKeySpec{Transfer: v1alpha1.UpdateTransferZone, Records: []v1alpha1.UpdateKeyRecords{
+		{Pattern: "*.example.org.", Types: []string{"A", "AAAA"}}, {Pattern: "example.org.", Types: []string{"NS", "TXT"}}}})
+	bind, err := rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{key}, Primaries: []rig.PrimaryZone{{Zone: "example.org.",
+		UpdateKey: key.Name, Text: "$TTL 60\n@ SOA ns1 host 1 7200 3600 86400 360\n@ NS ns1\n@ NS ns2.example.net.\n" +
+			"ns1 A 192.0.2.53\nns1 AAAA 2001:db8::53\nfix A 192.0.2.1\nfix A 192.0.2.2\n"}}})
+	if _, missing := err.(*rig.Missing); missing {
+		rig.SkipMissing(t, err)
+	}
+	must.Succeed(t, err)
+	defer bind.Close()
+	seed := uint64(50)
+	w := &updateTwin{t: t, key: key, servers: [2]string{netip.AddrPort(bind.Addr).String(), u.dns}, random: rand.New(rand.NewPCG(seed, 0))}
+	messages, refused := 100, 0
+	if rig.Long() {
+		messages = 3000
+	}
+	// The primary has a change milliseconds after its answer.
+	readOurs := func() (values []string) {
+		serial := uint32(must.Get(zones.Get(t.Context(), "example-org", metav1.GetOptions{}))(t).Status.Serial)
+		waitUntil(t, "the primary has the serial of the Zone", func() bool {
+			has := w.transferZone(1)[0].(*mdns.SOA).Serial
+			values = w.readValues(1)
+			return has == serial
+		})
+		return values
+	}
+	before := readOurs()
+	for i := range messages {
+		m := w.makeOwnMessage()
+		theirs, ours := w.sendMessage(0, m), w.sendMessage(1, m)
+		if ours != mdns.RcodeRefused && (ours != mdns.RcodeSuccess || theirs != ours) { // BIND keeps an NS its address
+			t.Fatalf("message %d of seed %d: BIND answers %s, the server %s\n%v", i, seed, mdns.RcodeToString[theirs],
+				mdns.RcodeToString[ours], m)
+		}
+		after := readOurs()
+		if ours == mdns.RcodeRefused {
+			if refused++; !slices.Equal(after, before) {
+				t.Fatalf("message %d of seed %d is refused\n%v\nthe server had\n%q\nand has\n%q", i, seed, m, before, after)
+			}
+			w.resetBIND(after)
+		}
+		if theirs := w.readValues(0); !slices.Equal(theirs, after) {
+			t.Fatalf("message %d of seed %d, answered %s\n%v\nBIND has\n%q\nthe server has\n%q", i, seed, mdns.RcodeToString[ours], m,
+				theirs, after)
+		}
+		before = after
+	}
+	if refused == 0 || refused > messages*3/4 {
+		t.Errorf("%d of %d messages are refused", refused, messages)
+	}
+}
+
+// resetBIND has BIND's zone have these values.
+func (w *updateTwin) resetBIND(values []string) {
+	w.t.Helper()
+	m := new(mdns.Msg)
+	m.SetUpdate("example.org.")
+	for _, line := range values {
+		m.Insert([]mdns.RR{must.Get(mdns.NewRR(line))(w.t)})
+	}
+	for _, line := range w.readValues(0) {
+		if !slices.Contains(values, line) {
+			m.Remove([]mdns.RR{must.Get(mdns.NewRR(line))(w.t)})
+		}
+	}
+	if got := w.sendMessage(0, m); got != mdns.RcodeSuccess {
+		w.t.Fatalf("reset: %s", mdns.RcodeToString[got])
+	}
 }

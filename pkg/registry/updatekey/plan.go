@@ -91,7 +91,7 @@ func divideRecords(s update.Scope, in zone, fqdn name.Name, records []*v1alpha1.
 			return p, nil, err
 		}
 		if !isMade(in, fqdn, set.Type, r) {
-			p.Others = append(p.Others, set)
+			p.Records = append(p.Records, set)
 		} else if s.Covers(fqdn, set.Type) {
 			p.Share, made[set.Type] = append(p.Share, set), r
 		}
@@ -124,21 +124,30 @@ func readSet(apex name.Name, r *v1alpha1.Record) (update.RRset, error) {
 	if err != nil {
 		return update.RRset{}, fmt.Errorf("record %s/%s: spec.type: %w", r.Namespace, r.Name, err)
 	}
-	set := update.RRset{Type: t}
-	if r.Spec.TTL != nil {
-		set.TTL = uint32(*r.Spec.TTL)
-	}
 	texts := r.Spec.Values
 	if r.Spec.RData != "" {
 		texts = []string{r.Spec.RData}
 	}
+	set, err := resolveSet(apex, t, texts)
+	if err != nil {
+		return set, fmt.Errorf("record %s/%s: %w", r.Namespace, r.Name, err)
+	}
+	if r.Spec.TTL != nil {
+		set.TTL = uint32(*r.Spec.TTL)
+	}
+	return set, nil
+}
+
+// resolveSet returns values as they are in a zone, each once. The TTL is 0.
+func resolveSet(apex name.Name, t rdata.Type, texts []string) (update.RRset, error) {
+	set := update.RRset{Type: t}
 	for _, text := range texts {
 		v, err := rdata.ParseStored(t, text)
 		if err == nil {
 			text, err = v.Resolve(apex)
 		}
 		if err != nil {
-			return set, fmt.Errorf("record %s/%s: %w", r.Namespace, r.Name, err)
+			return set, err
 		}
 		if !slices.Contains(set.Values, text) {
 			set.Values = append(set.Values, text)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,6 +23,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/registry/changeset"
 	"kubi.zone/kubizone/pkg/registry/kind"
 	"kubi.zone/kubizone/pkg/update"
@@ -43,12 +45,21 @@ type Zones interface {
 	FindZone(ctx context.Context, namespace, view string, apex name.Name) (at v1alpha1.AdoptingZone, ok bool, err error)
 	// FindEnclosing returns the zone of a view with the longest name at or above a name.
 	FindEnclosing(view string, fqdn name.Name) (at v1alpha1.AdoptingZone, apex name.Name, ok bool)
-	// RecordsOf returns the Records of a namespace at a name of a zone, as they stand.
-	RecordsOf(ctx context.Context, at v1alpha1.AdoptingZone, apex name.Name, namespace string, fqdn name.Name) ([]*v1alpha1.Record, error)
+	// RecordsOf returns the Records of a namespace at names of a zone, as they stand. The namespace pays. Error:
+	// ErrTooManyRecords, or that of a read.
+	RecordsOf(ctx context.Context, at v1alpha1.AdoptingZone, apex name.Name, namespace string, names []name.Name) (
+		map[name.Name][]*v1alpha1.Record, error)
+	// ApexOf returns the RRsets that the spec of a zone makes, and the values of the NS Records of all namespaces at
+	// its apex, both as they are defined. The namespace pays.
+	ApexOf(ctx context.Context, at v1alpha1.AdoptingZone, namespace string) (made []content.RRset, ns []string, err error)
 	// Judge judges prerequisites as a change set of the namespace would, at one moment. With none it says whether the
 	// zone has rules for the namespace: an error with the cause ZoneNotFound where not.
 	Judge(ctx context.Context, at v1alpha1.AdoptingZone, namespace string, prerequisites []v1alpha1.ChangeSetPrerequisite) error
 }
+
+// ErrTooManyRecords says that names have more Records than are read for one message.
+var ErrTooManyRecords = errors.New("the namespace has more Records at the names of the message than one message may be about; send " +
+	"several messages")
 
 // UpdateREST is the subresource update, to which a primary posts messages.
 type UpdateREST struct {
@@ -267,19 +278,68 @@ func (p *plan) beyond(rr *update.RR) *update.Failure {
 		"has no pattern for %s %s (S13.1); add one, or use the key that has it", p.key.Namespace, p.key.Name, rr.Name, rr.Type)}
 }
 
-// foldUpdates carries the updates out on what the namespace has at their names.
-func (p *plan) foldUpdates(ctx context.Context) ([]update.Change, map[name.Name]share, *update.Failure, error) {
-	made := map[name.Name]share{}
-	changes, failure, err := p.message.Fold(func(fqdn name.Name) (update.Present, error) {
-		records, err := p.w.zones.RecordsOf(ctx, p.at, p.in.fqdn, p.key.Namespace, fqdn)
-		if err != nil {
-			return update.Present{}, err
+// foldUpdates carries the updates out on the data at their names. made are the Records of the dynamic share.
+func (p *plan) foldUpdates(ctx context.Context) (changes []update.Change, made map[name.Name]share, failure *update.Failure, err error) {
+	names := p.message.UpdatedNames()
+	records, err := p.w.zones.RecordsOf(ctx, p.at, p.in.fqdn, p.key.Namespace, names)
+	if errors.Is(err, ErrTooManyRecords) {
+		return nil, nil, &update.Failure{RCode: update.Refused, Reason: err.Error()}, nil
+	} else if err != nil {
+		return nil, nil, nil, err
+	}
+	present := map[name.Name]update.Present{}
+	made = map[name.Name]share{}
+	for _, fqdn := range names {
+		if present[fqdn], made[fqdn], err = divideRecords(p.scope, p.in, fqdn, records[fqdn]); err != nil {
+			return nil, nil, nil, err
 		}
-		present, here, err := divideRecords(p.scope, p.in, fqdn, records)
-		made[fqdn] = here
-		return present, err
-	})
-	return changes, made, failure, err
+	}
+	if err := p.addApex(ctx, present); err != nil {
+		return nil, nil, nil, err
+	}
+	changes, failure = p.message.Fold(present)
+	return changes, made, failure, nil
+}
+
+// addApex adds to the data at names what the spec of the zone makes, where the zone is the namespace's own, and whether
+// other namespaces have NS at the apex, where the message is about these.
+func (p *plan) addApex(ctx context.Context, present map[name.Name]update.Present) error {
+	own := p.at.Namespace == p.key.Namespace
+	aboutNS := slices.ContainsFunc(p.message.Updates, func(rr update.RR) bool { return rr.Name == p.in.fqdn && rr.Type == rdata.NS })
+	if len(present) == 0 || !own && !aboutNS {
+		return nil
+	}
+	made, ns, err := p.w.zones.ApexOf(ctx, p.at, p.key.Namespace)
+	if err != nil {
+		return err
+	}
+	for _, set := range made {
+		fqdn, err := set.Owner.In(p.in.fqdn)
+		if err != nil {
+			return err
+		}
+		at, updated := present[fqdn]
+		switch {
+		case own && updated:
+			resolved, err := resolveSet(p.in.fqdn, set.Type, set.Data)
+			if err != nil {
+				return err
+			}
+			at.Made = append(at.Made, resolved)
+			present[fqdn] = at
+		case !own && set.Type == rdata.NS:
+			ns = append(ns, set.Data...)
+		}
+	}
+	if at, updated := present[p.in.fqdn]; updated && aboutNS {
+		all, err := resolveSet(p.in.fqdn, rdata.NS, ns)
+		if err != nil {
+			return err
+		}
+		at.ForeignNS = slices.ContainsFunc(all.Values, func(value string) bool { return !at.Has(rdata.NS, value) })
+		present[p.in.fqdn] = at
+	}
+	return nil
 }
 
 // isOvertaken reports whether a Record is another one than it was when the message was planned.

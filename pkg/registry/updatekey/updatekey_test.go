@@ -5,6 +5,8 @@ package updatekey
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,6 +20,8 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/registry/changeset"
 	"kubi.zone/kubizone/test/must"
 )
@@ -109,9 +113,11 @@ func TestKind_tellsOfALostName_S13_3(t *testing.T) {
 	}
 }
 
-// planned has one zone, and Records of the namespace; it takes change sets.
+// planned has one zone, of the namespace dns, and Records; it takes change sets.
 type planned struct {
 	records []*v1alpha1.Record
+	made    []content.RRset
+	apexNS  []string
 	sets    []*v1alpha1.ChangeSet
 	acts    []string
 	fail    []error
@@ -132,14 +138,19 @@ func (p *planned) FindEnclosing(_ string, fqdn name.Name) (v1alpha1.AdoptingZone
 	return v1alpha1.AdoptingZone{}, name.Name{}, false
 }
 
-func (p *planned) RecordsOf(_ context.Context, _ v1alpha1.AdoptingZone, _ name.Name, _ string, fqdn name.Name) ([]*v1alpha1.Record, error) {
-	var found []*v1alpha1.Record
+func (p *planned) RecordsOf(_ context.Context, _ v1alpha1.AdoptingZone, _ name.Name, namespace string, names []name.Name) (
+	map[name.Name][]*v1alpha1.Record, error) {
+	found := map[name.Name][]*v1alpha1.Record{}
 	for _, r := range p.records {
-		if r.Status.FQDN == fqdn.String() {
-			found = append(found, r)
+		if fqdn := name.MustParse(r.Status.FQDN); r.Namespace == namespace && slices.Contains(names, fqdn) {
+			found[fqdn] = append(found[fqdn], r)
 		}
 	}
 	return found, nil
+}
+
+func (p *planned) ApexOf(context.Context, v1alpha1.AdoptingZone, string) ([]content.RRset, []string, error) {
+	return p.made, p.apexNS, nil
 }
 
 func (p *planned) Judge(context.Context, v1alpha1.AdoptingZone, string, []v1alpha1.ChangeSetPrerequisite) error {
@@ -215,6 +226,87 @@ func TestUpdate_isOneChangeSet_S13_4(t *testing.T) {
 		status, err := p.sendUpdate(t, newKey("*.apps.example.org."), addAddress("a.apps.example.org.", "192.0.2.1"))
 		if status.RCode != test.want || (err == nil) != (test.want != "") {
 			t.Errorf("%s: %+v, %v", what, status, err)
+		}
+	}
+}
+
+// S13.5: NOERROR for a deletion says that the namespace does not have the value any more: from an update, a Record, one
+// of several Records of a type, or the spec of its own zone. Values of other namespaces are not seen.
+func TestUpdate_deletesOrRefuses_S13_5(t *testing.T) {
+	p := &planned{made: []content.RRset{
+		{Owner: name.Apex, Type: rdata.NS, Data: []string{"ns1", "ns2.example.net."}},
+		{Owner: name.MustRel("ns1"), Type: rdata.A, Data: []string{"192.0.2.53"}},
+		{Owner: name.MustRel("ns1"), Type: rdata.AAAA, Data: []string{"2001:db8::53"}},
+	}}
+	for i, value := range []string{"192.0.2.1", "192.0.2.2"} {
+		for _, namespace := range []string{"dns", "team"} {
+			p.records = append(p.records, &v1alpha1.Record{
+				ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprint("static-", i)},
+				Spec:       v1alpha1.RecordSpec{Type: "A", RData: value},
+				Status:     v1alpha1.RecordStatus{FQDN: "www.example.org."}})
+		}
+	}
+	own, tenant := newKey("*.example.org.", "example.org."), newKey("*.example.org.", "example.org.")
+	own.Namespace = "dns"
+	for _, key := range []*v1alpha1.UpdateKey{own, tenant} {
+		for i := range key.Spec.Records {
+			key.Spec.Records[i].Types = []string{"A", "AAAA", "NS"}
+		}
+	}
+	for _, test := range []struct {
+		by                 *v1alpha1.UpdateKey
+		owner, rtype, data string
+		want, refusal      string
+	}{
+		{own, "ns1", "A", "192.0.2.53", "REFUSED", "spec.nameServers"},
+		{own, "ns1", "AAAA", "2001:DB8:0::53", "REFUSED", "spec.nameServers"},
+		{own, "ns1", "A", "", "REFUSED", "spec.nameServers"},
+		{own, "ns1", "AAAA", "", "REFUSED", "spec.nameServers"},
+		{own, "ns1", "ANY", "", "NOERROR", ""}, // deleting a name leaves them
+		{own, "ns1", "A", "192.0.2.54", "NOERROR", ""},
+		{own, "@", "NS", "ns1.example.org.", "REFUSED", "spec.nameServers"},
+		{own, "@", "NS", "NS2.example.net.", "REFUSED", "spec.nameServers"},
+		{own, "@", "NS", "", "REFUSED", "value by value"},
+		{own, "www", "A", "192.0.2.1", "REFUSED", "a Record of the namespace"},
+		{own, "www", "A", "192.0.2.2", "REFUSED", "a Record of the namespace"},
+		{tenant, "www", "A", "192.0.2.2", "REFUSED", "a Record of the namespace"},
+		{tenant, "ns1", "A", "192.0.2.53", "NOERROR", ""},
+		{tenant, "@", "NS", "ns1.example.org.", "NOERROR", ""},
+		{tenant, "@", "NS", "", "REFUSED", "value by value"},
+	} {
+		r := v1alpha1.UpdateRequestRecord{Name: strings.TrimPrefix(test.owner+".example.org.", "@."), Type: test.rtype, Class: "NONE",
+			Data: test.data}
+		if test.data == "" {
+			r.Class = "ANY"
+		}
+		got := must.Get(p.sendUpdate(t, test.by, r))(t)
+		if got.RCode != test.want || !strings.Contains(got.Message, test.refusal) || len(p.sets) > 0 {
+			t.Errorf("%+v by %s: %+v, want %s %q; %d sets", r, test.by.Namespace, got, test.want, test.refusal, len(p.sets))
+		}
+	}
+	// Additions of what the Zone makes write nothing, and the NS of an update go while there are others.
+	add := v1alpha1.UpdateRequestRecord{Name: "ns1.example.org.", Type: "A", Class: "IN", TTL: 60, Data: "192.0.2.53"}
+	if got := must.Get(p.sendUpdate(t, own, add))(t); got.RCode != "NOERROR" || len(p.sets) > 0 {
+		t.Errorf("%+v, %d sets", got, len(p.sets))
+	}
+	for what, test := range map[string]struct {
+		made    []content.RRset
+		ns      []string
+		refused bool
+	}{"the Zone makes others": {p.made, []string{"mine"}, false}, "another namespace has some": {nil, []string{"mine", "its"}, false},
+		"it is the last": {nil, []string{"mine.example.org."}, true}} {
+		for _, key := range []*v1alpha1.UpdateKey{own, tenant} {
+			object := metav1.ObjectMeta{Namespace: key.Namespace, Labels: map[string]string{v1alpha1.LabelDynamic: "true"},
+				Name: objectNameOf(zone{"", name.MustParse("example.org.")}, name.MustParse("example.org."), rdata.NS)}
+			share := &v1alpha1.Record{ObjectMeta: object,
+				Spec:   v1alpha1.RecordSpec{Type: "NS", Values: []string{"mine.example.org."}},
+				Status: v1alpha1.RecordStatus{FQDN: "example.org."}}
+			p := &planned{records: []*v1alpha1.Record{share}, made: test.made, apexNS: test.ns}
+			got := must.Get(p.sendUpdate(t, key, v1alpha1.UpdateRequestRecord{Name: "example.org.", Type: "NS", Class: "NONE",
+				Data: "mine.example.org."}))(t)
+			if (got.RCode == "REFUSED") != test.refused || (len(p.sets) == 0) != test.refused {
+				t.Errorf("%s, by %s: %+v, %d sets", what, key.Namespace, got, len(p.sets))
+			}
 		}
 	}
 }

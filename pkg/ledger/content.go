@@ -1,0 +1,104 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/ledger/commit"
+	"kubi.zone/kubizone/pkg/ledger/etcd"
+)
+
+// MaxRecordsRead bounds what RecordsAt reads: as many Records as may have values at one name (S5.8).
+const MaxRecordsRead = law.MaxValuesAtName
+
+// ErrTooManyRecords says that the names have more Records than are read at once.
+var ErrTooManyRecords = errors.New("more Records than are read at once")
+
+// RecordsAt returns the Records of a namespace at names of a zone, by name. The namespace pays for the reads. A Record
+// that is deleted or leaves the zone meanwhile is left out. Error: ErrTooManyRecords, or etcd's.
+func (l *Ledger) RecordsAt(ctx context.Context, at v1alpha1.AdoptingZone, apex name.Name, namespace string, names []name.Name) (
+	map[name.Name][]*v1alpha1.Record, error) {
+	ctx = etcd.PaidBy(ctx, etcd.Payer{Namespace: namespace, Weight: 1})
+	var members, objects []clientv3.Op
+	for _, fqdn := range names {
+		if owner, inside := fqdn.Rel(apex); inside {
+			prefix := l.mem.Layout.Key(law.MemberKey(string(at.UID), owner, namespace, ""))
+			members = append(members, clientv3.OpGet(prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly(),
+				clientv3.WithLimit(MaxRecordsRead+1)))
+		}
+	}
+	if err := l.readAll(ctx, members, func(kv *mvccpb.KeyValue) error {
+		_, _, _, object, err := l.mem.Layout.ParseMember(string(kv.Key))
+		objects = append(objects, clientv3.OpGet(l.mem.Layout.Record(namespace, object)))
+		return err
+	}); err != nil {
+		return nil, fmt.Errorf("members of zone %s/%s: %w", at.Namespace, at.Name, err)
+	}
+	if len(objects) > MaxRecordsRead {
+		return nil, ErrTooManyRecords
+	}
+	found := map[name.Name][]*v1alpha1.Record{}
+	err := l.readAll(ctx, objects, func(kv *mvccpb.KeyValue) error {
+		r := &v1alpha1.Record{}
+		if err := l.mem.Records.Decode(ctx, string(kv.Key), kv.Value, kv.ModRevision, r); err != nil {
+			return err
+		}
+		if fqdn, err := name.Parse(r.Status.FQDN); err == nil && r.Status.ZoneRef != nil && r.Status.ZoneRef.UID == at.UID {
+			found[fqdn] = append(found[fqdn], r)
+		}
+		return nil
+	})
+	return found, err
+}
+
+// readAtOnce is the number of reads of one transaction: less than any etcd refuses.
+const readAtOnce = 100
+
+// readAll carries reads out, many in a transaction, and hands over what they find in their order.
+func (l *Ledger) readAll(ctx context.Context, reads []clientv3.Op, take func(*mvccpb.KeyValue) error) error {
+	for some := range slices.Chunk(reads, readAtOnce) {
+		l.mem.Stats.Reads.Add(1)
+		answer, err := l.mem.Client.Txn(ctx).Then(some...).Commit()
+		if err != nil {
+			return err
+		}
+		for _, r := range answer.Responses {
+			for _, kv := range r.GetResponseRange().Kvs {
+				if err := take(kv); err != nil {
+					return fmt.Errorf("%s: %w", kv.Key, err)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// ReadApex returns the RRsets that the spec of a zone makes, and the values of the NS Records at its apex, both as they
+// are defined. It returns nothing where the zone is gone. The namespace pays.
+func (l *Ledger) ReadApex(ctx context.Context, at v1alpha1.AdoptingZone, namespace string) (made []content.RRset, ns []string, err error) {
+	w := &commit.Write{Resource: "zones", Name: at.Name, Key: l.mem.Layout.Zone(at.Namespace, at.Name),
+		Ask: func(seen *law.Seen) law.Outcome {
+			return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
+				made, ns = nil, nil
+				z := law.Get[law.Zone](r, law.ZoneKey(at.Namespace, at.Name))
+				if z != nil && z.UID == string(at.UID) && !z.Pending {
+					made, ns = z.Made, r.HoldingOf(z).ApexNS
+				}
+				return &law.Plan{}, nil
+			})
+		}}
+	_, err = l.com.Preview(etcd.PaidBy(ctx, etcd.Payer{Namespace: namespace, Weight: 1}), w)
+	return made, ns, err
+}
