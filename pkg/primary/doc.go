@@ -24,8 +24,10 @@
 //  7. The catalog zone of a class (RFC 9432) lists its members and nothing else, from the
 //     first serial on; a zone made anew, or with another name, is another member.
 //  8. An UPDATE (RFC 2136) is carried out for an update key alone, by the interface Updates, and answered when that
-//     has ended. The same octets are carried out once. Updates that wait keep no question and no other tenant waiting.
-//     A key learns of its own names, of the SOA above them, and by AXFR what its configuration says.
+//     has ended. The same octets are carried out once, and none that were signed before this primary began. A key
+//     learns of its own names, of the SOA above them, and by AXFR what its configuration says.
+//  9. Before a message has its place among those of its tenant, the work for it is linear in its octets and those of
+//     its answer. So updates keep no question waiting, and no other tenant.
 //
 // It does not know where zones come from, which users may write them, or any Kubernetes object: it
 // sees settled snapshots, and the difference to one, through the interface Zones. An IXFR
@@ -36,7 +38,8 @@
 // resolve.go finds what a zone says, transfer.go streams it, or what is new in it; message.go writes a
 // message, compress.go its names, reply.go what is not of a zone, tsig.go signs.
 // class.go says whose zones are whose peers', classes.go has all classes and what changed in them, catalog.go lists a
-// class's zones, updates.go has the keys that send updates and what waits of these, access.go says which source is a
-// peer. serve.go has the sockets and UDP; tcp.go has connections, with pkg/slots for their places; notifier.go says
-// which target is told of which serial, notify.go sends that. primary.go puts the parts together.
+// class's zones, updates.go has the keys that send updates and the messages that wait, package replay the answers of
+// these, access.go says which source is a peer. serve.go has the sockets and UDP; tcp.go has connections, with
+// pkg/slots for their places; notifier.go says which target is told of which serial, notify.go sends that. primary.go
+// puts the parts together.
 package primary

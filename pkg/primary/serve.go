@@ -86,7 +86,7 @@ func (s *server) answerUDP(ctx context.Context, conn *net.UDPConn, msg []byte, s
 	a := s.handleMessage(msg, from, "udp")
 	switch {
 	case a.update != nil:
-		if !s.updates.enter(a.update) {
+		if !s.updates.enterQueue(a.update) {
 			s.writeUDP(conn, s.replyUpdate(a.update, rcodeServFail), session)
 			return
 		}
@@ -99,12 +99,16 @@ func (s *server) answerUDP(ctx context.Context, conn *net.UDPConn, msg []byte, s
 	}
 }
 
-// replyUpdate answers an update, and counts the answer.
+// replyUpdate answers an update or a question of an update key, and counts the answer.
 func (s *server) replyUpdate(u *pendingUpdate, rcode uint16) []byte {
-	a := answer{msg: s.replyStatus(u.request, u.key.signing, rcode), zone: u.request.qname}
-	if u.question {
+	var a answer
+	switch {
+	case u.octets == nil:
 		a = s.answerAsked(u, rcode)
-	} else {
+	case rcode == tsigBadTime:
+		a = answer{msg: s.replyBadSignature(u.request, verdict{key: u.key.signing, err: tsigBadTime}, len(u.octets)), zone: u.request.qname}
+	default:
+		a = answer{msg: s.replyStatus(u.request, u.key.signing, rcode), zone: u.request.qname}
 		s.counters.count(func(s *Stats) { s.Updates[rcodeText(rcode)]++ })
 	}
 	s.counters.countAnswer(a)

@@ -216,7 +216,7 @@ func (s *tcpServer) serveConnection(ctx context.Context, c *connection) {
 		switch {
 		case a.update != nil:
 			rcode := uint16(rcodeServFail)
-			if s.updates.enter(a.update) {
+			if s.updates.enterQueue(a.update) {
 				rcode = s.updates.carryOut(ctx, a.update, updateTimeTCP)
 			}
 			err = s.writeMessage(c, s.replyUpdate(a.update, rcode))

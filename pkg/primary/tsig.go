@@ -26,7 +26,8 @@ var tsigErrors = map[uint16]string{
 	tsigBadSig: "BADSIG", tsigBadKey: "BADKEY", tsigBadTime: "BADTIME", tsigBadTrunc: "BADTRUNC",
 }
 
-// fudge is what our signatures grant a peer's clock, the value RFC 8945 §10 recommends.
+// fudge is what signatures grant a peer's clock, ours and at most those of others: the value that RFC 8945 §10
+// recommends. An update is not remembered for longer.
 const fudge = 300 * time.Second
 
 // wire forms the digest needs, computed once a key.
@@ -173,7 +174,7 @@ func (r keyring) verifySignature(msg []byte, s *signature, prior []byte, now tim
 		return verdict{key: k, err: tsigBadSig}
 	}
 	now48 := uint64(now.Unix()) & (1<<48 - 1)
-	if apart := max(now48, s.time) - min(now48, s.time); apart > uint64(s.fudge) {
+	if apart := max(now48, s.time) - min(now48, s.time); apart > min(uint64(s.fudge), uint64(fudge/time.Second)) {
 		return verdict{key: k, err: tsigBadTime}
 	}
 	if len(s.mac) < full { // our policy: a whole MAC or none

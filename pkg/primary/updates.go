@@ -4,8 +4,10 @@
 package primary
 
 import (
-	"container/list"
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"net/netip"
 	"runtime/debug"
@@ -20,6 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/primary/replay"
 	"kubi.zone/kubizone/pkg/slots"
 	"kubi.zone/kubizone/pkg/update"
 	"kubi.zone/kubizone/pkg/update/wire"
@@ -73,8 +76,12 @@ type updater struct {
 }
 
 // SetUpdateKeys replaces the keys with which updates are sent, one of each name. While a class has a key of the name,
-// the update key is not served.
-func (p *Primary) SetUpdateKeys(keys []*UpdateKey) error { return p.classes.setUpdaters(keys) }
+// the update key is not served. The first call takes up to a second: signatures count whole seconds, and a message of
+// the second in which the primary began may be a replay.
+func (p *Primary) SetUpdateKeys(keys []*UpdateKey) error {
+	time.Sleep(min(time.Second, p.tcp.updates.answered.Opens().Sub(p.config.Clock())))
+	return p.classes.setUpdaters(keys)
+}
 
 // HasClassKey reports whether a class, or the primary itself, has a key of a name.
 func (p *Primary) HasClassKey(keyName string) bool {
@@ -127,16 +134,17 @@ func (r *roster) adviseAlgorithm(known *signingKey, asked string, now time.Time)
 		u.ID, strings.TrimSuffix(asked, "."), strings.TrimSuffix(string(u.Algorithm), "."))
 }
 
-// pendingUpdate is a message that waits to be carried out.
+// pendingUpdate is a message of an update key that waits to be carried out.
 type pendingUpdate struct {
 	request request
 	key     *updater
-	message *update.Message
 	from    netip.Addr
-	octets  int
+	// octets are those of an update, which is read when it has its place. A question has none: its message asks whether
+	// it may be answered.
+	octets  []byte
+	message *update.Message
+	overTCP bool
 	waits   *slots.Slot
-	// question says that it is one, and message asks whether it may be answered.
-	question, overTCP bool
 }
 
 const (
@@ -144,12 +152,10 @@ const (
 	// may have the spare ones besides: messages for one zone that are under way at once share transactions.
 	maxUpdates, maxUpdatesOfTenant, spareUpdates = 64, 8, 24
 	// maxWaitingUpdates bounds those that wait for that, maxWaitingOctets their octets.
-	maxWaitingUpdates, maxWaitingUpdatesOfTenant, maxWaitingOctets = 512, 64, 1 << 20
+	maxWaitingUpdates, maxWaitingUpdatesOfTenant = 512, 64
+	maxWaitingOctets, maxWaitingOctetsOfTenant   = 4 << 20, 512 << 10
 	// updateTimeUDP is about as long as a client waits for an answer over UDP before it sends the message again.
 	updateTimeUDP, updateTimeTCP = 5 * time.Second, 30 * time.Second
-	// keptAnswers and answersKept bound the answers that are kept for messages that come again. A signature is good for
-	// twice the fudge, which is ten minutes.
-	keptAnswers, answersKept = 1 << 16, 2 * fudge
 )
 
 // updatePool carries updates out, so many at once, and answers a message that comes again as it was answered. A client
@@ -157,78 +163,87 @@ const (
 // themselves, and a recorded message must not be played after a later one.
 type updatePool struct {
 	updates          Updates
-	clock            func() time.Time
 	log              klog.Logger
 	running, waiting *slots.Slots
+	answered         *replay.Memory
 	entered          sync.WaitGroup // messages over UDP
 
-	mu      sync.Mutex
-	octets  int
-	answers map[signedBy]*keptAnswer
-	order   *list.List // of signedBy, the oldest first
-}
-
-// signedBy names a message by its signature.
-type signedBy struct{ key, mac string }
-
-type keptAnswer struct {
-	at    time.Time
-	done  chan struct{} // closed when rcode is known
-	rcode uint16
+	mu       sync.Mutex
+	octets   int
+	octetsOf map[string]int // by tenant
 }
 
 func newUpdatePool(updates Updates, clock func() time.Time, log klog.Logger) *updatePool {
-	return &updatePool{updates: updates, clock: clock, log: log, running: slots.New(maxUpdates, maxUpdatesOfTenant).WithSpare(spareUpdates),
-		waiting: slots.New(maxWaitingUpdates, maxWaitingUpdatesOfTenant), answers: map[signedBy]*keptAnswer{}, order: list.New()}
+	return &updatePool{updates: updates, log: log, running: slots.New(maxUpdates, maxUpdatesOfTenant).WithSpare(spareUpdates),
+		waiting: slots.New(maxWaitingUpdates, maxWaitingUpdatesOfTenant), answered: replay.New(clock, fudge),
+		octetsOf: map[string]int{}}
 }
 
-// enter has a message wait to be carried out; false: too many wait. The caller calls carryOut then.
-func (p *updatePool) enter(u *pendingUpdate) bool {
+// enterQueue has a message wait to be carried out, with octets of its own; false: too many wait. The caller calls
+// carryOut then.
+func (p *updatePool) enterQueue(u *pendingUpdate) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.octets+u.octets > maxWaitingOctets {
+	tenant, octets := u.key.Tenant, len(u.octets)
+	if p.octets+octets > maxWaitingOctets || p.octetsOf[tenant]+octets > maxWaitingOctetsOfTenant {
 		return false
 	}
-	if u.waits, _ = p.waiting.Take(slots.Client{Tenant: u.key.Tenant}, nil); u.waits == nil {
+	if u.waits, _ = p.waiting.Take(slots.Client{Tenant: tenant}, nil); u.waits == nil {
 		return false
 	}
-	p.octets += u.octets
+	u.octets = bytes.Clone(u.octets)
+	p.countOctets(tenant, octets)
 	return true
 }
 
-// leave gives the place of a message back.
-func (p *updatePool) leave(u *pendingUpdate) {
+// leaveQueue gives the place of a message back.
+func (p *updatePool) leaveQueue(u *pendingUpdate) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.octets -= u.octets
+	p.countOctets(u.key.Tenant, -len(u.octets))
 	u.waits.GiveBack()
 }
 
-// carryOut returns the RCODE for a message that has entered: when it is carried out, or SERVFAIL after so long.
+func (p *updatePool) countOctets(tenant string, octets int) {
+	p.octets += octets
+	if p.octetsOf[tenant] += octets; p.octetsOf[tenant] == 0 {
+		delete(p.octetsOf, tenant)
+	}
+}
+
+// carryOut returns the RCODE for a message that has entered: when it is carried out, or SERVFAIL after so long. BADTIME
+// is that of a message that may be a replay.
 func (p *updatePool) carryOut(ctx context.Context, u *pendingUpdate, within time.Duration) uint16 {
-	defer p.leave(u)
+	defer p.leaveQueue(u)
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	if u.question {
+	if u.octets == nil {
 		return p.callWhenFree(ctx, u)
 	}
-	by := signedBy{u.key.Name, string(u.request.signature.mac)}
-	kept, first := p.keepAnswer(by)
-	if !first {
-		select {
-		case <-kept.done:
-			return kept.rcode
-		case <-ctx.Done():
-			return rcodeServFail
-		}
+	answer, first := p.answered.Begin(u.key.Tenant, u.id(), int64(u.request.signature.time))
+	switch {
+	case answer == nil:
+		p.logRefusal(u, "signed before what is remembered of updates")
+		return tsigBadTime
+	case first:
+		rcode := p.callWhenFree(ctx, u)
+		answer.End(rcode, rcode != rcodeServFail)
+		return rcode
 	}
-	rcode := p.callWhenFree(ctx, u)
-	if rcode == rcodeServFail {
-		p.forgetAnswer(by, kept) // the client is to come again
+	if rcode, ok := answer.Wait(ctx); ok {
+		return rcode
 	}
-	kept.rcode = rcode
-	close(kept.done)
-	return rcode
+	return rcodeServFail
+}
+
+func (p *updatePool) logRefusal(u *pendingUpdate, why string) {
+	p.log.V(2).Info("Refused", "zone", u.request.qname.String(), "from", u.from.String(), "key", u.key.ID, "why", why)
+}
+
+// id identifies the octets of a message: its signature covers all of them.
+func (u *pendingUpdate) id() string {
+	sum := sha256.Sum256(append([]byte(u.key.Name), u.request.signature.mac...))
+	return hex.EncodeToString(sum[:16])
 }
 
 // callWhenFree has a message carried out when there is a place for it; SERVFAIL where there is none in time.
@@ -241,7 +256,7 @@ func (p *updatePool) callWhenFree(ctx context.Context, u *pendingUpdate) uint16 
 	return p.callUpdates(ctx, u)
 }
 
-// callUpdates has a message carried out; a panic is one that is not.
+// callUpdates reads a message and has it carried out; a panic is one that is not.
 func (p *updatePool) callUpdates(ctx context.Context, u *pendingUpdate) (rcode uint16) {
 	defer func() {
 		if why := recover(); why != nil {
@@ -250,50 +265,25 @@ func (p *updatePool) callUpdates(ctx context.Context, u *pendingUpdate) (rcode u
 			rcode = rcodeServFail
 		}
 	}()
-	return p.updates.Update(ctx, u.key.UpdateKey, u.message, u.from)
-}
-
-// keepAnswer returns the answer that is kept for a message, or is to be; first says that the caller finds it out.
-func (p *updatePool) keepAnswer(by signedBy) (kept *keptAnswer, first bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	now := p.clock()
-	for at := p.order.Front(); at != nil; at = p.order.Front() {
-		oldest := at.Value.(signedBy)
-		if known := p.answers[oldest]; known != nil && now.Sub(known.at) < answersKept && p.order.Len() < keptAnswers {
-			break
+	m := u.message
+	if u.octets != nil {
+		read, failure := wire.Parse(u.octets)
+		if failure != nil {
+			p.logRefusal(u, failure.Reason)
+			return uint16(failure.RCode)
 		}
-		p.order.Remove(at)
-		delete(p.answers, oldest)
+		m = read
 	}
-	if kept = p.answers[by]; kept != nil {
-		return kept, false
-	}
-	kept = &keptAnswer{at: now, done: make(chan struct{})}
-	p.answers[by] = kept
-	p.order.PushBack(by)
-	return kept, true
-}
-
-func (p *updatePool) forgetAnswer(by signedBy, kept *keptAnswer) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.answers[by] == kept {
-		delete(p.answers, by) // its place in order goes in time
-	}
+	return p.updates.Update(ctx, u.key.UpdateKey, m, u.from)
 }
 
 // answerUpdater takes a request in that a key signed with which updates are sent: an update, and the questions that
 // clients ask before one. All else is REFUSED.
 func (r *responder) answerUpdater(req request, msg []byte, key *updater, from netip.Addr, overTCP bool,
 	reply func(rcode uint16, why string) answer) answer {
-	pending := &pendingUpdate{request: req.copyForTransfer(), key: key, from: from, octets: len(msg), overTCP: overTCP}
+	pending := &pendingUpdate{request: req.copyForTransfer(), key: key, from: from, overTCP: overTCP}
 	if req.opcode == opcodeUpdate {
-		m, failure := wire.Parse(msg)
-		if failure != nil {
-			return reply(uint16(failure.RCode), failure.Reason)
-		}
-		pending.message = m
+		pending.octets = msg
 		return answer{zone: req.qname, update: pending}
 	}
 	zone, ok := r.findEnclosingOf(key, req)
@@ -303,7 +293,7 @@ func (r *responder) answerUpdater(req request, msg []byte, key *updater, from ne
 	atApex := req.qname == zone.FQDN()
 	// Which names of a zone are the tenant's the rules of the zone say, which are not here: an update without updates
 	// asks for that.
-	pending.question, pending.message = true, &update.Message{Zone: zone.FQDN()}
+	pending.message = &update.Message{Zone: zone.FQDN()}
 	switch {
 	case req.qtype == typeAXFR || req.qtype == typeIXFR:
 		return r.transferToUpdater(req, key, zone, overTCP, reply)

@@ -18,6 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/primary/replay"
 	"kubi.zone/kubizone/pkg/update"
 	"kubi.zone/kubizone/test/must"
 )
@@ -84,7 +85,11 @@ func startUpdated(t *testing.T, u *recordedUpdates, keys ...*UpdateKey) *Primary
 		makeSnapshot(t, "org", "", "example.org.", 7, "www.apps A 192.0.2.1", "secret A 192.0.2.2", "others.apps A 192.0.2.3"),
 		makeSnapshot(t, "net", "", "example.net.", 7, "www A 192.0.2.1"),
 		makeSnapshot(t, "inside", "inside", "example.org.", 9, "www.apps A 10.0.0.1"))
-	p := startPrimary(t, Config{Zones: zones, Updates: u, Allow: []Rule{}, Views: []string{}})
+	p := must.Get(New(Config{Zones: zones, Updates: u, Allow: []Rule{}, Views: []string{},
+		Listen: netip.MustParseAddrPort("127.0.0.1:0")}))(t)
+	// As if it had run for an hour: what tests sign in the second of its start is no replay.
+	p.tcp.updates.answered = replay.New(func() time.Time { return time.Now().Add(-time.Hour) }, fudge)
+	runUntilCleanup(t, p)
 	must.Succeed(t, p.SetUpdateKeys(keys))
 	return p
 }
@@ -444,19 +449,119 @@ func TestUpdate_slowConnectionsTakeNoPlacesOfOthers(t *testing.T) {
 	}
 }
 
-// What is kept of answers is bounded, and forgotten when no signature of that time holds any more.
-func TestUpdatePool_keepsAnswersForATime(t *testing.T) {
-	now := time.Unix(1e9, 0)
-	pool := newUpdatePool(nil, func() time.Time { return now }, testResponder(t, serveZones(), []Rule{}).classes.log)
-	for i := range keptAnswers + 10 {
-		pool.keepAnswer(signedBy{"k", fmt.Sprint(i)})
+// makeManyUpdates returns an update of n records in 64 KiB at most: each takes 16 octets.
+func makeManyUpdates(n int) *mdns.Msg {
+	m := makeUpdate("h.apps.example.org.")
+	for len(m.Ns) < n {
+		m.Ns = append(m.Ns, m.Ns[0])
 	}
-	if len(pool.answers) != keptAnswers || pool.order.Len() != keptAnswers {
-		t.Errorf("%d answers, %d in order", len(pool.answers), pool.order.Len())
+	m.Compress = true
+	return m
+}
+
+// What is done with an update before it has a place does not grow with its records, and one with too many of them is
+// refused by its header (attack 110).
+func TestUpdate_isReadWhenItHasItsPlace(t *testing.T) {
+	u := &recordedUpdates{answer: func(context.Context, *UpdateKey) uint16 { return mdns.RcodeSuccess }}
+	key := makeUpdater(t, "team", TransferNone)
+	p := startUpdated(t, u, key)
+	few, _ := signQuery(t, makeManyUpdates(1), key.Key, time.Now())
+	many, _ := signQuery(t, makeManyUpdates(4000), key.Key, time.Now())
+	allocations := func(wire []byte) float64 {
+		return testing.AllocsPerRun(10, func() {
+			if a := p.tcp.answerMessage(wire, loopback, false); a.update == nil {
+				t.Errorf("answered with %v", unpackMessage(t, a.msg))
+			}
+		})
 	}
-	now = now.Add(answersKept)
-	pool.keepAnswer(signedBy{"k", "late"})
-	if len(pool.answers) != 1 || pool.order.Len() != 1 {
-		t.Errorf("%d answers, %d in order", len(pool.answers), pool.order.Len())
+	if one, all := allocations(few), allocations(many); all > one {
+		t.Errorf("%.0f allocations for one record, %.0f for 4,000", one, all)
+	}
+	for n, want := range map[int]int{1: mdns.RcodeSuccess, update.MaxRecords: mdns.RcodeSuccess,
+		update.MaxRecords + 1: mdns.RcodeRefused, 4000: mdns.RcodeRefused} {
+		m := exchangeSigned(t, p, "tcp", makeManyUpdates(n), key)
+		if m.Rcode != want {
+			t.Errorf("%d records: %v", n, m)
+		}
+	}
+	if u.countCalls() != 2 {
+		t.Errorf("%d messages carried out", u.countCalls())
+	}
+}
+
+// Waiting messages of one tenant take no octets of another one (attack 110).
+func TestUpdatePool_octetsAreSharedOut(t *testing.T) {
+	p := startUpdated(t, &recordedUpdates{})
+	enter := func(tenant string) *pendingUpdate {
+		u := &pendingUpdate{key: &updater{UpdateKey: makeUpdater(t, tenant, TransferNone)}, octets: make([]byte, maxMessage)}
+		if !p.tcp.updates.enterQueue(u) {
+			return nil
+		}
+		return u
+	}
+	var held []*pendingUpdate
+	for u := enter("noisy"); u != nil; u = enter("noisy") {
+		held = append(held, u)
+	}
+	if n := len(held) * maxMessage; n > maxWaitingOctetsOfTenant || len(held) < 2 {
+		t.Errorf("%d octets wait for one tenant", n)
+	}
+	if u := enter("quiet"); u == nil {
+		t.Error("another tenant has no room")
+	} else {
+		held = append(held, u)
+	}
+	for _, u := range held {
+		p.tcp.updates.leaveQueue(u)
+	}
+	if pool := p.tcp.updates; pool.octets != 0 || len(pool.octetsOf) > 0 {
+		t.Errorf("%d octets are left, of %v", pool.octets, pool.octetsOf)
+	}
+}
+
+// A recorded message is carried out by no primary that began after it was signed, and its signature holds for five
+// minutes, whatever fudge it says (attack 95).
+func TestUpdate_oldMessagesAreBADTIME(t *testing.T) {
+	u := &recordedUpdates{answer: func(context.Context, *UpdateKey) uint16 { return mdns.RcodeSuccess }}
+	key := makeUpdater(t, "team", TransferNone)
+	p := startUpdated(t, u, key)
+	restarted := startUpdated(t, u)
+	restarted.tcp.updates.answered = replay.New(time.Now, fudge)
+	must.Succeed(t, restarted.SetUpdateKeys([]*UpdateKey{key}))
+	began := time.Now()
+	for what, test := range map[string]struct {
+		to     *Primary
+		signed time.Duration // since the restart
+		fudge  uint16
+		good   bool
+	}{
+		"before the restart":                   {restarted, -2 * time.Second, 300, false},
+		"as soon as the key is served":         {restarted, 0, 300, true},
+		"before the restart, elsewhere":        {p, -time.Second, 300, true},
+		"almost five minutes ago":              {p, -290 * time.Second, 65535, true},
+		"more than five minutes ago":           {p, -310 * time.Second, 65535, false},
+		"more than five minutes ahead":         {p, 330 * time.Second, 65535, false},
+		"beyond the fudge that its signer has": {p, -40 * time.Second, 20, false},
+	} {
+		m := makeUpdate(strings.ReplaceAll(strings.ReplaceAll(what, " ", "-"), ",", "") + ".apps.example.org.")
+		signed := began.Add(test.signed)
+		m.SetTsig(key.Name, string(key.Algorithm), test.fudge, signed.Unix())
+		wire, _, err := mdns.TsigGenerate(m, base64Of(key.secret), "", false)
+		must.Succeed(t, err)
+		before := u.countCalls()
+		conn := must.Get(net.Dial("udp", test.to.Addr().String()))(t)
+		conn.SetDeadline(time.Now().Add(time.Minute))
+		must.Get(conn.Write(wire))(t)
+		buf := make([]byte, 512)
+		n := must.Get(conn.Read(buf))(t)
+		conn.Close()
+		answer := unpackMessage(t, buf[:n])
+		switch {
+		case test.good && (answer.Rcode != mdns.RcodeSuccess || u.countCalls() != before+1),
+			!test.good && (answer.Rcode != mdns.RcodeNotAuth || answer.IsTsig().Error != mdns.RcodeBadTime || u.countCalls() != before):
+			t.Errorf("%s: carried out %d times, answered with %v", what, u.countCalls()-before, answer)
+		case !test.good && answer.IsTsig().MACSize == 0:
+			t.Errorf("%s: the refusal is not signed", what)
+		}
 	}
 }

@@ -5,7 +5,7 @@
 //
 // It promises:
 //
-//  1. What it takes in has a bounded number of RRsets.
+//  1. A message has a bounded number of records and RRsets.
 //  2. A message means what RFC 2136 §3.2 and §3.4 say, record by record and in order, folded into the RRsets that
 //     differ afterwards. Where the RFC has a server ignore a record and say NOERROR, the message is refused: NOERROR
 //     means that all of it is in the zone.

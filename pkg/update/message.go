@@ -111,11 +111,26 @@ func (rr *RR) Fail(rcode RCode, format string, args ...any) *Failure {
 		Reason: fmt.Sprintf("%s %s: ", rr.Name, rr.Type) + fmt.Sprintf(format, args...)}
 }
 
-// MaxRRsets bounds the RRsets that a message touches, and those that it requires something of.
-const MaxRRsets = 100
+const (
+	// MaxRRsets bounds the RRsets that a message touches, and those that it requires something of.
+	MaxRRsets = 100
+	// MaxRecords bounds the records of both sections together.
+	MaxRecords = 500
+)
+
+// CheckCount judges the number of records of a message, before any of them is read.
+func CheckCount(prerequisites, updates int) *Failure {
+	if prerequisites+updates > MaxRecords {
+		return &Failure{RCode: Refused, Reason: fmt.Sprintf("the message has more than %d records; send several messages", MaxRecords)}
+	}
+	return nil
+}
 
 // Check judges the form of a message (RFC 2136 §3.2, §3.4.1), before anything is read.
 func (m *Message) Check() *Failure {
+	if f := CheckCount(len(m.Prerequisites), len(m.Updates)); f != nil {
+		return f
+	}
 	for _, section := range []struct {
 		records []RR
 		check   func(*RR) *Failure

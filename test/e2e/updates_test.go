@@ -6,6 +6,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -480,7 +481,7 @@ func TestUpdateKey_transfersItsShare_S13_8(t *testing.T) {
 	}
 }
 
-// S13.4, S13.9: 64 clients raise 8 counters, each by a message that requires the value it has read. What is answered
+// S13.4, S13.15: 64 clients raise 8 counters, each by a message that requires the value it has read. What is answered
 // NOERROR is in the zone once: a counter is at the number of them. Where a client has no answer it sends the same
 // octets again. In the long form for ten minutes.
 func TestUpdate_isCarriedOutOnce_S13_4(t *testing.T) {
@@ -604,5 +605,64 @@ func TestUpdate_reachesAZoneThatWasJustMade_S13_4(t *testing.T) {
 		if answer := c.exchangeMessage(m); answer == nil || answer.Rcode != mdns.RcodeSuccess {
 			t.Errorf("%s: %v", apex, answer)
 		}
+	}
+}
+
+// exchangeOctets sends a signed message as it is, and returns the answer.
+func (u *updated) exchangeOctets(wire []byte) *mdns.Msg {
+	u.t.Helper()
+	conn := must.Get(net.Dial("udp", u.dns))(u.t)
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(time.Minute))
+	must.Get(conn.Write(wire))(u.t)
+	buf := make([]byte, 4096)
+	n := must.Get(conn.Read(buf))(u.t)
+	m := new(mdns.Msg)
+	must.Succeed(u.t, m.Unpack(buf[:n]))
+	return m
+}
+
+// replaceText returns a signed message that gives a name one text.
+func (c updateClient) replaceText(owner, text string) []byte {
+	rr := []mdns.RR{must.Get(mdns.NewRR(fmt.Sprintf("%s 60 TXT %s", owner, text)))(c.t)}
+	m := new(mdns.Msg).SetUpdate("example.org.")
+	m.RemoveRRset(rr)
+	m.Insert(rr)
+	m.SetTsig(c.key.Name, mdns.HmacSHA256, 300, time.Now().Unix())
+	wire, _, err := mdns.TsigGenerate(m, c.key.Secret, "", false)
+	must.Succeed(c.t, err)
+	return wire
+}
+
+// S13.15: a message that was recorded changes nothing later: it has its answer again, and after a restart BADTIME,
+// since the primary that begins knows nothing of what was signed before (attack 95).
+func TestUpdate_recordedMessagesChangeNothing_S13_15(t *testing.T) {
+	t.Parallel()
+	needPrograms(t)
+	dir := t.TempDir()
+	u := runUpdated(t, dir)
+	c := updateClient{t: t, key: u.makeKey("team-a", "dhcp", "", "*.apps.example.org."), server: u.dns}
+	const owner = "x.apps.example.org."
+	first, second := c.replaceText(owner, "1"), c.replaceText(owner, "2")
+	for what, wire := range [][]byte{first, second, first} {
+		if m := u.exchangeOctets(wire); m.Rcode != mdns.RcodeSuccess {
+			t.Errorf("%d: %v", what, m)
+		}
+	}
+	const want = `x.apps TXT 60 "2"`
+	if got := u.readRecords("team-a"); got != want {
+		t.Errorf("after the replay: %s", got)
+	}
+	u.Kill()
+	again := &updated{running: runUp(t, dir, "--secrets-dir", u.secrets), secrets: u.secrets}
+	waitUntil(t, "the key is taken after the restart", func() bool {
+		m := again.exchangeOctets(c.replaceText("y.apps.example.org.", "3"))
+		return m.Rcode == mdns.RcodeSuccess
+	})
+	if m := again.exchangeOctets(first); m.Rcode != mdns.RcodeNotAuth || m.IsTsig().Error != mdns.RcodeBadTime {
+		t.Errorf("after the restart: %v", m)
+	}
+	if got := again.readRecords("team-a"); !strings.Contains(got, want) {
+		t.Errorf("after the replay to the next process: %s", got)
 	}
 }

@@ -35,7 +35,7 @@ func (w *updateTwin) sendMessage(at int, m *mdns.Msg) int {
 	c := &mdns.Client{Net: "tcp", Timeout: time.Minute, TsigSecret: map[string]string{w.key.Name: w.key.Secret}}
 	signed := m.Copy()
 	w.sent++
-	signed.Id = w.sent // the same octets are carried out once (S13.14), and messages of one second differ by this alone
+	signed.Id = w.sent // the same octets are carried out once (S13.15), and messages of one second differ by this alone
 	signed.SetTsig(w.key.Name, mdns.HmacSHA256, 300, time.Now().Unix())
 	answer, _, err := c.Exchange(signed, w.servers[at])
 	if err != nil {

@@ -190,8 +190,12 @@ var table = []row{
 		why: "octets of the network are read where they come in, and not in the API server",
 	},
 	{
+		pkg: "pkg/primary/replay", never: impure,
+		why: "what is remembered of messages follows from their signatures and the clock",
+	},
+	{
 		pkg: "pkg/primary", may: []string{"pkg/zoneview", "pkg/dns/...", "pkg/law/content", "pkg/precedence", "pkg/slots",
-			"pkg/update/..."},
+			"pkg/update/...", "pkg/primary/replay"},
 		never: []string{"k8s.io/apimachinery/...", "k8s.io/apiserver/...", "k8s.io/client-go/...", etcd},
 		why:   "a DNS server over views: it can run far from the API server",
 	},

@@ -5,7 +5,6 @@ package wire
 
 import (
 	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 
 	mdns "github.com/miekg/dns"
@@ -20,16 +19,19 @@ const headerLen = 12
 // Parse reads the zone, the prerequisites and the updates of a message, and checks them. What stands in its additional
 // section, OPT and TSIG, is the caller's.
 func Parse(msg []byte) (*update.Message, *update.Failure) {
-	r := &reader{msg: msg, off: headerLen}
+	r := &reader{msg: msg, off: headerLen, names: map[string]name.Name{}, values: map[sentData]string{}}
 	fail := func(what string) (*update.Message, *update.Failure) {
 		return nil, &update.Failure{RCode: update.FormErr, Reason: what}
 	}
 	if len(msg) < headerLen || r.count(0) != 1 {
 		return fail("a message has one zone (RFC 2136 §2.3)")
 	}
+	failure := update.CheckCount(r.count(1), r.count(2))
+	if failure != nil {
+		return nil, failure
+	}
 	m := &update.Message{}
 	var rtype, class uint16
-	var failure *update.Failure
 	if m.Zone, failure = r.readName(); failure != nil {
 		return nil, failure
 	}
@@ -54,10 +56,22 @@ func Parse(msg []byte) (*update.Message, *update.Failure) {
 	return m, nil
 }
 
-// reader reads a message from its beginning. It trusts no count and no length in it.
+// reader reads a message from its beginning. It trusts no count and no length in it. A record of 16 octets may have two
+// names of 255, so what has been read is not read again.
 type reader struct {
 	msg []byte
 	off int
+	// names are by their text as sent.
+	names map[string]name.Name
+	// values are by their octets as sent. In one message equal octets are equal data, compressed names included.
+	values map[sentData]string
+	// space is for one value, without compression.
+	space []byte
+}
+
+type sentData struct {
+	rtype  rdata.Type
+	octets string
 }
 
 func (r *reader) count(section int) int { return int(binary.BigEndian.Uint16(r.msg[4+2*section:])) }
@@ -78,10 +92,14 @@ func (r *reader) readName() (name.Name, *update.Failure) {
 		return name.Name{}, &update.Failure{RCode: update.FormErr, Reason: fmt.Sprintf("a name at octet %d cannot be read: %v", r.off, err)}
 	}
 	r.off = next
-	n, err := name.Parse(text)
-	if err != nil {
+	n, known := r.names[text]
+	if known {
+		return n, nil
+	}
+	if n, err = name.Parse(text); err != nil {
 		return name.Name{}, &update.Failure{RCode: update.Refused, Reason: fmt.Sprintf("no Record can have the name: %v", err)}
 	}
+	r.names[text] = n
 	return n, nil
 }
 
@@ -108,33 +126,40 @@ func (r *reader) readRR() (rr update.RR, failure *update.Failure) {
 	if length == 0 {
 		return rr, nil
 	}
-	return rr, readData(&rr, r.msg[:r.off], begin)
+	data := sentData{rr.Type, string(r.msg[r.off-int(length) : r.off])}
+	if rr.Data, known = r.values[data]; !known {
+		if failure = r.readData(&rr, int(length)); failure == nil {
+			r.values[data] = rr.Data
+		}
+	}
+	return rr, failure
 }
 
-// readData reads the data of the record that begins at an octet and ends the message.
-func readData(rr *update.RR, msg []byte, begin int) *update.Failure {
+// expansion is above the octets by which data without compression is longer: Records have types with two names at most.
+const expansion = 2 * 255
+
+// readData reads the data of a record, which are the last octets before the offset.
+func (r *reader) readData(rr *update.RR, length int) *update.Failure {
 	if rr.IsMeta() {
 		return rr.Fail(update.FormErr, "no record has this type")
 	}
-	read, _, err := mdns.UnpackRR(msg, begin)
-	if err != nil {
-		return rr.Fail(update.FormErr, "its data cannot be read: %v", err)
-	}
-	// Without compression, the octets are the generic form of the value (RFC 3597 §5), whatever its type is.
-	wire := make([]byte, mdns.Len(read)+headerLen)
-	head, err := mdns.PackDomainName(read.Header().Name, wire, 0, nil, false)
-	end := 0
-	if err == nil {
-		end, err = mdns.PackRR(read, wire, 0, nil, false)
-	}
-	if err != nil || end < head+10 {
-		return rr.Fail(update.FormErr, "its data cannot be read: %v", err)
-	}
-	data := wire[head+10 : end]
 	if err := rr.Type.CheckRecord(); err != nil && rr.Type != rdata.SOA {
 		return rr.Fail(update.Refused, "%v (S5.4)", err)
 	}
-	value, err := rdata.Parse(rr.Type, fmt.Sprintf(`\# %d %s`, len(data), hex.EncodeToString(data)))
+	header := mdns.RR_Header{Name: ".", Rrtype: uint16(rr.Type), Class: mdns.ClassINET, Rdlength: uint16(length)}
+	read, _, err := mdns.UnpackRRWithHeader(header, r.msg[:r.off], r.off-length)
+	if err != nil {
+		return rr.Fail(update.FormErr, "its data cannot be read: %v", err)
+	}
+	const head = 1 + 10 // the root, type, class, TTL and length
+	if room := head + length + expansion; len(r.space) < room {
+		r.space = make([]byte, room)
+	}
+	end, err := mdns.PackRR(read, r.space, 0, nil, false)
+	if err != nil || end < head {
+		return rr.Fail(update.FormErr, "its data cannot be read: %v", err)
+	}
+	value, err := rdata.ParseWire(rr.Type, r.space[head:end])
 	if err != nil {
 		return rr.Fail(update.Refused, "%v", err)
 	}

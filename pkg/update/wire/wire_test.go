@@ -4,6 +4,7 @@
 package wire
 
 import (
+	"encoding/binary"
 	"fmt"
 	"maps"
 	"slices"
@@ -95,6 +96,56 @@ func TestParse_judgesForms(t *testing.T) {
 	}
 	if _, failure := Parse(buildMessage(t, many[:update.MaxRRsets]...)); failure != nil {
 		t.Errorf("as many as may be: %v", failure)
+	}
+}
+
+// A message with more records than may be is refused by the counts in its header: its records are not read.
+func TestParse_judgesCountsFirst(t *testing.T) {
+	msg := buildMessage(t, "update www.example.org. 60 IN A 192.0.2.1")
+	for _, test := range []struct {
+		prerequisites, updates uint16
+		want                   update.RCode
+	}{{0, update.MaxRecords, update.FormErr}, {0, update.MaxRecords + 1, update.Refused}, {1, update.MaxRecords, update.Refused},
+		{65535, 65535, update.Refused}} {
+		binary.BigEndian.PutUint16(msg[6:], test.prerequisites)
+		binary.BigEndian.PutUint16(msg[8:], test.updates)
+		if _, failure := Parse(msg); failure == nil || failure.RCode != test.want {
+			t.Errorf("%d and %d records: %v, want %s", test.prerequisites, test.updates, failure, test.want)
+		}
+	}
+}
+
+// makeLargest returns a message of n MX, of names of as many labels as fit: one owner, and targets that differ or not.
+// Owner and target take a pointer each, so a message of 64 KiB has 4,000 of them.
+func makeLargest(n int, differ bool) []byte {
+	msg := append([]byte{0, 1, 5 << 3, 0, 0, 1, 0, 0, byte(n >> 8), byte(n), 0, 0}, "\x07example\x03org\x00\x00\x06\x00\x01"...)
+	long := strings.Repeat("\x01a", 118) + "\xc0\x0c"
+	for i := range n {
+		owner := "\xc0\x1d" // the first owner
+		if i == 0 {
+			owner = long
+		}
+		preference := 1
+		if differ {
+			preference = i
+		}
+		msg = append(append(msg, owner...), 0, 15, 0, 1, 0, 0, 0, 60, 0, 4, byte(preference>>8), byte(preference), 0xc0, 0x1d)
+	}
+	return msg
+}
+
+func BenchmarkParse(b *testing.B) {
+	for _, test := range []struct {
+		name   string
+		n      int
+		differ bool
+	}{{"64KiB", 4000, false}, {"500equal", update.MaxRecords, false}, {"500different", update.MaxRecords, true}} {
+		msg := makeLargest(test.n, test.differ)
+		b.Run(test.name, func(b *testing.B) {
+			for b.Loop() {
+				Parse(msg)
+			}
+		})
 	}
 }
 

@@ -1,0 +1,139 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package replay
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	// maxAnswers are shared out among the tenants that sent a message in the last hour. Each has leastShare: more
+	// than a tenant has under way.
+	maxAnswers, leastShare = 1 << 16, 256
+	// idle is the time after which a tenant without answers is forgotten. A clock that is set back by less finds
+	// nothing forgotten.
+	idle = time.Hour
+)
+
+// Memory remembers answers. It is safe for concurrent use.
+type Memory struct {
+	clock func() time.Time
+	valid time.Duration
+
+	mu      sync.Mutex
+	began   int64 // in unix seconds, as all times here: signatures have no finer ones
+	swept   int64
+	tenants map[string]*tenant
+}
+
+// tenant has the answers of one tenant by the second in which their messages were signed, and by their id.
+type tenant struct {
+	seconds map[int64]map[string]*Answer
+	size    int
+	// floor is the last second of which something was forgotten: a message of that second may be a replay.
+	floor int64
+}
+
+// New returns an empty Memory, for signatures that are valid for so long.
+func New(clock func() time.Time, valid time.Duration) *Memory {
+	return &Memory{clock: clock, valid: valid, began: clock().Unix(), tenants: map[string]*tenant{}}
+}
+
+// Opens returns the beginning of the first second whose messages are accepted.
+func (m *Memory) Opens() time.Time { return time.Unix(m.began+1, 0) }
+
+// Answer is that of one message, known or not yet.
+type Answer struct {
+	of     *Memory
+	tenant string
+	signed int64
+	id     string
+	done   chan struct{} // closed when rcode is known
+	rcode  uint16
+}
+
+// Begin returns the answer of a message that was signed in a second. With first the caller carries the message out, and
+// calls End. A nil Answer refuses a message that is older than what is remembered.
+func (m *Memory) Begin(of, id string, signed int64) (a *Answer, first bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := m.clock()
+	m.sweepTenants(now)
+	t := m.tenants[of]
+	if t == nil {
+		t = &tenant{seconds: map[int64]map[string]*Answer{}, floor: m.began}
+		m.tenants[of] = t
+	}
+	t.forgetExpired(now.Add(-m.valid).Unix())
+	if a = t.seconds[signed][id]; a != nil {
+		return a, false
+	}
+	for share := max(maxAnswers/len(m.tenants), leastShare); t.size >= share; {
+		t.forgetSecond(slices.Min(slices.Collect(maps.Keys(t.seconds))))
+	}
+	if signed <= t.floor {
+		return nil, false
+	}
+	a = &Answer{of: m, tenant: of, signed: signed, id: id, done: make(chan struct{})}
+	if t.seconds[signed] == nil {
+		t.seconds[signed] = map[string]*Answer{}
+	}
+	t.seconds[signed][id] = a
+	t.size++
+	return a, true
+}
+
+// sweepTenants forgets, once a minute, the tenants that have sent nothing for long.
+func (m *Memory) sweepTenants(now time.Time) {
+	if now.Unix()/60 == m.swept {
+		return
+	}
+	m.swept = now.Unix() / 60
+	maps.DeleteFunc(m.tenants, func(_ string, t *tenant) bool {
+		t.forgetExpired(now.Add(-m.valid).Unix())
+		return t.size == 0 && t.floor < now.Add(-idle).Unix()
+	})
+}
+
+// forgetExpired forgets the answers of messages whose signatures hold no more, which are those up to a second.
+func (t *tenant) forgetExpired(until int64) {
+	for signed := range t.seconds {
+		if signed < until {
+			t.forgetSecond(signed)
+		}
+	}
+}
+
+func (t *tenant) forgetSecond(signed int64) {
+	t.size -= len(t.seconds[signed])
+	t.floor = max(t.floor, signed)
+	delete(t.seconds, signed)
+}
+
+// End says the answer of a message. Where it is not known whether the message was carried out, the next one that is
+// equal is carried out.
+func (a *Answer) End(rcode uint16, known bool) {
+	a.of.mu.Lock()
+	defer a.of.mu.Unlock()
+	if t := a.of.tenants[a.tenant]; !known && t != nil && t.seconds[a.signed][a.id] == a {
+		delete(t.seconds[a.signed], a.id)
+		t.size--
+	}
+	a.rcode = rcode
+	close(a.done)
+}
+
+// Wait returns the answer when it is known, and false where ctx ends before.
+func (a *Answer) Wait(ctx context.Context) (rcode uint16, ok bool) {
+	select {
+	case <-a.done:
+		return a.rcode, true
+	case <-ctx.Done():
+		return 0, false
+	}
+}

@@ -1,0 +1,217 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package replay
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+const valid = 300 * time.Second
+
+// clock is set by tests.
+type clock struct{ seconds atomic.Int64 }
+
+func newClock() *clock {
+	c := &clock{}
+	c.seconds.Store(1e9)
+	return c
+}
+
+func (c *clock) readTime() time.Time { return time.Unix(c.seconds.Load(), 0) }
+
+// carryOut begins a message that was signed now, and ends it where it is the first.
+func carryOut(t *testing.T, m *Memory, tenant, id string, signed int64) (first bool) {
+	t.Helper()
+	a, first := m.Begin(tenant, id, signed)
+	if a == nil {
+		t.Fatalf("%s %s, signed at %d: refused", tenant, id, signed)
+	}
+	if first {
+		a.End(7, true)
+	}
+	if rcode, ok := a.Wait(t.Context()); !ok || rcode != 7 {
+		t.Errorf("%s %s: %d, %v", tenant, id, rcode, ok)
+	}
+	return first
+}
+
+// An equal message has the answer of the first, also while that is under way, and as soon as that is known.
+func TestMemory_equalMessagesHaveOneAnswer(t *testing.T) {
+	c := newClock()
+	m := New(c.readTime, valid)
+	signed := c.seconds.Add(1)
+	a, first := m.Begin("team", "x", signed)
+	again, second := m.Begin("team", "x", signed)
+	if !first || second || a != again {
+		t.Fatalf("first %v, second %v", first, second)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, ok := again.Wait(ended); ok {
+		t.Error("an answer before it is known")
+	}
+	a.End(7, true)
+	if carryOut(t, m, "team", "x", signed) {
+		t.Error("carried out twice")
+	}
+	for what, first := range map[string]bool{"another tenant": carryOut(t, m, "other", "x", signed),
+		"another id": carryOut(t, m, "team", "y", signed), "another second": carryOut(t, m, "team", "x", signed+1)} {
+		if !first {
+			t.Errorf("%s: taken for the same message", what)
+		}
+	}
+}
+
+// After an unknown outcome the next equal message is carried out, and those that waited are told.
+func TestMemory_unknownOutcomesAreTriedAgain(t *testing.T) {
+	c := newClock()
+	m := New(c.readTime, valid)
+	signed := c.seconds.Add(1)
+	a, _ := m.Begin("team", "x", signed)
+	waits, _ := m.Begin("team", "x", signed)
+	a.End(2, false)
+	if rcode, ok := waits.Wait(t.Context()); !ok || rcode != 2 {
+		t.Errorf("%d, %v", rcode, ok)
+	}
+	if !carryOut(t, m, "team", "x", signed) || carryOut(t, m, "team", "x", signed) {
+		t.Error("not carried out once more")
+	}
+}
+
+// What was signed before the Memory was made may have been carried out by another one.
+func TestMemory_refusesWhatWasSignedBeforeIt(t *testing.T) {
+	c := newClock()
+	m := New(c.readTime, valid)
+	for signed, accepted := range map[int64]bool{1e9 - 100: false, 1e9: false, 1e9 + 1: true} {
+		if a, _ := m.Begin("team", "x", signed); (a != nil) != accepted {
+			t.Errorf("signed %d seconds after: accepted %v", signed-1e9, a != nil)
+		}
+	}
+}
+
+// A tenant that sends more than its share loses what it signed first, and may send that no more. Others lose nothing
+// (attack 111).
+func TestMemory_tenantsEvictTheirOwnAnswers(t *testing.T) {
+	c := newClock()
+	m := New(c.readTime, valid)
+	victim := c.seconds.Add(1)
+	carryOut(t, m, "victim", "x", victim)
+	for i := range 3 * maxAnswers {
+		if i%1000 == 0 {
+			c.seconds.Add(1)
+		}
+		carryOut(t, m, "noisy", fmt.Sprint(i), c.seconds.Load())
+	}
+	if size := m.tenants["noisy"].size; size > maxAnswers/2 {
+		t.Errorf("%d answers of one tenant of two", size)
+	}
+	if carryOut(t, m, "victim", "x", victim) {
+		t.Error("the victim's message is carried out twice")
+	}
+	if a, _ := m.Begin("noisy", "0", victim+1); a != nil {
+		t.Error("a message that was forgotten is accepted")
+	}
+	// A flood within one second is refused in that second, and accepted in the next one.
+	c.seconds.Add(1)
+	refused := false
+	for i := range maxAnswers {
+		a, _ := m.Begin("noisy", fmt.Sprint("late-", i), c.seconds.Load())
+		refused = refused || a == nil
+	}
+	if !refused {
+		t.Error("a tenant remembers more than its share")
+	}
+	carryOut(t, m, "noisy", "next", c.seconds.Add(1))
+	carryOut(t, m, "victim", "next", c.seconds.Load())
+}
+
+// Answers go when signatures of their second do not hold any more, and tenants when they have sent nothing for long.
+func TestMemory_forgetsInTime(t *testing.T) {
+	c := newClock()
+	m := New(c.readTime, valid)
+	for i := range 100 {
+		carryOut(t, m, fmt.Sprint("tenant-", i%10), fmt.Sprint(i), c.seconds.Add(1))
+	}
+	c.seconds.Add(int64(valid.Seconds()) + 1)
+	carryOut(t, m, "tenant-0", "late", c.seconds.Load())
+	if one := m.tenants["tenant-0"]; one.size != 1 || len(one.seconds) != 1 {
+		t.Errorf("%d answers, of %d seconds", one.size, len(one.seconds))
+	}
+	c.seconds.Add(int64(idle.Seconds()) + 1)
+	carryOut(t, m, "late", "x", c.seconds.Load())
+	if len(m.tenants) > 2 {
+		t.Errorf("%d tenants", len(m.tenants))
+	}
+}
+
+// Whatever is sent, with whatever clock: no message whose signature holds is carried out twice after a known outcome,
+// and one that is signed now and new is refused only by a tenant's own flood.
+func TestMemory_carriesNothingOutTwice(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := newClock()
+		m := New(c.readTime, valid)
+		type message struct {
+			tenant, id string
+			signed     int64
+		}
+		var sent []message
+		elapsed := int64(0)
+		done := map[message]int{}
+		for i := range rapid.IntRange(1, 200).Draw(t, "steps") {
+			elapsed += int64(rapid.SampledFrom([]int{0, 1, 2, 60, 200}).Draw(t, "seconds"))
+			ahead := int64(rapid.SampledFrom([]int{0, 0, 0, 100, 3000}).Draw(t, "ahead")) // the clock, for a while
+			c.seconds.Store(1e9 + elapsed + ahead)
+			fresh := len(sent) == 0 || rapid.Bool().Draw(t, "fresh")
+			x := message{rapid.SampledFrom([]string{"a", "b"}).Draw(t, "tenant"), fmt.Sprint(i),
+				c.seconds.Load() + int64(rapid.IntRange(-300, 300).Draw(t, "skew"))}
+			if !fresh {
+				x = rapid.SampledFrom(sent).Draw(t, "replayed")
+			}
+			sent = append(sent, x)
+			if apart := x.signed - c.seconds.Load(); max(apart, -apart) > int64(valid.Seconds()) {
+				continue // BADTIME by the caller
+			}
+			if a, first := m.Begin(x.tenant, x.id, x.signed); a != nil && first {
+				known := rapid.Bool().Draw(t, "known")
+				if a.End(0, known); known {
+					done[x]++
+				}
+			}
+			if done[x] > 1 {
+				t.Fatalf("%v is carried out twice", x)
+			}
+		}
+	})
+}
+
+func TestMemory_isSafeForConcurrentUse(t *testing.T) {
+	c := newClock()
+	m := New(c.readTime, valid)
+	signed := c.seconds.Add(1)
+	var all sync.WaitGroup
+	var carried atomic.Int64
+	for range 8 {
+		all.Go(func() {
+			for i := range 200 {
+				a, first := m.Begin("team", fmt.Sprint(i), signed)
+				if first {
+					carried.Add(1)
+					a.End(7, true)
+				}
+				a.Wait(t.Context())
+			}
+		})
+	}
+	all.Wait()
+	if carried.Load() != 200 {
+		t.Errorf("%d of 200 messages carried out", carried.Load())
+	}
+}
