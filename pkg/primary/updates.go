@@ -273,6 +273,7 @@ func (p *updatePool) callUpdates(ctx context.Context, u *pendingUpdate) (rcode u
 			return uint16(failure.RCode)
 		}
 		m = read
+		m.ID = u.id()
 	}
 	return p.updates.Update(ctx, u.key.UpdateKey, m, u.from)
 }

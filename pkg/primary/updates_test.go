@@ -27,13 +27,14 @@ import (
 type recordedUpdates struct {
 	mu     sync.Mutex
 	calls  []string
+	ids    []string
 	answer func(ctx context.Context, key *UpdateKey) uint16
 }
 
 func (u *recordedUpdates) Update(ctx context.Context, key *UpdateKey, m *update.Message, from netip.Addr) uint16 {
 	u.mu.Lock()
 	if len(m.Updates) > 0 {
-		u.calls = append(u.calls, fmt.Sprintf("%s %s from %s", key.ID, m.Zone, from))
+		u.calls, u.ids = append(u.calls, fmt.Sprintf("%s %s from %s", key.ID, m.Zone, from)), append(u.ids, m.ID)
 	}
 	u.mu.Unlock()
 	switch {
@@ -563,5 +564,33 @@ func TestUpdate_oldMessagesAreBADTIME(t *testing.T) {
 		case !test.good && answer.IsTsig().MACSize == 0:
 			t.Errorf("%s: the refusal is not signed", what)
 		}
+	}
+}
+
+// A message that is sent again after an unknown outcome has the same id, and another one another.
+func TestUpdate_messagesHaveAnID(t *testing.T) {
+	u := &recordedUpdates{}
+	u.answer = func(context.Context, *UpdateKey) uint16 {
+		if u.countCalls() == 1 {
+			return mdns.RcodeServerFailure
+		}
+		return mdns.RcodeSuccess
+	}
+	key := makeUpdater(t, "team", TransferNone)
+	p := startUpdated(t, u, key)
+	at := time.Now()
+	once, _ := signQuery(t, makeUpdate("www.apps.example.org."), key.Key, at)
+	other, _ := signQuery(t, makeUpdate("www.apps.example.org."), key.Key, at.Add(time.Second))
+	for _, wire := range [][]byte{once, once, once, other} {
+		conn := must.Get(net.Dial("udp", p.Addr().String()))(t)
+		conn.SetDeadline(time.Now().Add(time.Minute))
+		must.Get(conn.Write(wire))(t)
+		must.Get(conn.Read(make([]byte, 512)))(t)
+		conn.Close()
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if ids := u.ids; len(ids) != 3 || ids[0] == "" || ids[0] != ids[1] || ids[0] == ids[2] {
+		t.Errorf("ids %q", ids)
 	}
 }

@@ -80,6 +80,8 @@ type RR struct {
 type Message struct {
 	Zone                   name.Name
 	Prerequisites, Updates []RR
+	// ID identifies the signed octets; "": nothing was signed.
+	ID string
 }
 
 // UpdatedNames returns the names of the updates, each once, in their order.

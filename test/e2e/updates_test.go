@@ -653,6 +653,10 @@ func TestUpdate_recordedMessagesChangeNothing_S13_15(t *testing.T) {
 	if got := u.readRecords("team-a"); got != want {
 		t.Errorf("after the replay: %s", got)
 	}
+	written := must.Get(u.client.KubizoneV1alpha1().Records("team-a").List(t.Context(), metav1.ListOptions{}))(t).Items[0]
+	if id := written.Annotations[v1alpha1.AnnotationUpdateID]; len(id) != 32 {
+		t.Errorf("the Record has the id %q of its message", id)
+	}
 	u.Kill()
 	again := &updated{running: runUp(t, dir, "--secrets-dir", u.secrets), secrets: u.secrets}
 	waitUntil(t, "the key is taken after the restart", func() bool {
@@ -664,5 +668,42 @@ func TestUpdate_recordedMessagesChangeNothing_S13_15(t *testing.T) {
 	}
 	if got := again.readRecords("team-a"); !strings.Contains(got, want) {
 		t.Errorf("after the replay to the next process: %s", got)
+	}
+}
+
+// S13.4: a message that another primary, or an earlier attempt of unknown outcome, has carried out is known by what it
+// wrote: it is answered NOERROR and changes nothing, though its own work has made its prerequisites false. Another
+// message with the same content is told so.
+func TestUpdate_knowsItsOwnWork_S13_4(t *testing.T) {
+	t.Parallel()
+	needPrograms(t)
+	u := runUpdated(t, t.TempDir())
+	u.makeKey("team-a", "dhcp", "", "*.apps.example.org.")
+	api := u.client.KubizoneV1alpha1().RESTClient()
+	post := func(id, data string) v1alpha1.UpdateRequestStatus {
+		request := &v1alpha1.UpdateRequest{Spec: v1alpha1.UpdateRequestSpec{Zone: "example.org.", ID: id,
+			Prerequisites: []v1alpha1.UpdateRequestRecord{{Name: "x.apps.example.org.", Type: "ANY", Class: "NONE"}},
+			Updates: []v1alpha1.UpdateRequestRecord{{Name: "x.apps.example.org.", Type: "A", Class: "IN", TTL: 60, Data: data},
+				{Name: "y.apps.example.org.", Type: "A", Class: "IN", TTL: 60, Data: data}}}}
+		answer := &v1alpha1.UpdateRequest{}
+		must.Succeed(t, api.Post().Namespace("team-a").Resource("updatekeys").Name("dhcp").SubResource("update").Body(request).
+			Do(t.Context()).Into(answer))
+		return answer.Status
+	}
+	const stands = "x.apps A 60 192.0.2.1; y.apps A 60 192.0.2.1"
+	first := post("one", "192.0.2.1")
+	for what, test := range map[string]struct{ id, data, want string }{
+		"the first again":          {"one", "192.0.2.1", "NOERROR"},
+		"another of this content":  {"two", "192.0.2.1", "YXDOMAIN"},
+		"another of other content": {"three", "192.0.2.2", "YXDOMAIN"},
+		"one without an id":        {"", "192.0.2.1", "YXDOMAIN"},
+	} {
+		got := post(test.id, test.data)
+		if got.RCode != test.want || test.want == "NOERROR" && got.Serial != first.Serial {
+			t.Errorf("%s: %+v, want %s; the first was %+v", what, got, test.want, first)
+		}
+		if then := u.readRecords("team-a"); then != stands {
+			t.Errorf("%s: then %s", what, then)
+		}
 	}
 }

@@ -140,11 +140,12 @@ const (
 // It is output: setting it associates nothing (S6.12).
 const LabelParentZone = "kubi.zone/parent-zone"
 
-// LabelDynamic is "true" on Records that updates (RFC 2136) made, and AnnotationUpdateKey names the UpdateKey of the
-// last one.
+// LabelDynamic is "true" on Records that updates (RFC 2136) made. AnnotationUpdateKey names the UpdateKey of the last
+// update, and AnnotationUpdateID is the id of its message.
 const (
 	LabelDynamic        = "kubi.zone/dynamic"
 	AnnotationUpdateKey = "kubi.zone/update-key"
+	AnnotationUpdateID  = "kubi.zone/update-id"
 )
 
 // LabelExternalDNS is on Records that endpoints of external-dns became: the owner. LabelCluster names the cluster that

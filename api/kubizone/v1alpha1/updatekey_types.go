@@ -172,6 +172,11 @@ type UpdateRequestSpec struct {
 	// +optional
 	// +listType=atomic
 	Updates []UpdateRequestRecord `json:"updates,omitempty" protobuf:"bytes,4,rep,name=updates"`
+	// id identifies the signed octets: a message that comes again has the same one. Records that it writes carry it as
+	// the annotation kubi.zone/update-id.
+	// +optional
+	// +k8s:validation:maxLength=64
+	ID string `json:"id,omitempty" protobuf:"bytes,5,opt,name=id"`
 }
 
 // UpdateRequestRecord is one record of a message.

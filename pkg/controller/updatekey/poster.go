@@ -62,7 +62,7 @@ func (p *Poster) post(ctx context.Context, id, subresource string, spec v1alpha1
 
 // Update has the API server carry a message out.
 func (p *Poster) Update(ctx context.Context, key *primary.UpdateKey, m *update.Message, from netip.Addr) uint16 {
-	answer, err := p.post(ctx, key.ID, "update", v1alpha1.UpdateRequestSpec{Zone: m.Zone.String(), From: from.String(),
+	answer, err := p.post(ctx, key.ID, "update", v1alpha1.UpdateRequestSpec{Zone: m.Zone.String(), From: from.String(), ID: m.ID,
 		Prerequisites: writeRecords(m.Prerequisites), Updates: writeRecords(m.Updates)})
 	log := klog.FromContext(ctx)
 	if err != nil {

@@ -10771,6 +10771,14 @@ func schema_kubizone_api_kubizone_v1alpha1_UpdateRequestSpec(ref common.Referenc
 							},
 						},
 					},
+					"id": {
+						SchemaProps: spec.SchemaProps{
+							Description: "id identifies the signed octets: a message that comes again has the same one. Records that it writes carry it as the annotation kubi.zone/update-id.",
+							MaxLength:   ptr.To[int64](64),
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
 				},
 				Required: []string{"zone"},
 			},

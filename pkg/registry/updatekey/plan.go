@@ -27,6 +27,9 @@ func readScope(key *v1alpha1.UpdateKey) (update.Scope, error) {
 	return update.NewScope(records)
 }
 
+// maxID is the most characters of the id of a message.
+const maxID = 64
+
 // readMessage reads what a primary has sent.
 func readMessage(spec *v1alpha1.UpdateRequestSpec) (m *update.Message, errs field.ErrorList) {
 	path := field.NewPath("spec")
@@ -34,7 +37,10 @@ func readMessage(spec *v1alpha1.UpdateRequestSpec) (m *update.Message, errs fiel
 	if err != nil {
 		return nil, field.ErrorList{field.Invalid(path.Child("zone"), spec.Zone, err.Error())}
 	}
-	m = &update.Message{Zone: apex}
+	if len(spec.ID) > maxID {
+		return nil, field.ErrorList{field.TooLong(path.Child("id"), "", maxID)}
+	}
+	m = &update.Message{Zone: apex, ID: spec.ID}
 	if m.Prerequisites, errs = readRecords(spec.Prerequisites, path.Child("prerequisites")); len(errs) > 0 {
 		return nil, errs
 	}
@@ -156,8 +162,9 @@ func resolveSet(apex name.Name, t rdata.Type, texts []string) (update.RRset, err
 	return set, nil
 }
 
-// makeItem makes the item of a change set for one change. before is the Record that is there, nil where none is.
-func makeItem(key *v1alpha1.UpdateKey, in zone, c update.Change, before *v1alpha1.Record) (v1alpha1.ChangeSetItem, error) {
+// makeItem makes the item of a change set for one change. before is the Record that is there, nil where none is. id is
+// that of the message, "" for none.
+func makeItem(key *v1alpha1.UpdateKey, in zone, id string, c update.Change, before *v1alpha1.Record) (v1alpha1.ChangeSetItem, error) {
 	if len(c.Values) == 0 {
 		return v1alpha1.ChangeSetItem{Delete: &v1alpha1.ChangeSetDelete{Name: before.Name, UID: before.UID,
 			ResourceVersion: before.ResourceVersion}}, nil
@@ -169,8 +176,10 @@ func makeItem(key *v1alpha1.UpdateKey, in zone, c update.Change, before *v1alpha
 			Labels: map[string]string{v1alpha1.LabelDynamic: "true"}},
 		Spec: v1alpha1.RecordSpec{DomainName: c.Name.String(), View: key.Spec.View, Type: c.Type.String(), Values: c.Values, TTL: &ttl},
 	}
-	if key.Name != "" {
-		r.Annotations = map[string]string{v1alpha1.AnnotationUpdateKey: key.Name}
+	for annotation, text := range map[string]string{v1alpha1.AnnotationUpdateKey: key.Name, v1alpha1.AnnotationUpdateID: id} {
+		if text != "" {
+			metav1.SetMetaDataAnnotation(&r.ObjectMeta, annotation, text)
+		}
 	}
 	if before != nil {
 		r.ResourceVersion = before.ResourceVersion

@@ -165,6 +165,8 @@ type plan struct {
 	in      zone
 	at      v1alpha1.AdoptingZone
 	status  v1alpha1.UpdateRequestStatus
+	// doubted: an unmet prerequisite was met with a second look at the Records.
+	doubted bool
 }
 
 func (p *plan) answer(rcode update.RCode, format string, args ...any) {
@@ -185,6 +187,11 @@ func (p *plan) carryOut(ctx context.Context) (again bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	if written := p.findWritten(made); written != nil {
+		p.answer(update.NoError, "")
+		p.status.Serial = written.Status.Serial
+		return false, nil
+	}
 	prerequisites := makePrerequisites(p.message)
 	if failure != nil || len(changes) == 0 { // nothing is written; prerequisites come first (RFC 2136 §3)
 		err := p.w.zones.Judge(ctx, p.at, p.key.Namespace, prerequisites)
@@ -195,7 +202,7 @@ func (p *plan) carryOut(ctx context.Context) (again bool, err error) {
 	}
 	set := &v1alpha1.ChangeSet{Spec: v1alpha1.ChangeSetSpec{FieldManager: fieldManager, Force: true, Prerequisites: prerequisites}}
 	for _, c := range changes {
-		item, err := makeItem(p.key, p.in, c, made[c.Name][c.Type])
+		item, err := makeItem(p.key, p.in, p.message.ID, c, made[c.Name][c.Type])
 		if err != nil {
 			return false, err
 		}
@@ -204,6 +211,11 @@ func (p *plan) carryOut(ctx context.Context) (again bool, err error) {
 	acting := changeset.ActFor(genericapirequest.WithUser(ctx, p.as), p.key.Namespace)
 	answer, err := p.w.sets.Create(acting, set, nil, &metav1.CreateOptions{})
 	if isOvertaken(err) {
+		return true, nil
+	}
+	if isUnmet(err) && p.message.ID != "" && !p.doubted {
+		// An earlier attempt whose outcome is unknown may have ended since the Records were read.
+		p.doubted = true
 		return true, nil
 	}
 	if err != nil {
@@ -278,6 +290,22 @@ func (p *plan) beyond(rr *update.RR) *update.Failure {
 		"has no pattern for %s %s (S13.1); add one, or use the key that has it", p.key.Namespace, p.key.Name, rr.Name, rr.Type)}
 }
 
+// findWritten returns a Record that this very message wrote, nil for none. One message is one change, so with that
+// Record all of it was carried out, and its prerequisites were met: what they say now may be its own doing.
+func (p *plan) findWritten(made map[name.Name]share) *v1alpha1.Record {
+	if p.message.ID == "" {
+		return nil
+	}
+	for _, here := range made {
+		for _, r := range here {
+			if r.Annotations[v1alpha1.AnnotationUpdateID] == p.message.ID {
+				return r
+			}
+		}
+	}
+	return nil
+}
+
 // foldUpdates carries the updates out on the data at their names. made are the Records of the dynamic share.
 func (p *plan) foldUpdates(ctx context.Context) (changes []update.Change, made map[name.Name]share, failure *update.Failure, err error) {
 	names := p.message.UpdatedNames()
@@ -342,6 +370,11 @@ func (p *plan) addApex(ctx context.Context, present map[name.Name]update.Present
 	return nil
 }
 
+// isUnmet reports whether a prerequisite is not met.
+func isUnmet(err error) bool {
+	return apierrors.ReasonForError(err) == v1alpha1.StatusReasonPrerequisiteFailed
+}
+
 // isOvertaken reports whether a Record is another one than it was when the message was planned.
 func isOvertaken(err error) bool {
 	var status apierrors.APIStatus
@@ -375,7 +408,7 @@ func (p *plan) takeError(ctx context.Context, err error) error {
 	}
 	status := of.Status()
 	switch {
-	case status.Reason == v1alpha1.StatusReasonPrerequisiteFailed && status.Details != nil && len(status.Details.Causes) > 0:
+	case isUnmet(err) && status.Details != nil && len(status.Details.Causes) > 0:
 		if at := requirementField.FindStringSubmatch(status.Details.Causes[0].Field); at != nil {
 			i, _ := strconv.Atoi(at[1])
 			if all := p.message.ListPrerequisites(); i < len(all) {

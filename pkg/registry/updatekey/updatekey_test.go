@@ -5,6 +5,7 @@ package updatekey
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -121,6 +122,8 @@ type planned struct {
 	sets    []*v1alpha1.ChangeSet
 	acts    []string
 	fail    []error
+	judged  error              // of prerequisites without a change set
+	appears []*v1alpha1.Record // with the first change set
 	told    []string
 }
 
@@ -154,7 +157,7 @@ func (p *planned) ApexOf(context.Context, v1alpha1.AdoptingZone, string) ([]cont
 }
 
 func (p *planned) Judge(context.Context, v1alpha1.AdoptingZone, string, []v1alpha1.ChangeSetPrerequisite) error {
-	return nil
+	return p.judged
 }
 
 func (p *planned) New() runtime.Object { return &v1alpha1.ChangeSet{} }
@@ -166,6 +169,7 @@ func (p *planned) Create(ctx context.Context, obj runtime.Object, _ rest.Validat
 	namespace, _ := changeset.ActsFor(ctx)
 	by, _ := genericapirequest.UserFrom(ctx)
 	p.sets, p.acts = append(p.sets, set), append(p.acts, namespace+" "+by.GetName())
+	p.records = append(p.records, p.appears...)
 	if len(p.fail) > 0 {
 		err := p.fail[0]
 		if p.fail = p.fail[1:]; err != nil {
@@ -185,7 +189,14 @@ func (k oneKey) Get(context.Context, string, *metav1.GetOptions) (runtime.Object
 func (p *planned) sendUpdate(t *testing.T, key *v1alpha1.UpdateKey, updates ...v1alpha1.UpdateRequestRecord) (
 	v1alpha1.UpdateRequestStatus, error) {
 	t.Helper()
-	request := &v1alpha1.UpdateRequest{Spec: v1alpha1.UpdateRequestSpec{Zone: "example.org.", From: "192.0.2.7", Updates: updates}}
+	return p.sendRequest(t, key, v1alpha1.UpdateRequestSpec{Updates: updates})
+}
+
+func (p *planned) sendRequest(t *testing.T, key *v1alpha1.UpdateKey, spec v1alpha1.UpdateRequestSpec) (v1alpha1.UpdateRequestStatus,
+	error) {
+	t.Helper()
+	spec.Zone, spec.From = "example.org.", "192.0.2.7"
+	request := &v1alpha1.UpdateRequest{Spec: spec}
 	tell := func(_ *v1alpha1.UpdateKey, rcode, _ string) { p.told = append(p.told, rcode) }
 	got, err := NewUpdateREST(oneKey{key}, NewWriter(p, p), tell).Create(t.Context(), "acme", request, nil, &metav1.CreateOptions{})
 	if err != nil {
@@ -307,6 +318,50 @@ func TestUpdate_deletesOrRefuses_S13_5(t *testing.T) {
 			if (got.RCode == "REFUSED") != test.refused || (len(p.sets) == 0) != test.refused {
 				t.Errorf("%s, by %s: %+v, %d sets", what, key.Namespace, got, len(p.sets))
 			}
+		}
+	}
+}
+
+// S13.4: a message that comes again after an unknown outcome was carried out where a Record has its id. Its own
+// prerequisites, which it has made false, are no refusal then. Another message with the same content is judged.
+func TestUpdate_knowsItsOwnWork_S13_4(t *testing.T) {
+	unmet := &apierrors.StatusError{ErrStatus: metav1.Status{Code: 412, Reason: v1alpha1.StatusReasonPrerequisiteFailed,
+		Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Field: "spec.prerequisites[0]"}}}}}
+	absent := v1alpha1.UpdateRequestRecord{Name: "a.apps.example.org.", Type: "ANY", Class: "NONE"}
+	spec := func(id string) v1alpha1.UpdateRequestSpec {
+		return v1alpha1.UpdateRequestSpec{ID: id, Prerequisites: []v1alpha1.UpdateRequestRecord{absent},
+			Updates: []v1alpha1.UpdateRequestRecord{addAddress("a.apps.example.org.", "192.0.2.1"),
+				addAddress("b.apps.example.org.", "192.0.2.1")}}
+	}
+	key := newKey("*.apps.example.org.")
+	first := &planned{}
+	must.Get(first.sendRequest(t, key, spec("one")))(t)
+	written := func() (records []*v1alpha1.Record) {
+		for _, item := range first.sets[0].Spec.Items {
+			r := &v1alpha1.Record{}
+			must.Succeed(t, json.Unmarshal(item.Create.Raw, r))
+			r.Status.FQDN, r.Status.Serial = r.Spec.DomainName, 7
+			records = append(records, r)
+		}
+		return records
+	}
+	for what, test := range map[string]struct {
+		id      string
+		stands  []*v1alpha1.Record
+		appears []*v1alpha1.Record // between the first look and the decision
+		want    string
+		sets    int
+	}{
+		"again":                     {"one", written(), nil, "NOERROR", 0},
+		"again, a part was changed": {"one", written()[1:], nil, "NOERROR", 0},
+		"while the first one ends":  {"one", nil, written(), "NOERROR", 1},
+		"another message":           {"two", nil, written(), "YXDOMAIN", 1},
+		"a message without an id":   {"", nil, written(), "YXDOMAIN", 1},
+	} {
+		p := &planned{records: test.stands, fail: []error{unmet}, judged: unmet, appears: test.appears}
+		got := must.Get(p.sendRequest(t, key, spec(test.id)))(t)
+		if got.RCode != test.want || len(p.sets) != test.sets {
+			t.Errorf("%s: %+v, %d sets, want %s, %d", what, got, len(p.sets), test.want, test.sets)
 		}
 	}
 }
