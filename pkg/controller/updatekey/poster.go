@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
@@ -65,6 +66,10 @@ func (p *Poster) Update(ctx context.Context, key *primary.UpdateKey, m *update.M
 	answer, err := p.post(ctx, key.ID, "update", v1alpha1.UpdateRequestSpec{Zone: m.Zone.String(), From: from.String(), ID: m.ID,
 		Prerequisites: writeRecords(m.Prerequisites), Updates: writeRecords(m.Updates)})
 	log := klog.FromContext(ctx)
+	if apierrors.IsRequestEntityTooLargeError(err) { // to send it again would not help
+		answer, err = &v1alpha1.UpdateRequest{Status: v1alpha1.UpdateRequestStatus{RCode: update.Refused.String(),
+			Message: "the message is longer than the API server reads; send several messages"}}, nil
+	}
 	if err != nil {
 		log.Info("An update is not carried out; its client may send it again", "updatekey", key.ID, "zone", m.Zone.String(), "err", err)
 		return uint16(update.ServFail)

@@ -142,6 +142,11 @@ func (w *Writer) CarryOut(ctx context.Context, key *v1alpha1.UpdateKey, as user.
 			return p.status, err
 		}
 	}
+	if p.taken == maxTries { // to send it again would help nothing
+		p.answer(update.Refused, "a Record of namespace %s that no update made has the name of a Record that this update would create "+
+			"(dyn--OWNER-TYPE); rename or delete it with kubectl", key.Namespace)
+		return p.status, nil
+	}
 	return p.status, apierrors.NewTooManyRequests("others kept changing the Records of this update; nothing was written: try again", 1)
 }
 
@@ -167,6 +172,8 @@ type plan struct {
 	status  v1alpha1.UpdateRequestStatus
 	// doubted: an unmet prerequisite was met with a second look at the Records.
 	doubted bool
+	// taken counts the tries at which another object had the name of a Record that is to be created.
+	taken int
 }
 
 func (p *plan) answer(rcode update.RCode, format string, args ...any) {
@@ -210,7 +217,11 @@ func (p *plan) carryOut(ctx context.Context) (again bool, err error) {
 	}
 	acting := changeset.ActFor(genericapirequest.WithUser(ctx, p.as), p.key.Namespace)
 	answer, err := p.w.sets.Create(acting, set, nil, &metav1.CreateOptions{})
-	if isOvertaken(err) {
+	switch reasons := readReasons(err); { // where a Record is another one than it was when the message was planned
+	case slices.Contains(reasons, metav1.StatusReasonAlreadyExists):
+		p.taken++
+		return true, nil
+	case slices.Contains(reasons, metav1.StatusReasonConflict), slices.Contains(reasons, metav1.StatusReasonNotFound):
 		return true, nil
 	}
 	if isUnmet(err) && p.message.ID != "" && !p.doubted {
@@ -375,24 +386,20 @@ func isUnmet(err error) bool {
 	return apierrors.ReasonForError(err) == v1alpha1.StatusReasonPrerequisiteFailed
 }
 
-// isOvertaken reports whether a Record is another one than it was when the message was planned.
-func isOvertaken(err error) bool {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) {
-		return false
+// readReasons returns the reason of an API error and those of its causes, which are those of items.
+func readReasons(err error) (reasons []metav1.StatusReason) {
+	var of apierrors.APIStatus
+	if !errors.As(err, &of) {
+		return nil
 	}
-	if code := status.Status().Code; code == http.StatusConflict || code == http.StatusNotFound {
-		return true
-	}
-	if d := status.Status().Details; d != nil {
-		for _, cause := range d.Causes {
-			switch metav1.StatusReason(cause.Type) {
-			case metav1.StatusReasonConflict, metav1.StatusReasonAlreadyExists, metav1.StatusReasonNotFound:
-				return true
-			}
+	status := of.Status()
+	reasons = append(reasons, status.Reason)
+	if status.Details != nil {
+		for _, cause := range status.Details.Causes {
+			reasons = append(reasons, metav1.StatusReason(cause.Type))
 		}
 	}
-	return false
+	return reasons
 }
 
 var requirementField = regexp.MustCompile(`^spec\.prerequisites\[(\d+)\]$`)
@@ -419,7 +426,8 @@ func (p *plan) takeError(ctx context.Context, err error) error {
 		return err
 	case status.Code == http.StatusForbidden && p.isUnknown(ctx):
 		p.answer(update.NotAuth, "%s", notAuth(p.in.fqdn, p.key.Namespace))
-	case status.Code == http.StatusForbidden, status.Code == http.StatusUnprocessableEntity:
+	case status.Code == http.StatusForbidden, status.Code == http.StatusUnprocessableEntity,
+		status.Code == http.StatusRequestEntityTooLarge:
 		p.answer(update.Refused, "%s", kind.Cut(explainRefusal(status), maxMessage))
 	default:
 		return err

@@ -229,6 +229,7 @@ func TestUpdate_isOneChangeSet_S13_4(t *testing.T) {
 	}{
 		"forbidden":   {apierrors.NewForbidden(v1alpha1.Resource("records"), "x", nil), "REFUSED"},
 		"invalid":     {apierrors.NewInvalid(v1alpha1.Kind("Record"), "x", nil), "REFUSED"},
+		"too large":   {apierrors.NewRequestEntityTooLargeError("more than etcd takes"), "REFUSED"},
 		"later":       {apierrors.NewTooManyRequests("later", 1), ""},
 		"not known":   {apierrors.NewTimeoutError("not known", 0), ""},
 		"other fault": {apierrors.NewInternalError(context.Canceled), ""},
@@ -238,6 +239,26 @@ func TestUpdate_isOneChangeSet_S13_4(t *testing.T) {
 		if status.RCode != test.want || (err == nil) != (test.want != "") {
 			t.Errorf("%s: %+v, %v", what, status, err)
 		}
+	}
+}
+
+// S13.7: SERVFAIL says that to send a message again may help. Where a Record that no update made has the name of one
+// that is to be created, it would not.
+func TestUpdate_saysWhatIsInTheWay_S13_7(t *testing.T) {
+	exists := apierrors.NewAlreadyExists(v1alpha1.Resource("records"), "dyn--a.apps-a.example.org")
+	late := &planned{fail: []error{exists, exists}}
+	if got, err := late.sendUpdate(t, newKey("*.apps.example.org."), addAddress("a.apps.example.org.", "192.0.2.1")); err != nil ||
+		got.RCode != "NOERROR" {
+		t.Errorf("that goes meanwhile: %+v, %v", got, err)
+	}
+	stays := &planned{fail: slices.Repeat([]error{exists}, maxTries)}
+	got, err := stays.sendUpdate(t, newKey("*.apps.example.org."), addAddress("a.apps.example.org.", "192.0.2.1"))
+	if err != nil || got.RCode != "REFUSED" || !strings.Contains(got.Message, "delete it with kubectl") {
+		t.Errorf("that stays: %+v, %v", got, err)
+	}
+	conflicts := &planned{fail: slices.Repeat([]error{apierrors.NewConflict(v1alpha1.Resource("records"), "x", nil)}, maxTries)}
+	if got, err := conflicts.sendUpdate(t, newKey("*.apps.example.org."), addAddress("a.apps.example.org.", "192.0.2.1")); err == nil {
+		t.Errorf("conflicts: %+v", got)
 	}
 }
 
