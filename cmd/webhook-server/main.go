@@ -17,14 +17,18 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"kubi.zone/kubizone/pkg/terminal"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // the second signal ends the process at once
-	if err := newCommand().ExecuteContext(ctx); err != nil {
-		fmt.Fprintf(os.Stderr, "webhook-server: %v\n", err)
+	command, stderr := newCommand(), terminal.NewWriter(os.Stderr)
+	command.SetErr(stderr)
+	if err := command.ExecuteContext(ctx); err != nil {
+		terminal.PrintError(stderr, "webhook-server", err)
 		os.Exit(2)
 	}
 }
@@ -123,7 +127,7 @@ func (s *webhookServer) run(ctx context.Context, out io.Writer) error {
 	} else {
 		go func() { ended <- server.Serve(listener) }()
 	}
-	fmt.Fprintf(out, "ready: %s://%s (writes into %s)\n", scheme, listener.Addr(), s.target)
+	terminal.Fprintf(out, "ready: %s://%s (writes into %s)\n", scheme, listener.Addr(), s.target)
 	select {
 	case err := <-ended:
 		return err

@@ -51,6 +51,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/up"
 	"kubi.zone/kubizone/pkg/cmd/updatekey"
 	verifycmd "kubi.zone/kubizone/pkg/cmd/verify"
+	"kubi.zone/kubizone/pkg/terminal"
 	"kubi.zone/kubizone/pkg/version"
 )
 
@@ -200,10 +201,11 @@ func Main(arguments []string, out, stderr io.Writer) int {
 	context.AfterFunc(ctx, stop) // the second signal has its default effect (C3)
 	root := New()
 	root.SetArgs(adaptToName(root, os.Args[0], arguments))
+	out, stderr = terminal.NewWriter(out), terminal.NewWriter(stderr)
 	root.SetOut(out)
 	root.SetErr(stderr)
 	command, err := root.ExecuteContextC(ctx)
-	said := fmt.Sprint(err)
+	said := err
 	switch {
 	case err == nil:
 		return 0
@@ -218,12 +220,12 @@ func Main(arguments []string, out, stderr io.Writer) int {
 				commands = append(commands, command.Name())
 			}
 		}
-		said = fmt.Sprintf("%v;%s kubizone --help lists the commands", err, didYouMean("", similarWords(typed, commands)))
+		said = fmt.Errorf("%w;%s kubizone --help lists the commands", err, didYouMean("", similarWords(typed, commands)))
 	}
 	if root.PersistentFlags().Lookup("logging-format").Value.String() == logJSON {
-		jsonLogger(stderr, 0).WithOptions(zap.WithCaller(false)).Error(said)
+		jsonLogger(stderr, 0).WithOptions(zap.WithCaller(false)).Error(said.Error())
 	} else {
-		fmt.Fprintf(stderr, "kubizone: %s\n", said)
+		terminal.PrintError(stderr, "kubizone", said)
 	}
 	if command.Name() == planName { // 2 says there that something would change
 		return exitDiffers
@@ -337,7 +339,7 @@ func versionCommand() *cobra.Command {
 		Short: "print the version",
 		Args:  cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintln(command.OutOrStdout(), buildText())
+			_, err := io.WriteString(command.OutOrStdout(), buildText()+"\n")
 			return err
 		},
 	}

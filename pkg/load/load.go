@@ -69,7 +69,8 @@ type Config struct {
 	// Interval is the time before the first line of progress, 0 means 2 s; before each further line it is twice as
 	// long, up to maxInterval, so that what takes minutes does not fill the screen.
 	Interval time.Duration
-	// Report receives lines for people: progress, refusals, results. nil drops them.
+	// Report receives progress, refusals and results for people; texts of sources stand in them as they are. nil drops
+	// them.
 	Report func(line string)
 }
 

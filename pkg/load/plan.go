@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -78,7 +76,7 @@ func (r Refusal) String() string {
 	if r.Fix != "" {
 		b.WriteString("; " + r.Fix)
 	}
-	return escapeUnprintable(b.String())
+	return b.String()
 }
 
 const (
@@ -392,19 +390,3 @@ func (s *set) fqdn(origin name.Name) string {
 }
 
 func (s *set) describe(origin name.Name) string { return s.fqdn(origin) + " " + s.typ.String() }
-
-// escapeUnprintable makes text safe for a terminal: control characters and invalid UTF-8 are written as escapes.
-func escapeUnprintable(text string) string {
-	var b strings.Builder
-	for text != "" {
-		r, size := utf8.DecodeRuneInString(text)
-		part := text[:size]
-		if invalid := r == utf8.RuneError && size == 1; invalid || r != '\t' && !unicode.IsPrint(r) {
-			part = strconv.Quote(part)
-			part = part[1 : len(part)-1]
-		}
-		b.WriteString(part)
-		text = text[size:]
-	}
-	return b.String()
-}

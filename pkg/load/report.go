@@ -160,5 +160,5 @@ func (l *Loader) note(kind, text string) {
 	}
 	l.report.Lock()
 	defer l.report.Unlock()
-	l.cfg.Note(kind, escapeUnprintable(text))
+	l.cfg.Note(kind, text)
 }

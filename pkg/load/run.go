@@ -143,7 +143,7 @@ func (l *Loader) say(format string, arguments ...any) {
 	}
 	l.report.Lock()
 	defer l.report.Unlock()
-	l.cfg.Report(escapeUnprintable(fmt.Sprintf(format, arguments...)))
+	l.cfg.Report(fmt.Sprintf(format, arguments...))
 }
 
 // showPlan passes a change on to Config.Plan.
@@ -153,7 +153,6 @@ func (l *Loader) showPlan(c Change) {
 	}
 	l.report.Lock()
 	defer l.report.Unlock()
-	c.Text = escapeUnprintable(c.Text)
 	l.cfg.Plan(c)
 }
 

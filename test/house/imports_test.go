@@ -146,13 +146,17 @@ var table = []row{
 		why:   "a cascade changes objects by writes like a client's, and touches no storage of the API and no migration",
 	},
 	{
-		pkg: "pkg/ledger/...", may: []string{"pkg/ledger/...", "pkg/law/...", "pkg/dns/...", "api/kubizone/..."},
+		pkg: "pkg/ledger/...", may: []string{"pkg/ledger/...", "pkg/law/...", "pkg/dns/...", "api/kubizone/...", "pkg/terminal"},
 		avoid: []string{"k8s.io/client-go/...", miekg},
 		why:   "it carries out plans in etcd and owes nothing to who asks or who reads",
 	},
 	{
 		pkg: "pkg/precedence", never: impure, avoid: blocking, calls: clock,
 		why: "which claimant has a name is a function of the claims: primaries, controllers and the loop must answer alike",
+	},
+	{
+		pkg: "pkg/terminal", never: impure, avoid: blocking, calls: clock,
+		why: "a text is escaped alike whatever it is about and wherever it goes",
 	},
 	{
 		pkg: "pkg/slots", never: impure,
@@ -172,7 +176,7 @@ var table = []row{
 	},
 	{
 		pkg: "pkg/registry/...", may: []string{"pkg/registry/...", "api/kubizone/...", "api/bind9/...", "pkg/apis/...",
-			"pkg/law/...", "pkg/dns/...", "pkg/inprocess", "pkg/objectname", "pkg/update"},
+			"pkg/law/...", "pkg/dns/...", "pkg/inprocess", "pkg/objectname", "pkg/terminal", "pkg/update"},
 		avoid: []string{etcd, miekg},
 		why:   "the door declares the interfaces it needs and apiserver plugs them: it never imports the warehouse",
 	},
@@ -288,9 +292,9 @@ var table = []row{
 	},
 	{
 		pkg: "cmd/webhook-server", may: []string{"pkg/delivery/webhook/protocol", "pkg/primary", "cmd/webhook-server/...", "pkg/transfer",
-			"pkg/slots", "pkg/dns/..."},
-		avoid: impure,
-		why:   "a program of its own, that nothing of the product imports; a file of keys is read as a primary reads it",
+			"pkg/slots", "pkg/terminal", "pkg/dns/..."},
+		avoid: impure, calls: printing,
+		why: "a program of its own, that nothing of the product imports; a file of keys is read as a primary reads it",
 	},
 	{
 		pkg: "cmd/webhook-server/...", may: []string{"pkg/delivery/webhook/protocol", "pkg/externaldns/contract", "cmd/webhook-server/...",
@@ -399,13 +403,14 @@ var table = []row{
 		why: "pages beside their text: they are the same for all programs",
 	},
 	{
-		pkg: "pkg/cmd/...", may: []string{"api/...", "docs", "pkg/..."}, avoid: []string{clientv3, miekg},
+		pkg: "pkg/cmd/...", may: []string{"api/...", "docs", "pkg/..."}, avoid: []string{clientv3, miekg}, calls: printing,
 		why: "options, configuration, Run: the one place that knows everybody",
 	},
 	{
-		pkg: "pkg/cmd/bindagent", may: []string{"pkg/bind9/agent/...", "pkg/primary", "pkg/slots", "pkg/transfer", "pkg/version"},
-		never: heavy,
-		why:   "a small program has this command alone; a file of keys is read as a primary reads it",
+		pkg: "pkg/cmd/bindagent", may: []string{"pkg/bind9/agent/...", "pkg/primary", "pkg/slots", "pkg/terminal", "pkg/transfer",
+			"pkg/version"},
+		never: heavy, calls: printing,
+		why: "a small program has this command alone; a file of keys is read as a primary reads it",
 	},
 	{
 		pkg: "cmd/bind-agent", may: []string{"pkg/cmd/bindagent"}, never: heavy,
@@ -444,6 +449,7 @@ var (
 	impure   = []string{"k8s.io/...", "sigs.k8s.io/...", etcd}
 	blocking = []string{"os", "os/exec", "net", "net/http", "database/sql"}
 	clock    = []string{"time.Now", "time.Since", "time.Sleep", "time.After", "time.NewTimer", "time.NewTicker", "time.Tick"}
+	printing = []string{"fmt.Fprint", "fmt.Fprintf", "fmt.Fprintln", "fmt.Print", "fmt.Printf", "fmt.Println"}
 )
 
 // confined packages of others may be imported, by code that is no test, only from these rooms.
@@ -591,7 +597,8 @@ func TestImports_coreKnowsNoEstate(t *testing.T) {
 	}
 }
 
-func TestImports_pureCodeAsksNoClock(t *testing.T) {
+func TestImports_callsAreAsTheTableSays(t *testing.T) {
+	instead := map[string]string{"time": "time is a fact that is handed in", "fmt": "terminal.Fprintf prints and escapes"}
 	for _, p := range listPackages(t) {
 		r := rowOf(p.trimModule())
 		if r == nil || len(r.calls) == 0 {
@@ -607,8 +614,8 @@ func TestImports_pureCodeAsksNoClock(t *testing.T) {
 			ast.Inspect(tree, func(n ast.Node) bool {
 				if sel, ok := n.(*ast.SelectorExpr); ok {
 					if x, ok := sel.X.(*ast.Ident); ok && slices.Contains(r.calls, x.Name+"."+sel.Sel.Name) {
-						t.Errorf("%s uses %s.%s: time is a fact that is handed in (%s)", path.Join(p.trimModule(), file), x.Name,
-							sel.Sel.Name, r.why)
+						t.Errorf("%s must not call %s.%s; %s", path.Join(p.trimModule(), file), x.Name, sel.Sel.Name,
+							instead[x.Name])
 					}
 				}
 				return true

@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unicode"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -386,7 +387,7 @@ func tellsNothing(t *testing.T, what, text string) {
 		t.Errorf("%s: it tells of the victim: %s", what, text)
 	}
 	for _, c := range text {
-		if c < ' ' && c != '\n' && c != '\t' || c == 0x7f {
+		if !unicode.IsPrint(c) && c != '\n' && c != '\t' {
 			t.Errorf("%s: it says %q", what, text)
 			break
 		}

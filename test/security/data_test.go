@@ -116,15 +116,16 @@ func tryEscapes(t *testing.T, a *arena) {
 		expectRefusal(t, "an escaped name", err, invalid)
 		must.Succeed(t, them.putRecord(ctx, "escaped", `x.own.shared.example.`, "TXT", "\"\\027[31m\\010\""))
 	}
-	table, err := them.RESTClient().Get().Namespace(mallory).Resource("records").Name("escaped").SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").DoRaw(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var columns metav1.Table
-	must.Succeed(t, json.Unmarshal(table, &columns))
-	for _, row := range columns.Rows {
-		for _, cell := range row.Cells {
-			tellsNothing(t, "a cell of the table", fmt.Sprint(cell))
+	must.Succeed(t, them.putRecord(ctx, "raw", "raw.own.shared.example.", "TXT", "\"\x1b]0;pwn\a\u009b31m\u202eraw\""))
+	for _, name := range []string{"escaped", "raw"} {
+		table := must.Get(them.RESTClient().Get().Namespace(mallory).Resource("records").Name(name).
+			SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").DoRaw(ctx))(t)
+		var columns metav1.Table
+		must.Succeed(t, json.Unmarshal(table, &columns))
+		for _, row := range columns.Rows {
+			for _, cell := range row.Cells {
+				tellsNothing(t, "a cell of the table", fmt.Sprint(cell))
+			}
 		}
 	}
 	log := a.server.Log()

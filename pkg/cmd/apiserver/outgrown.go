@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"time"
@@ -48,7 +49,7 @@ func (o *Options) keepMember(ctx context.Context, why error) error {
 func refuseAll(why error) http.Handler {
 	mux := http.NewServeMux()
 	for _, path := range []string{"/livez", "/healthz"} {
-		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "ok") })
+		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") })
 	}
 	mux.HandleFunc("/readyz", func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, fmt.Sprintf("[-]format failed: %v\nreadyz check failed", why), http.StatusServiceUnavailable)

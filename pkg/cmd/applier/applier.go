@@ -27,6 +27,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
 	"kubi.zone/kubizone/pkg/load"
+	"kubi.zone/kubizone/pkg/terminal"
 )
 
 // FieldManager is the field manager that the applied fields belong to.
@@ -75,10 +76,10 @@ func (o *options) run(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 	buffered := bufio.NewWriter(out)
 	for _, item := range made.Status.Items {
-		fmt.Fprintf(buffered, "record.kubi.zone/%s %s%s\n", item.Name, strings.ToLower(item.Operation), suffix)
+		terminal.Fprintf(buffered, "record.kubi.zone/%s %s%s\n", item.Name, strings.ToLower(item.Operation), suffix)
 	}
 	if zone := made.Status.ZoneRef; zone != nil {
-		fmt.Fprintf(buffered, "zone %s/%s: serial %d%s\n", zone.Namespace, zone.Name, made.Status.Serial, suffix)
+		terminal.Fprintf(buffered, "zone %s/%s: serial %d%s\n", zone.Namespace, zone.Name, made.Status.Serial, suffix)
 	}
 	return buffered.Flush()
 }

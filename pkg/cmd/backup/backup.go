@@ -4,12 +4,11 @@
 package backup
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"kubi.zone/kubizone/pkg/backup"
 	"kubi.zone/kubizone/pkg/cmd/source"
+	"kubi.zone/kubizone/pkg/terminal"
 )
 
 // NewCommand is the sub-command.
@@ -36,7 +35,7 @@ server encrypts: keep it where you would keep the data directory.`,
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(command.OutOrStdout(), "%s and %s: %s at revision %d, %d octets, SHA-256 %s\n",
+			_, err = terminal.Fprintf(command.OutOrStdout(), "%s and %s: %s at revision %d, %d octets, SHA-256 %s\n",
 				out, backup.ManifestFile(out), m, m.Revision, m.Bytes, m.SHA256)
 			return err
 		},

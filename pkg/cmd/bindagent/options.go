@@ -25,6 +25,7 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/agent"
 	"kubi.zone/kubizone/pkg/bind9/agent/rndc"
 	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/terminal"
 	"kubi.zone/kubizone/pkg/transfer"
 	"kubi.zone/kubizone/pkg/version"
 )
@@ -101,10 +102,11 @@ func Main(arguments []string, out, stderr io.Writer) int {
 	command.Flags().IntP("v", "v", 0, "how much is logged: 0 warnings and errors, 1 changes, 4 each request")
 	command.Flags().String("logging-format", "text", "how the log is written: text or json")
 	command.SetArgs(arguments)
+	out, stderr = terminal.NewWriter(out), terminal.NewWriter(stderr)
 	command.SetOut(out)
 	command.SetErr(stderr)
 	if err := command.ExecuteContext(ctx); err != nil {
-		fmt.Fprintf(stderr, "bind-agent: %v\n", err)
+		terminal.PrintError(stderr, "bind-agent", err)
 		return 2
 	}
 	return 0

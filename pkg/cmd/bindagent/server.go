@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"kubi.zone/kubizone/pkg/bind9/agent"
+	"kubi.zone/kubizone/pkg/terminal"
 )
 
 const (
@@ -77,7 +78,7 @@ func (s *server) run(ctx context.Context, out io.Writer) error {
 		go func() { ended <- web.Serve(listener) }()
 	}
 	// A closed terminal must not stop a server.
-	_, _ = fmt.Fprintf(out, "ready: %s://%s before the named with the control channel %s\n", scheme, listener.Addr(), s.before)
+	_, _ = terminal.Fprintf(out, "ready: %s://%s before the named with the control channel %s\n", scheme, listener.Addr(), s.before)
 	select {
 	case err := <-ended:
 		return err

@@ -4,6 +4,7 @@
 package changes
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
+	"kubi.zone/kubizone/pkg/terminal"
 )
 
 // pause is the time between two watches, for servers that end each at once.
@@ -129,19 +131,18 @@ func (o *options) printChanges(stream io.Reader, out io.Writer) error {
 
 // printChange prints a change in the server's format text.
 func printChange(out io.Writer, change v1alpha1.ZoneChange) error {
-	text := fmt.Appendf(nil, "; serial %d to %d\n", change.From, change.To)
-	for _, entry := range change.Removed {
-		text = fmt.Appendf(text, "- %s\n", line(entry))
+	var text bytes.Buffer
+	terminal.Fprintf(&text, "; serial %d to %d\n", change.From, change.To)
+	for _, part := range []struct {
+		sign    string
+		entries []v1alpha1.Entry
+	}{{"-", change.Removed}, {"+", change.Added}} {
+		for _, entry := range part.entries {
+			terminal.Fprintf(&text, "%s %s\t%d\t%s\t%s\t%s\n", part.sign, entry.FQDN, entry.TTL, entry.Class, entry.Type, entry.RData)
+		}
 	}
-	for _, entry := range change.Added {
-		text = fmt.Appendf(text, "+ %s\n", line(entry))
-	}
-	_, err := out.Write(text)
+	_, err := out.Write(text.Bytes())
 	return err
-}
-
-func line(entry v1alpha1.Entry) string {
-	return fmt.Sprintf("%s\t%d\t%s\t%s\t%s", entry.FQDN, entry.TTL, entry.Class, entry.Type, entry.RData)
 }
 
 // NewCommand is the sub-command.

@@ -17,6 +17,7 @@ import (
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
+	"kubi.zone/kubizone/pkg/terminal"
 )
 
 var (
@@ -124,16 +125,16 @@ func writeFindings(out io.Writer, findings []Finding) error {
 	var text strings.Builder
 	cause := findCause(findings)
 	if cause >= 0 {
-		fmt.Fprintf(&text, "CAUSE: %s: %s\nNEXT:  %s\n\n", findings[cause].Check, findings[cause].Message, findings[cause].Next)
+		terminal.Fprintf(&text, "CAUSE: %s: %s\nNEXT:  %s\n\n", findings[cause].Check, findings[cause].Message, findings[cause].Next)
 	}
 	for i, finding := range findings {
-		fmt.Fprintf(&text, "%-4s  %-12s  %s\n", finding.Status, finding.Check, finding.Message)
+		terminal.Fprintf(&text, "%-4s  %-12s  %s\n", finding.Status, finding.Check, finding.Message)
 		switch {
 		case finding.Next == "" || i == cause:
 		case finding.Status == Fail && finding.Depth < Own:
-			fmt.Fprintf(&text, "%20snext: mend the cause above first\n", "")
+			terminal.Fprintf(&text, "%20snext: mend the cause above first\n", "")
 		default:
-			fmt.Fprintf(&text, "%20snext: %s\n", "", finding.Next)
+			terminal.Fprintf(&text, "%20snext: %s\n", "", finding.Next)
 		}
 	}
 	if _, err := io.WriteString(out, text.String()); err != nil {

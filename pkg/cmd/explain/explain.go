@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"kubi.zone/kubizone/docs"
+	"kubi.zone/kubizone/pkg/terminal"
 )
 
 // width is the number of columns of what is printed.
@@ -83,7 +84,7 @@ func Run(numbers []string, out io.Writer) error {
 	}
 	for i, number := range numbers {
 		if i > 0 {
-			fmt.Fprintln(out)
+			terminal.Fprintf(out, "\n")
 		}
 		if err := printRules(rules, number, out); err != nil {
 			return err
@@ -126,7 +127,7 @@ func printFirstWords(rules []rule, out io.Writer) {
 		if runes := []rune(text); len(runes) > width {
 			text = string(runes[:width-1]) + "…"
 		}
-		fmt.Fprintln(out, text)
+		terminal.Fprintf(out, "%s\n", text)
 	}
 }
 
@@ -140,7 +141,7 @@ func (r *rule) printRule(out io.Writer) {
 		case strings.HasPrefix(text, "!"): // a picture
 		case isRow && strings.Trim(cells, "-| ") == "": // the line below the head
 		case isRow:
-			fmt.Fprintln(table, " "+strings.Join(strings.Split(strings.Trim(cells, "| "), "|"), "\t"))
+			_, _ = io.WriteString(table, " "+strings.ReplaceAll(strings.Trim(cells, "| "), "|", "\t")+"\n")
 		case i == 0:
 			lines := strings.Split(part.ReplaceAllString(line, "\n$1"), "\n")
 			printWrapped(out, r.number+" ", "  ", plain(lines[0]))
@@ -161,7 +162,7 @@ func printWrapped(out io.Writer, first, rest, text string) {
 	line, words := first, 0
 	for word := range strings.FieldsSeq(text) {
 		if words > 0 && len([]rune(line))+1+len([]rune(word)) > width {
-			fmt.Fprintln(out, line)
+			terminal.Fprintf(out, "%s\n", line)
 			line, words = rest, 0
 		}
 		if words++; words > 1 {
@@ -169,5 +170,5 @@ func printWrapped(out io.Writer, first, rest, text string) {
 		}
 		line += word
 	}
-	fmt.Fprintln(out, line)
+	terminal.Fprintf(out, "%s\n", line)
 }

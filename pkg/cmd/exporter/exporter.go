@@ -6,22 +6,26 @@ package exporter
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	"sigs.k8s.io/yaml"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
 	"kubi.zone/kubizone/pkg/load"
+	"kubi.zone/kubizone/pkg/terminal"
 )
 
 // Output formats.
@@ -63,7 +67,7 @@ func exportManifests(ctx context.Context, client versioned.Interface, id types.N
 			return nil
 		})
 	if apierrors.IsForbidden(err) {
-		if _, err := fmt.Fprintf(remarks, "Delegations of the zone are missing: no permission to list them (%v); "+
+		if _, err := terminal.Fprintf(remarks, "Delegations of the zone are missing: no permission to list them (%v); "+
 			"ask for permission to list delegations in namespace %s\n", err, id.Namespace); err != nil {
 			return err
 		}
@@ -79,8 +83,8 @@ func exportManifests(ctx context.Context, client versioned.Interface, id types.N
 		return err
 	}
 	if missing != nil {
-		_, err = fmt.Fprintf(remarks, "records of the zone from other namespaces than %s are missing: no permission to list them (%v); "+
-			"ask for permission to list records in all namespaces, or export -o zonefile\n", id.Namespace, missing)
+		_, err = terminal.Fprintf(remarks, "records of the zone from other namespaces than %s are missing: no permission to list them "+
+			"(%v); ask for permission to list records in all namespaces, or export -o zonefile\n", id.Namespace, missing)
 	}
 	return err
 }
@@ -125,18 +129,37 @@ func writeFile(out *bufio.Writer, manifests []manifest) error {
 		if err != nil {
 			return err
 		}
-		text, err := yaml.Marshal(content)
-		if err != nil {
-			return err
-		}
 		if i > 0 {
-			fmt.Fprintln(out, "---")
+			_, _ = out.WriteString("---\n")
 		}
-		if _, err := out.Write(text); err != nil {
+		if err := encodeYAML(out, content); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// encodeYAML writes a document. Texts with characters that terminal.NewWriter escapes stand in double quotes, in which
+// such an escape is one of YAML.
+func encodeYAML(out io.Writer, content map[string]any) error {
+	var document yaml.Node
+	if err := document.Encode(content); err != nil {
+		return err
+	}
+	quoteTexts(&document)
+	encoder := yaml.NewEncoder(out)
+	encoder.SetIndent(2)
+	encoder.CompactSeqIndent()
+	return errors.Join(encoder.Encode(&document), encoder.Close())
+}
+
+func quoteTexts(node *yaml.Node) {
+	if strings.ContainsFunc(node.Value, func(r rune) bool { return !unicode.IsPrint(r) && r != '\n' }) {
+		node.Style = yaml.DoubleQuotedStyle
+	}
+	for _, part := range node.Content {
+		quoteTexts(part)
+	}
 }
 
 // NewCommand is the sub-command.

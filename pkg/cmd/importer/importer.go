@@ -23,6 +23,7 @@ import (
 	"kubi.zone/kubizone/pkg/load"
 	"kubi.zone/kubizone/pkg/migrate"
 	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/terminal"
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
@@ -176,7 +177,7 @@ func (o *options) parseTarget(namespace string) (load.Target, error) {
 
 // run imports one source after the other. It returns ErrRefused if a part of them was refused.
 func (c *config) run(ctx context.Context, in io.Reader, out, progress io.Writer) error {
-	c.load.Report = func(line string) { fmt.Fprintln(progress, line) }
+	c.load.Report = func(line string) { terminal.Fprintf(progress, "%s\n", line) }
 	loader, err := load.New(c.load)
 	if err != nil {
 		return err
@@ -186,11 +187,11 @@ func (c *config) run(ctx context.Context, in io.Reader, out, progress io.Writer)
 	if len(failed) > 0 {
 		summary += fmt.Sprintf(", %d of %d sources not imported", len(failed), len(c.sources))
 	}
-	fmt.Fprintln(out, summary)
+	terminal.Fprintf(out, "%s\n", summary)
 	amiss := total.Amiss()
 	if total.Written+total.Removed > 0 && (len(failed) > 0 || amiss != "") {
-		fmt.Fprintln(progress, "what is written stays: an import is not one transaction; kubizone apply changes up to 100 "+
-			"Records in one")
+		terminal.Fprintf(progress, "what is written stays: an import is not one transaction; kubizone apply changes up to 100 "+
+			"Records in one\n")
 	}
 	if len(failed) == 0 && amiss != "" {
 		return fmt.Errorf("%s: %w", amiss, ErrRefused)
@@ -330,7 +331,7 @@ With --from-crd, the sources are manifests (.yaml, .yml, .json) of custom resour
 		RunE: func(command *cobra.Command, arguments []string) error {
 			c, warnings, err := o.completeOptions(arguments)
 			for _, warning := range warnings {
-				fmt.Fprintf(command.ErrOrStderr(), "warning: %s\n", warning)
+				terminal.Fprintf(command.ErrOrStderr(), "warning: %s\n", warning)
 			}
 			if err != nil {
 				return err

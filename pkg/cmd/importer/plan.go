@@ -15,11 +15,13 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
 	"kubi.zone/kubizone/pkg/load"
+	"kubi.zone/kubizone/pkg/terminal"
 )
 
 // ErrChanges is the error of a plan that would change something.
@@ -70,7 +72,7 @@ func (o *planOptions) runPlan(ctx context.Context, arguments []string, in io.Rea
 	for _, warning := range warnings {
 		report.addNote("warning", warning)
 	}
-	c.load.Report = func(line string) { fmt.Fprintln(progress, line) }
+	c.load.Report = func(line string) { terminal.Fprintf(progress, "%s\n", line) }
 	c.load.Plan, c.load.Note = report.addChange, report.addNote
 	c.load.PruneSelector = o.selector
 	if manifests {
@@ -169,7 +171,10 @@ func (o *planOptions) readManifests(ctx context.Context, loader *load.Loader, in
 			build.Stderr = &said
 			text, err := build.Output()
 			if err != nil {
-				err = fmt.Errorf("-k %s: kubectl kustomize: %w\n%s", directory, err, said.String())
+				err = fmt.Errorf("-k %s: kubectl kustomize: %w", directory, err)
+				for line := range strings.Lines(said.String()) {
+					err = errors.Join(err, errors.New(strings.TrimSuffix(line, "\n")))
+				}
 			}
 			return text, err
 		})
@@ -216,5 +221,7 @@ The exit code is 0 where nothing would change, 1 where something is refused or f
 	flags.StringVar(&o.fieldManager, "field-manager", "", "apply manifests as this field manager does, by server-side apply; "+
 		"absent: as the client that applied each object last")
 	flags.StringVarP(&o.output, "output", "o", outputText, "text, markdown (for a pull request) or json")
+	utilruntime.Must(command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{outputText, outputMarkdown, outputJSON},
+		cobra.ShellCompDirectiveNoFileComp)))
 	return command
 }

@@ -22,6 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/ledger/objects"
 	"kubi.zone/kubizone/pkg/load"
+	"kubi.zone/kubizone/pkg/terminal"
 )
 
 // report is what a plan found. Its JSON is that of -o json.
@@ -252,9 +253,10 @@ func (r *report) printReport(out io.Writer, form string) error {
 		r.printMarkdown(&b)
 	default:
 		for _, z := range r.Zones {
-			fmt.Fprintf(&b, "%s; told: %s\n%s", z.title(), z.told(), listLines(z.Changes))
+			terminal.Fprintf(&b, "%s; told: %s\n", z.title(), z.told())
+			b.WriteString(listLines(z.Changes))
 			if z.Held != "" {
-				fmt.Fprintf(&b, "held: %s\n", z.Held)
+				terminal.Fprintf(&b, "held: %s\n", z.Held)
 			}
 		}
 		if len(r.Others) > 0 {
@@ -270,7 +272,7 @@ func (r *report) printReport(out io.Writer, form string) error {
 func listLines[T fmt.Stringer](all []T) string {
 	var b strings.Builder
 	for _, one := range all {
-		fmt.Fprintln(&b, one)
+		terminal.Fprintf(&b, "%s\n", one)
 	}
 	return b.String()
 }
@@ -282,13 +284,14 @@ func (r *report) printMarkdown(b *strings.Builder) {
 		for strings.Contains(text, fence) {
 			fence += "`"
 		}
-		fmt.Fprintf(b, "### %s\n\n%s%s\n%s%s\n\n", title, fence, language, text, fence)
+		terminal.Fprintf(b, "### %s\n\n%s%s\n", title, fence, language)
+		b.WriteString(text + fence + "\n\n")
 	}
 	for _, z := range r.Zones {
 		block("Z"+z.title()[1:], "diff", listLines(z.Changes))
-		fmt.Fprintf(b, "Told: %s.\n\n", z.told())
+		terminal.Fprintf(b, "Told: %s.\n\n", z.told())
 		if z.Held != "" {
-			fmt.Fprintf(b, "**Held**: %s\n\n", z.Held)
+			terminal.Fprintf(b, "**Held**: %s\n\n", z.Held)
 		}
 	}
 	if len(r.Others) > 0 {

@@ -20,6 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/load"
+	"kubi.zone/kubizone/pkg/terminal"
 )
 
 // ErrRefused is the error of files with an object that a server refuses.
@@ -84,7 +85,7 @@ func lintFiles(files []string, in io.Reader, out io.Writer) error {
 			}
 		}
 	}
-	if _, err := fmt.Fprintf(out, "%d objects judged: %d refused, %d warnings; %d of other kinds passed over\n", l.judged, l.refused,
+	if _, err := terminal.Fprintf(out, "%d objects judged: %d refused, %d warnings; %d of other kinds passed over\n", l.judged, l.refused,
 		l.warnings, l.passed); err != nil {
 		return err
 	}
@@ -105,7 +106,7 @@ func (l *linter) lintFile(path string, in io.Reader) error {
 	objects, wrong := load.ReadObjects(path, text)
 	for _, refusal := range wrong {
 		l.judged, l.refused = l.judged+1, l.refused+1
-		fmt.Fprintf(l.out, "error: %s\n", refusal)
+		terminal.Fprintf(l.out, "error: %s\n", refusal)
 	}
 	for _, object := range objects {
 		judge := judges[object.GetKind()]
@@ -120,10 +121,10 @@ func (l *linter) lintFile(path string, in io.Reader) error {
 		}
 		at := fmt.Sprintf("%s: %s %s", path, strings.ToLower(object.GetKind()), object.GetName())
 		for _, text := range errs {
-			fmt.Fprintf(l.out, "error: %s: %s\n", at, text)
+			terminal.Fprintf(l.out, "error: %s: %s\n", at, text)
 		}
 		for _, text := range warnings {
-			fmt.Fprintf(l.out, "warning: %s: %s\n", at, text)
+			terminal.Fprintf(l.out, "warning: %s: %s\n", at, text)
 		}
 	}
 	return nil

@@ -23,6 +23,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
+	"kubi.zone/kubizone/pkg/terminal"
 )
 
 // ErrNo is the error of a question that was answered, with no.
@@ -105,18 +106,18 @@ func (q *question) askMay(ctx context.Context, of *search, arguments []string, o
 	s := &review.Status
 	var text strings.Builder
 	if s.Allowed {
-		fmt.Fprintf(&text, "yes: zone %s gives %s to namespace %s by the rule %q\n", s.Zone, name, namespace, s.Rule)
+		terminal.Fprintf(&text, "yes: zone %s gives %s to namespace %s by the rule %q\n", s.Zone, name, namespace, s.Rule)
 	} else {
-		fmt.Fprintf(&text, "no: %s\n", s.Reason)
+		terminal.Fprintf(&text, "no: %s\n", s.Reason)
 	}
 	if s.Claimed != "" {
-		fmt.Fprintf(&text, "claimed: %s\n", s.Claimed)
+		terminal.Fprintf(&text, "claimed: %s\n", s.Claimed)
 	}
 	if s.Contact != "" {
-		fmt.Fprintf(&text, "contact: %s\n", s.Contact)
+		terminal.Fprintf(&text, "contact: %s\n", s.Contact)
 	}
 	for _, warning := range s.Warnings {
-		fmt.Fprintf(&text, "warning: %s\n", warning)
+		terminal.Fprintf(&text, "warning: %s\n", warning)
 	}
 	if _, err := io.WriteString(out, text.String()); err != nil {
 		return err
@@ -149,9 +150,9 @@ func (q *question) listNames(ctx context.Context, s *search, _ []string, out io.
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	if len(review.Status.Rules) == 0 {
-		fmt.Fprintf(table, "No rule of a zone gives namespace %s a name.\n", namespace)
+		terminal.Fprintf(table, "No rule of a zone gives namespace %s a name.\n", namespace)
 	} else {
-		fmt.Fprintln(table, "ZONE\tVIEW\tFOR\tPATTERN\tTYPES\tCONTACT")
+		terminal.Fprintf(table, "ZONE\tVIEW\tFOR\tPATTERN\tTYPES\tCONTACT\n")
 	}
 	for i := range review.Status.Rules {
 		r := &review.Status.Rules[i]
@@ -161,16 +162,16 @@ func (q *question) listNames(ctx context.Context, s *search, _ []string, out io.
 		}
 		for _, record := range r.Records {
 			types := cmp.Or(none, strings.Join(record.Types, ","), "usual (S4.5)")
-			fmt.Fprintf(table, "%s\t%s\trecords\t%s\t%s\t%s\n", r.Zone, r.View, record.Pattern, types, r.Contact)
+			terminal.Fprintf(table, "%s\t%s\trecords\t%s\t%s\t%s\n", r.Zone, r.View, record.Pattern, types, r.Contact)
 		}
 		for _, pattern := range r.Zones {
-			fmt.Fprintf(table, "%s\t%s\tzones\t%s\t%s\t%s\n", r.Zone, r.View, pattern, none, r.Contact)
+			terminal.Fprintf(table, "%s\t%s\tzones\t%s\t%s\t%s\n", r.Zone, r.View, pattern, none, r.Contact)
 		}
 	}
 	if n := review.Status.Remaining; n > 0 {
-		fmt.Fprintf(table, "and %d more rules\n", n)
+		terminal.Fprintf(table, "and %d more rules\n", n)
 	}
-	fmt.Fprintln(table)
+	terminal.Fprintf(table, "\n")
 	if err := listClasses(ctx, api, namespace, table); err != nil {
 		return err
 	}
@@ -181,13 +182,13 @@ func (q *question) listNames(ctx context.Context, s *search, _ []string, out io.
 func listClasses(ctx context.Context, api client.KubizoneV1alpha1Interface, namespace string, out io.Writer) error {
 	classes, err := api.DNSClasses().List(ctx, metav1.ListOptions{})
 	if apierrors.IsForbidden(err) {
-		_, err := fmt.Fprintln(out, "Which classes there are is not shown: a ClusterRoleBinding to kubizone-class-viewer shows them.")
+		_, err := terminal.Fprintf(out, "Which classes there are is not shown: a ClusterRoleBinding to kubizone-class-viewer shows them.\n")
 		return err
 	}
 	if err != nil {
 		return fmt.Errorf("DNSClasses: %w", err)
 	}
-	head := "CLASS\tDEFAULT\tPROVIDER\tVIEWS\n"
+	head := false
 	for i := range classes.Items {
 		c := &classes.Items[i]
 		note := ""
@@ -195,7 +196,7 @@ func listClasses(ctx context.Context, api client.KubizoneV1alpha1Interface, name
 			if of == nil || of.Selector == nil {
 				continue
 			}
-			note = "\twhere the labels of the namespace are those of its selector"
+			note = "where the labels of the namespace are those of its selector"
 		}
 		views := slices.Clone(c.Spec.Views)
 		for j, view := range views {
@@ -203,12 +204,15 @@ func listClasses(ctx context.Context, api client.KubizoneV1alpha1Interface, name
 				views[j] = `""`
 			}
 		}
-		fmt.Fprintf(out, "%s%s\t%v\t%s\t%s%s\n", head, c.Name, class.IsDefault(c), class.ProviderOf(&c.Spec),
+		if !head {
+			head = true
+			terminal.Fprintf(out, "CLASS\tDEFAULT\tPROVIDER\tVIEWS\n")
+		}
+		terminal.Fprintf(out, "%s\t%v\t%s\t%s\t%s\n", c.Name, class.IsDefault(c), class.ProviderOf(&c.Spec),
 			strings.Join(views, ","), note)
-		head = ""
 	}
-	if head != "" {
-		fmt.Fprintf(out, "No class is for zones of namespace %s.\n", namespace)
+	if !head {
+		terminal.Fprintf(out, "No class is for zones of namespace %s.\n", namespace)
 	}
 	return nil
 }

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/terminal"
 )
 
 // maxCounted bounds the namespaces whose Records a line counts one by one.
@@ -126,23 +127,23 @@ func (t *tree) printZones(of string, out io.Writer) error {
 		}
 	}
 	if len(tops) == 0 && (of != "" || len(t.loose) == 0) {
-		if _, err := fmt.Fprintf(out, "No zone %s.\n", strings.TrimSpace(of+" "+t.where())); err != nil {
+		if _, err := terminal.Fprintf(out, "No zone %s.\n", strings.TrimSpace(of+" "+t.where())); err != nil {
 			return err
 		}
 		return ErrNo
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "ZONE\tOBJECT\tRECORDS\tREADY")
+	terminal.Fprintf(table, "ZONE\tOBJECT\tRECORDS\tREADY\n")
 	t.printLevel(tops, "", table)
 	if of == "" && len(t.loose) > 0 {
-		fmt.Fprintf(table, "(no zone yet)\t\t%s\t\n", countRecords(t.loose))
+		terminal.Fprintf(table, "(no zone yet)\t\t%s\t\n", countRecords(t.loose))
 	}
 	if err := table.Flush(); err != nil {
 		return err
 	}
 	if !t.everywhere {
-		_, err := fmt.Fprintf(out, "\nShown is what namespace %s has: the right to list zones, delegations and records in all namespaces "+
-			"shows all.\n", t.namespace)
+		_, err := terminal.Fprintf(out, "\nShown is what namespace %s has: the right to list zones, delegations and records in all "+
+			"namespaces shows all.\n", t.namespace)
 		return err
 	}
 	return nil
@@ -159,10 +160,10 @@ func (t *tree) printLevel(keys []types.NamespacedName, indent string, out io.Wri
 		if n.zone != nil {
 			ready = readyOf(n.zone.Status.Conditions)
 		}
-		fmt.Fprintf(out, "%s%s\t%s\t%s\t%s\n", indent, n.title(), key, countRecords(n.records), ready)
+		terminal.Fprintf(out, "%s%s\t%s\t%s\t%s\n", indent, n.title(), key, countRecords(n.records), ready)
 		for _, d := range n.rules {
-			fmt.Fprintf(out, "%s  Delegation to %s\t%s/%s\t%d\t%s\n", indent, strings.Join(d.Spec.Namespaces, ","), d.Namespace, d.Name,
-				d.Status.Records, readyOf(d.Status.Conditions))
+			terminal.Fprintf(out, "%s  Delegation to %s\t%s/%s\t%d\t%s\n", indent, strings.Join(d.Spec.Namespaces, ","), d.Namespace,
+				d.Name, d.Status.Records, readyOf(d.Status.Conditions))
 		}
 		t.printLevel(n.below, indent+"  ", out)
 	}

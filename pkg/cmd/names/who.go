@@ -22,6 +22,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/load"
+	"kubi.zone/kubizone/pkg/terminal"
 )
 
 func newWho() *cobra.Command {
@@ -69,23 +70,23 @@ func (s *search) findRecords(ctx context.Context, text string, out io.Writer) er
 		return err
 	}
 	if len(found) == 0 {
-		if _, err := fmt.Fprintf(out, "No Record of %s %s.\n", text, s.where()); err != nil {
+		if _, err := terminal.Fprintf(out, "No Record of %s %s.\n", text, s.where()); err != nil {
 			return err
 		}
 		return ErrNo
 	}
 	if note != "" {
-		fmt.Fprintln(out, note)
+		terminal.Fprintf(out, "%s\n", note)
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "NAMESPACE\tRECORD\tNAME\tTYPE\tDATA\tZONE")
+	terminal.Fprintf(table, "NAMESPACE\tRECORD\tNAME\tTYPE\tDATA\tZONE\n")
 	for i := range found {
 		r := &found[i]
 		zone := "(none)"
 		if ref := r.Status.ZoneRef; ref != nil {
 			zone = ref.Namespace + "/" + ref.Name
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Namespace, r.Name, r.Status.FQDN, strings.ToUpper(r.Spec.Type),
+		terminal.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Namespace, r.Name, r.Status.FQDN, strings.ToUpper(r.Spec.Type),
 			strings.Join(dataOf(r), ", "), zone)
 	}
 	return table.Flush()

@@ -21,6 +21,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/terminal"
 )
 
 func newWhy() *cobra.Command {
@@ -70,7 +71,9 @@ type trace struct {
 }
 
 func (t *trace) note(verdict, what, format string, args ...any) {
-	t.steps = append(t.steps, step{verdict, fmt.Sprintf("%-5s  %-9s  "+format, append([]any{verdict, what}, args...)...)})
+	var text strings.Builder
+	terminal.Fprintf(&text, "%-5s  %-9s  "+format, append([]any{verdict, what}, args...)...)
+	t.steps = append(t.steps, step{verdict, text.String()})
 }
 
 // noteCondition notes a condition as a step; what is False fails, what is not there is unknown.

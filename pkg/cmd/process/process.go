@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/component-base/metrics"
 
+	"kubi.zone/kubizone/pkg/terminal"
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromapi"
 )
 
@@ -85,7 +86,7 @@ func (p *Process) Close() error { return p.health.Close() }
 // Say writes a line for people.
 func (p *Process) Say(format string, arguments ...any) {
 	// A closed terminal must not stop a server.
-	_, _ = fmt.Fprintf(p.out, format+"\n", arguments...)
+	_, _ = terminal.Fprintf(p.out, format+"\n", arguments...)
 }
 
 // Run starts the informers, waits until what the work needs is there, and works until ctx ends, or a part ends that the
@@ -194,14 +195,14 @@ func (p *Process) newHandler() http.Handler {
 	}
 	mux := http.NewServeMux()
 	for _, path := range []string{"/livez", "/healthz"} { // the second is what the chart of external-dns asks its webhook for
-		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
 	}
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		if why := unready(); why != "" {
 			http.Error(w, why, http.StatusServiceUnavailable)
 			return
 		}
-		fmt.Fprintln(w, "ok")
+		_, _ = io.WriteString(w, "ok\n")
 	})
 	mux.Handle("GET /metrics", metrics.HandlerFor(p.Registry, metrics.HandlerOpts{ErrorHandling: metrics.ContinueOnError}))
 	return mux

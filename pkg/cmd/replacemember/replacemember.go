@@ -5,11 +5,11 @@ package replacemember
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"kubi.zone/kubizone/pkg/etcd/embed"
+	"kubi.zone/kubizone/pkg/terminal"
 )
 
 // NewCommand is the sub-command.
@@ -37,11 +37,11 @@ everything, and gives it a vote then.`,
 				return errors.Join(wrong...)
 			}
 			member, out := arguments[0], command.OutOrStdout()
-			say := func(line string) { fmt.Fprintln(out, line) }
+			say := func(line string) { terminal.Fprintf(out, "%s\n", line) }
 			if err := embed.Replace(command.Context(), dataDir, member, initialCluster, say); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintf(out, "member %s has everything and a vote\n", member)
+			_, err := terminal.Fprintf(out, "member %s has everything and a vote\n", member)
 			return err
 		},
 	}

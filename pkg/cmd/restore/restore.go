@@ -5,12 +5,12 @@ package restore
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/backup"
+	"kubi.zone/kubizone/pkg/terminal"
 )
 
 // NewCommand is the sub-command.
@@ -41,7 +41,7 @@ older one was restored after FILE was taken, name that one in --ahead-of.`,
 				return errors.Join(wrong...)
 			}
 			out := command.OutOrStdout()
-			restore.Backup, restore.Report = arguments[0], func(line string) { fmt.Fprintln(out, line) }
+			restore.Backup, restore.Report = arguments[0], func(line string) { terminal.Fprintf(out, "%s\n", line) }
 			report, err := restore.Run(command.Context())
 			if err != nil {
 				return err
@@ -49,7 +49,7 @@ older one was restored after FILE was taken, name that one in --ahead-of.`,
 			if err := report.WriteText(out); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(out, "restored into %s; start the server on it, it continues with what is owed\n", restore.DataDir)
+			_, err = terminal.Fprintf(out, "restored into %s; start the server on it, it continues with what is owed\n", restore.DataDir)
 			return err
 		},
 	}

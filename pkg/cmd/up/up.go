@@ -31,6 +31,7 @@ import (
 	"kubi.zone/kubizone/pkg/memory"
 	"kubi.zone/kubizone/pkg/pki"
 	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/terminal"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
@@ -282,7 +283,7 @@ func (c *Config) sayWhatIsServed(zones *zoneview.Set, kubeconfig string, dns net
 
 func (c *Config) say(format string, arguments ...any) {
 	// A closed terminal must not stop a server.
-	_, _ = fmt.Fprintf(c.Out, format+"\n", arguments...)
+	_, _ = terminal.Fprintf(c.Out, format+"\n", arguments...)
 }
 
 func views(list []string) string {

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"regexp"
 	"strings"
 	"text/template"
 
@@ -21,11 +22,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/kubernetes"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
+	"kubi.zone/kubizone/pkg/terminal"
 )
 
 // algorithm is that of keys that are made.
@@ -102,8 +105,8 @@ func (o *options) createKey(ctx context.Context, argument string, out io.Writer)
 		}
 		return err
 	}
-	_, err = fmt.Fprintf(out, "UpdateKey %s, with Secret, Role and RoleBinding %s\nnext: kubizone updatekey show %s --format nsupdate "+
-		"--primary ADDRESS\n", at, name, at)
+	_, err = terminal.Fprintf(out, "UpdateKey %s, with Secret, Role and RoleBinding %s\nnext: kubizone updatekey show %s "+
+		"--format nsupdate --primary ADDRESS\n", at, name, at)
 	return err
 }
 
@@ -172,6 +175,9 @@ type shown struct {
 	Transfers                                            bool
 }
 
+// plain are the characters that no format has a meaning for.
+var plain = regexp.MustCompile(`^[A-Za-z0-9._+/=-]+$`)
+
 // showKey prints the configuration of one client.
 func (o *options) showKey(ctx context.Context, argument string, out io.Writer) error {
 	text, err := formats.ReadFile("formats/" + o.format + ".txt")
@@ -200,6 +206,12 @@ func (o *options) showKey(ctx context.Context, argument string, out io.Writer) e
 		SecretName: secret.Name, Transfers: key.Spec.Transfer == v1alpha1.UpdateTransferOwn}
 	if values.Algorithm == "" {
 		values.Algorithm = algorithm
+	}
+	for data, text := range map[string]string{"name": values.Key, "algorithm": values.Algorithm, "secret": values.Secret} {
+		if !plain.MatchString(text) {
+			return fmt.Errorf("the Secret %s/%s: data[%q] has characters that a configuration may take for its own; write letters, digits "+
+				"and . _ - there, and the secret in base64", at.Namespace, secret.Name, data)
+		}
 	}
 	return writeFormat(out, string(text), values)
 }
@@ -252,6 +264,7 @@ func NewCommand() *cobra.Command {
 	}
 	o.client.AddFlagsWithNamespace(show.Flags())
 	show.Flags().StringVar(&o.format, "format", "nsupdate", "client: "+strings.Join(listFormats(), ", "))
+	utilruntime.Must(show.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(listFormats(), cobra.ShellCompDirectiveNoFileComp)))
 	show.Flags().StringVar(&o.server, "primary", "192.0.2.1", "address of the hidden primary, with its port if that is not 53")
 	show.Flags().StringVar(&o.zone, "zone", "example.org", "zone that the client updates")
 	command.AddCommand(create, show)

@@ -20,6 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/controller/transferclass"
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/terminal"
 	"kubi.zone/kubizone/pkg/transfer"
 	"kubi.zone/kubizone/pkg/verify"
 )
@@ -126,7 +127,7 @@ func (r *run) readClass(ctx context.Context, delivery *v1alpha1.Delivery) *v1alp
 	}
 	of, err := r.client.KubizoneV1alpha1().DNSClasses().Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
-		fmt.Fprintf(r.remarks, "class %s: %v\n", name, err)
+		terminal.Fprintf(r.remarks, "class %s: %v\n", name, err)
 		return nil
 	}
 	return of
@@ -249,7 +250,7 @@ func (r *run) keyOf(ctx context.Context, name string, ref *v1alpha1.SecretRefere
 		if errors.Is(err, class.ErrSecretNotFound) {
 			err = class.ErrSecretNotFound
 		}
-		fmt.Fprintf(r.remarks, "the key of class %s, Secret %s/%s: %v; %s\n", name, ref.Namespace, ref.Name, err, next)
+		terminal.Fprintf(r.remarks, "the key of class %s, Secret %s/%s: %v; %s\n", name, ref.Namespace, ref.Name, err, next)
 		r.keys[*ref] = r.key
 		return r.key
 	}

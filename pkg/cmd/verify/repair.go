@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/terminal"
 )
 
 // FieldManager is the name under which a request is written.
@@ -78,7 +79,7 @@ func (r *run) requestRepair(ctx context.Context) error {
 			ready.Status != metav1.ConditionTrue {
 			why = ready.Reason + ": " + ready.Message
 		}
-		fmt.Fprintf(r.remarks, "class %s did not repair the zone: %s; it will when it can\n", one.Spec.ClassRef.Name, why)
+		terminal.Fprintf(r.remarks, "class %s did not repair the zone: %s; it will when it can\n", one.Spec.ClassRef.Name, why)
 	}
 	if len(waiting) > 0 {
 		return ErrNotRepaired

@@ -31,6 +31,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/load"
 	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/terminal"
 	"kubi.zone/kubizone/pkg/transfer"
 	"kubi.zone/kubizone/pkg/verify"
 )
@@ -108,7 +109,7 @@ func (o *Options) Run(ctx context.Context, text string, out, remarks io.Writer) 
 			return fmt.Errorf("--tsig-key-file: %w", err)
 		}
 		for _, warning := range warnings {
-			fmt.Fprintf(remarks, "warning: %s\n", warning)
+			terminal.Fprintf(remarks, "warning: %s\n", warning)
 		}
 		run.key = &transfer.Key{Name: keys[0].Name, Algorithm: string(keys[0].Algorithm), MAC: keys[0].MAC}
 	}
@@ -208,7 +209,7 @@ func (r *run) compareAll(ctx context.Context) (*Result, error) {
 	rows, err := r.addDelivered(ctx, object)
 	if err != nil {
 		// Without the right to read Deliveries, or at a server without them, servers are named by flags.
-		fmt.Fprintf(r.remarks, "the Deliveries of the zone cannot be read: %v; --name-server names servers to ask\n", err)
+		terminal.Fprintf(r.remarks, "the Deliveries of the zone cannot be read: %v; --name-server names servers to ask\n", err)
 	}
 	if len(r.servers)+len(r.providers)+len(rows) == 0 {
 		return nil, fmt.Errorf("zone %s has no Delivery that lists a server: name those to ask with --name-server", r.id)
@@ -309,14 +310,14 @@ func (r *Result) printText(out io.Writer) error {
 	if r.View != "" {
 		view = " in view " + r.View
 	}
-	fmt.Fprintf(&text, "zone %s%s of %s: serial %d, %d RRsets", r.FQDN, view, r.Zone, r.Serial, r.RRsets)
+	terminal.Fprintf(&text, "zone %s%s of %s: serial %d, %d RRsets", r.FQDN, view, r.Zone, r.Serial, r.RRsets)
 	if r.Newest != 0 {
-		fmt.Fprintf(&text, "; the zone is at serial %d, which is not delivered: %s, as its condition Settled says", r.Newest,
+		terminal.Fprintf(&text, "; the zone is at serial %d, which is not delivered: %s, as its condition Settled says", r.Newest,
 			r.NotDelivered)
 	}
 	text.WriteString("\n")
 	table := tabwriter.NewWriter(&text, 0, 8, 3, ' ', 0)
-	fmt.Fprintln(table, "SERVER\tSTATE\tSERIAL\tMISSING\tFOREIGN\tDIFFERING\tBY")
+	terminal.Fprintf(table, "SERVER\tSTATE\tSERIAL\tMISSING\tFOREIGN\tDIFFERING\tBY\n")
 	for _, s := range r.Servers {
 		foreign := fmt.Sprint(len(s.Foreign))
 		if s.By == verify.ByQuestions || s.By == verify.ByRequests {
@@ -324,13 +325,14 @@ func (r *Result) printText(out io.Writer) error {
 		}
 		switch s.State {
 		case verify.Failed:
-			fmt.Fprintf(table, "%s\t%s\t-\t-\t-\t-\t-\n", s.Server, s.State)
+			terminal.Fprintf(table, "%s\t%s\t-\t-\t-\t-\t-\n", s.Server, s.State)
 			continue
 		case verify.Unknown:
-			fmt.Fprintf(table, "%s\t?\t?\t?\t?\t?\t%s\n", s.Server, s.By)
+			terminal.Fprintf(table, "%s\t?\t?\t?\t?\t?\t%s\n", s.Server, s.By)
 			continue
 		}
-		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%s\t%d\t%s\n", s.Server, s.State, s.Serial, len(s.Missing), foreign, len(s.Differing), s.By)
+		terminal.Fprintf(table, "%s\t%s\t%d\t%d\t%s\t%d\t%s\n", s.Server, s.State, s.Serial, len(s.Missing), foreign,
+			len(s.Differing), s.By)
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -339,10 +341,10 @@ func (r *Result) printText(out io.Writer) error {
 		lines := listFaults(s)
 		for i, line := range lines {
 			if i == shown {
-				fmt.Fprintf(&text, "%s: and %d more; -o json has all\n", s.Server, len(lines)-i)
+				terminal.Fprintf(&text, "%s: and %d more; -o json has all\n", s.Server, len(lines)-i)
 				break
 			}
-			fmt.Fprintf(&text, "%s: %s\n", s.Server, line)
+			terminal.Fprintf(&text, "%s: %s\n", s.Server, line)
 		}
 	}
 	_, err := io.WriteString(out, text.String())

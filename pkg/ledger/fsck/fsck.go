@@ -21,6 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/pkg/ledger/objects"
 	"kubi.zone/kubizone/pkg/ledger/subrev"
+	"kubi.zone/kubizone/pkg/terminal"
 )
 
 // Config of one check.
@@ -86,7 +87,7 @@ func (r *Report) Clean() bool { return r.Damage.Total == 0 }
 func (r *Report) WriteText(w io.Writer) error {
 	var errs []error
 	line := func(format string, args ...any) {
-		_, err := fmt.Fprintf(w, format+"\n", args...)
+		_, err := terminal.Fprintf(w, format+"\n", args...)
 		errs = append(errs, err)
 	}
 	line("checked %d zones, %d records, %d internal keys and %d journal steps at revision %d", r.Zones, r.Records, r.Keys, r.Steps,

@@ -121,6 +121,15 @@ func TestCells(t *testing.T) {
 	}
 }
 
+// kubectl prints cells as they are, but for ESC and line breaks (attack 28).
+func TestTable_escapesTextsOfTenants(t *testing.T) {
+	row := func(*v1alpha1.Record) []any { return []any{"\u009b31m\u202e\n", 5} }
+	table, err := makeTable(nil, &v1alpha1.Record{}, nil, row)
+	if err != nil || table.Rows[0].Cells[0] != `\u009b31m\u202e\n` || table.Rows[0].Cells[1] != 5 {
+		t.Errorf("%v, %+v", err, table)
+	}
+}
+
 func TestTable_ofListKeepsItsMetadata(t *testing.T) {
 	list := &v1alpha1.RecordList{ListMeta: metav1.ListMeta{ResourceVersion: "5", Continue: "more"}, Items: []v1alpha1.Record{{}, {}}}
 	row := func(*v1alpha1.Record) []any { return []any{"x"} }

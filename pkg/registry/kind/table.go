@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/terminal"
 )
 
 // None is the cell of an absent value.
@@ -82,7 +83,13 @@ func makeTable[T runtime.Object](columns []metav1.TableColumnDefinition, obj, op
 		table.ColumnDefinitions = columns
 	}
 	add := func(obj runtime.Object) error {
-		table.Rows = append(table.Rows, metav1.TableRow{Cells: row(obj.(T)), Object: runtime.RawExtension{Object: obj}})
+		cells := row(obj.(T))
+		for i, cell := range cells {
+			if text, ok := cell.(string); ok {
+				cells[i] = terminal.Escape(text) // kubectl prints all but ESC as it is
+			}
+		}
+		table.Rows = append(table.Rows, metav1.TableRow{Cells: cells, Object: runtime.RawExtension{Object: obj}})
 		return nil
 	}
 	if !meta.IsListType(obj) {

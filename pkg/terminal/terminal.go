@@ -1,0 +1,116 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package terminal
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// layout are the control characters that a program formats its own lines and columns with.
+const layout = "\n\t"
+
+// Escape returns text in one line of printable characters.
+func Escape(text string) string { return string(appendEscaped(nil, text, "")) }
+
+// appendEscaped escapes every character that is neither printable nor one of keep, and every octet that is no UTF-8.
+func appendEscaped(to []byte, text, keep string) []byte {
+	start, size := 0, 0 // start of the characters to copy, size of the one at i
+	for i := 0; i < len(text); i += size {
+		if size = 1; text[i] >= ' ' && text[i] <= '~' || strings.IndexByte(keep, text[i]) >= 0 {
+			continue
+		}
+		var r rune
+		if r, size = utf8.DecodeRuneInString(text[i:]); unicode.IsPrint(r) && (r != utf8.RuneError || size > 1) {
+			continue
+		}
+		to = append(to, text[start:i]...)
+		start = i + size
+		switch {
+		case r == utf8.RuneError:
+			to = fmt.Appendf(to, `\x%02x`, text[i])
+		case strings.ContainsRune("\n\r\t", r):
+			to = append(to, '\\', map[rune]byte{'\n': 'n', '\r': 'r', '\t': 't'}[r])
+		default:
+			for _, unit := range utf16.AppendRune(nil, r) {
+				to = fmt.Appendf(to, `\u%04x`, unit)
+			}
+		}
+	}
+	return append(to, text[start:]...)
+}
+
+// Fprintf formats as fmt.Fprintf does, but for "*" in a format, and escapes each argument as Escape does.
+func Fprintf(to io.Writer, format string, args ...any) (int, error) {
+	for i, arg := range args {
+		args[i] = escaped{arg}
+	}
+	return fmt.Fprintf(to, format, args...)
+}
+
+// escaped is an argument of Fprintf.
+type escaped struct{ value any }
+
+func (e escaped) Format(state fmt.State, verb rune) {
+	_, _ = io.WriteString(state, Escape(fmt.Sprintf(fmt.FormatString(state, verb), e.value)))
+}
+
+// PrintError writes the last line of a program that fails: its name and the error. Each error of errors.Join has a line
+// of its own.
+func PrintError(to io.Writer, program string, err error) {
+	lines := listErrors(err)
+	for i := range lines {
+		lines[i] = Escape(lines[i])
+	}
+	// A closed terminal has no reader.
+	_, _ = fmt.Fprintf(to, "%s: %s\n", program, strings.Join(lines, "\n"))
+}
+
+func listErrors(err error) (lines []string) {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []string{err.Error()}
+	}
+	for _, one := range joined.Unwrap() {
+		lines = append(lines, listErrors(one)...)
+	}
+	if strings.Join(lines, "\n") != err.Error() { // it wraps several errors in words of its own
+		return []string{err.Error()}
+	}
+	return lines
+}
+
+// NewWriter returns a writer for all output of a program. Lines and columns stay as they are. Its Write may be called
+// from many goroutines at once.
+func NewWriter(to io.Writer) io.Writer { return &writer{to: to} }
+
+type writer struct {
+	mu sync.Mutex
+	to io.Writer
+	// begun are the first octets of a character that ends in the next Write.
+	begun []byte
+}
+
+func (w *writer) Write(octets []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	text := append(w.begun, octets...)
+	whole := len(text)
+	for i := max(0, whole-utf8.UTFMax+1); i < len(text); i++ {
+		if utf8.RuneStart(text[i]) && !utf8.FullRune(text[i:]) {
+			whole = i
+			break
+		}
+	}
+	w.begun = append([]byte(nil), text[whole:]...)
+	if _, err := w.to.Write(appendEscaped(nil, string(text[:whole]), layout)); err != nil {
+		return 0, err
+	}
+	return len(octets), nil
+}
