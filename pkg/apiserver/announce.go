@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
@@ -33,29 +34,96 @@ const (
 	refusedInterval                          = 10 * time.Second
 	// maxNote is what events.k8s.io/v1 takes of a message.
 	maxNote = 1024
-	// maxQueued bounds the Events of withdrawals that wait, and queuedRate how many a second are written: admission
-	// asks kube-apiserver by the same client. What is more is dropped, since the status of each object says the same.
+	// maxQueued bounds the Events that wait, and queuedRate how many a second are written: admission asks
+	// kube-apiserver by the same client. An Event that finds no place is dropped, since the status of its object says
+	// the same.
 	maxQueued  = 1000
 	queuedRate = 10
+	// maxRefused bounds the UpdateKeys whose last Event is remembered. One that is forgotten may have the next Event
+	// sooner.
+	maxRefused = 1000
 )
 
 // announcer writes Events at kube-apiserver. A standalone server writes them to the log.
 type announcer struct {
 	broadcaster events.EventBroadcaster // nil: standalone
 	recorder    events.EventRecorder
-	queue       chan queuedEvent
-	refused     *sync.Map // the time of the last Event of an UpdateKey, by UID and reason
+	queue       *eventQueue
+	refused     *cache.LRUExpireCache // UIDs of UpdateKeys with the reasons of their Events in refusedInterval
 }
 
-// queuedEvent is an Event of a withdrawal.
+func newAnnouncer(client kubernetes.Interface) announcer {
+	b := events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()})
+	return announcer{b, b.NewRecorder(scheme.Scheme, Component), newEventQueue(), cache.NewLRUExpireCache(maxRefused)}
+}
+
+// queuedEvent is an Event to be written.
 type queuedEvent struct {
 	about                      *corev1.ObjectReference
 	kind, reason, action, note string
 }
 
-func newAnnouncer(client kubernetes.Interface) announcer {
-	b := events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()})
-	return announcer{b, b.NewRecorder(scheme.Scheme, Component), make(chan queuedEvent, maxQueued), &sync.Map{}}
+// eventQueue keeps the Events that wait, and hands out one of each namespace in turn. While it is full, an Event takes
+// the place of the last one of the namespace with most, if that has more than its own.
+type eventQueue struct {
+	mu      sync.Mutex
+	waiting map[string][]queuedEvent // by namespace, none of them empty
+	next    []string                 // each namespace once
+	count   int
+	added   chan struct{} // has an element since an Event was added that the writer may not know of
+}
+
+func newEventQueue() *eventQueue {
+	return &eventQueue{waiting: map[string][]queuedEvent{}, added: make(chan struct{}, 1)}
+}
+
+func (q *eventQueue) addEvent(e queuedEvent) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	e.note = cutNote(e.note)
+	of := e.about.Namespace
+	if q.count == maxQueued {
+		longest := of
+		for namespace, events := range q.waiting {
+			if len(events) > len(q.waiting[longest]) {
+				longest = namespace
+			}
+		}
+		last := len(q.waiting[longest]) - 1
+		if last <= len(q.waiting[of]) {
+			return
+		}
+		q.waiting[longest] = q.waiting[longest][:last]
+		q.count--
+	}
+	if len(q.waiting[of]) == 0 {
+		q.next = append(q.next, of)
+	}
+	q.waiting[of] = append(q.waiting[of], e)
+	q.count++
+	select {
+	case q.added <- struct{}{}:
+	default:
+	}
+}
+
+// takeNext removes the first Event of the namespace whose turn it is.
+func (q *eventQueue) takeNext() (e queuedEvent, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.count == 0 {
+		return e, false
+	}
+	of := q.next[0]
+	q.next = q.next[1:]
+	e, q.waiting[of] = q.waiting[of][0], q.waiting[of][1:]
+	q.count--
+	if len(q.waiting[of]) == 0 {
+		delete(q.waiting, of)
+	} else {
+		q.next = append(q.next, of)
+	}
+	return e, true
 }
 
 // announceWithdrawn tells the owner of a Record or Zone when it ends, or with 0 that it does not any more (S2.12,
@@ -75,10 +143,7 @@ func (a *announcer) announceWithdrawn(o metav1.Object, endsAt int64, message str
 		e = queuedEvent{about, corev1.EventTypeWarning, v1alpha1.ReasonDelegationWithdrawn, actionWithdraw,
 			strings.Replace(message, "about status.endsAt", at, 1)}
 	}
-	select {
-	case a.queue <- e:
-	default:
-	}
+	a.queue.addEvent(e)
 }
 
 // announceRefused tells the owner of an UpdateKey why an update was refused (S13.7).
@@ -95,29 +160,29 @@ func (a *announcer) announceKey(key *v1alpha1.UpdateKey, reason, action, note st
 	if a.recorder == nil {
 		return
 	}
-	now, of := time.Now(), string(key.UID)+" "+reason
-	if last, ok := a.refused.Load(of); ok && now.Sub(last.(time.Time)) < refusedInterval {
+	of := string(key.UID) + " " + reason
+	if _, again := a.refused.Get(of); again {
 		return
 	}
-	a.refused.Store(of, now)
+	a.refused.Add(of, nil, refusedInterval)
 	about := &corev1.ObjectReference{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "UpdateKey", Namespace: key.Namespace,
 		Name: key.Name, UID: key.UID}
-	select {
-	case a.queue <- queuedEvent{about, corev1.EventTypeWarning, reason, action, note}:
-	default:
-	}
+	a.queue.addEvent(queuedEvent{about, corev1.EventTypeWarning, reason, action, note})
 }
 
-// writeQueued writes the Events of withdrawals, until ctx ends.
+// writeQueued writes the Events that wait, until ctx ends.
 func (a *announcer) writeQueued(ctx context.Context) {
 	limit := rate.NewLimiter(queuedRate, queuedRate)
 	for limit.Wait(ctx) == nil {
-		select {
-		case <-ctx.Done():
-			return
-		case e := <-a.queue:
-			a.recorder.Eventf(e.about, nil, e.kind, e.reason, e.action, "%s", note(e.note))
+		e, ok := a.queue.takeNext()
+		for ; !ok; e, ok = a.queue.takeNext() {
+			select {
+			case <-ctx.Done():
+				return
+			case <-a.queue.added:
+			}
 		}
+		a.recorder.Eventf(e.about, nil, e.kind, e.reason, e.action, "%s", e.note)
 	}
 }
 
@@ -134,11 +199,11 @@ func (a *announcer) announceHeld(o *v1alpha1.Zone) {
 	}
 	about := &corev1.ObjectReference{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Zone", Namespace: o.Namespace, Name: o.Name,
 		UID: o.UID, ResourceVersion: o.ResourceVersion}
-	a.recorder.Eventf(about, nil, corev1.EventTypeWarning, v1alpha1.ReasonMassDeletion, actionHold, "%s", note(settled.Message))
+	a.queue.addEvent(queuedEvent{about, corev1.EventTypeWarning, v1alpha1.ReasonMassDeletion, actionHold, settled.Message})
 }
 
-// note is as much of a message as an Event takes.
-func note(message string) string {
+// cutNote returns as much of a message as an Event takes.
+func cutNote(message string) string {
 	if len(message) > maxNote {
 		message = strings.ToValidUTF8(message[:maxNote], "")
 	}

@@ -4,14 +4,17 @@
 package apiserver
 
 import (
+	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 	"unicode/utf8"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/client-go/tools/events"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -21,7 +24,8 @@ import (
 func TestHeld_isTold_S7_8(t *testing.T) {
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "tenant", Name: "z"}}
 	recorder := events.NewFakeRecorder(1)
-	a := announcer{recorder: recorder}
+	a := announcer{recorder: recorder, queue: newEventQueue()}
+	go a.writeQueued(t.Context())
 	zone.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionSettled, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonMassDeletion, Message: "a" + strings.Repeat("ü", maxNote)}}
 	a.announceHeld(zone)
 	got := <-recorder.Events
@@ -36,7 +40,7 @@ func TestHeld_isTold_S7_8(t *testing.T) {
 func TestWithdrawn_isTold_S2_12(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		recorder := events.NewFakeRecorder(2 * maxQueued)
-		a := announcer{recorder: recorder, queue: make(chan queuedEvent, maxQueued)}
+		a := announcer{recorder: recorder, queue: newEventQueue()}
 		record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: "tenant", Name: "r"}}
 		a.announceWithdrawn(record, 1<<31, "it stays until about status.endsAt (S2.12)")
 		a.announceWithdrawn(&v1alpha1.Zone{}, 0, "by zone a")
@@ -67,16 +71,16 @@ func TestWithdrawn_isTold_S2_12(t *testing.T) {
 // name of the key is lost.
 func TestRefused_isTold_S13_7(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := announcer{recorder: events.NewFakeRecorder(9), queue: make(chan queuedEvent, 9), refused: &sync.Map{}}
+		a := announcer{recorder: events.NewFakeRecorder(9), queue: newEventQueue(), refused: cache.NewLRUExpireCache(maxRefused)}
 		key := &v1alpha1.UpdateKey{ObjectMeta: metav1.ObjectMeta{Namespace: "tenant", Name: "k", UID: "u"}}
 		for range 5 {
 			a.announceRefused(key, "REFUSED", "the reason")
 			time.Sleep(4 * time.Second)
 		}
-		if n := len(a.queue); n != 2 {
+		if n := a.queue.count; n != 2 {
 			t.Errorf("%d Events in 20 seconds", n)
 		}
-		if e := <-a.queue; e.about.Kind != "UpdateKey" || e.reason != reasonRefused || e.note != "REFUSED: the reason" {
+		if e, _ := a.queue.takeNext(); e.about.Kind != "UpdateKey" || e.reason != reasonRefused || e.note != "REFUSED: the reason" {
 			t.Errorf("%+v", e)
 		}
 		<-a.queue
@@ -85,4 +89,52 @@ func TestRefused_isTold_S13_7(t *testing.T) {
 			t.Errorf("the name of the key is lost: %+v", e)
 		}
 	})
+}
+
+// TestEventQueue_hasAShareForEachNamespace: 64 keys of each of two tenants are refused, and rules take a thousand
+// Records of a third; the Event of a neighbour is the next one but a few, and nothing that they cause is kept (attack
+// 106).
+func TestEventQueue_hasAShareForEachNamespace(t *testing.T) {
+	a := announcer{recorder: events.NewFakeRecorder(1), queue: newEventQueue(), refused: cache.NewLRUExpireCache(maxRefused)}
+	refuse := func(namespace string, key int) {
+		name := fmt.Sprintf("%s-%d", namespace, key)
+		at := metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(name)}
+		a.announceRefused(&v1alpha1.UpdateKey{ObjectMeta: at}, "REFUSED", "")
+	}
+	for i := range 2 * maxQueued {
+		refuse("mallory", i)
+		refuse("trudy", i)
+		a.announceWithdrawn(&v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: "oscar", Name: "r"}}, 1, "")
+	}
+	refuse("victim", 1)
+	if a.queue.count != maxQueued || len(a.refused.Keys()) > maxRefused {
+		t.Errorf("%d Events wait, and %d keys are remembered", a.queue.count, len(a.refused.Keys()))
+	}
+	counts, first := map[string]int{}, 0
+	for n := 1; ; n++ {
+		e, ok := a.queue.takeNext()
+		if !ok {
+			break
+		}
+		if counts[e.about.Namespace]++; e.about.Namespace == "victim" {
+			first = n
+		}
+	}
+	if first == 0 || first > 4 || len(counts) != 4 {
+		t.Errorf("the neighbour's is number %d of %v", first, counts)
+	}
+	for namespace, n := range counts {
+		if namespace != "victim" && (n < maxQueued/4 || n > maxQueued/2) {
+			t.Errorf("%d Events of %s", n, namespace)
+		}
+	}
+	if len(a.queue.waiting)+len(a.queue.next)+a.queue.count > 0 {
+		t.Errorf("kept: %v", a.queue)
+	}
+	for i := range 2 * maxQueued { // a namespace each
+		a.queue.addEvent(queuedEvent{about: &corev1.ObjectReference{Namespace: fmt.Sprint(i)}})
+	}
+	if len(a.queue.waiting) != maxQueued || len(a.queue.next) != maxQueued {
+		t.Errorf("%d namespaces wait", len(a.queue.waiting))
+	}
 }

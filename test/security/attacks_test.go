@@ -151,6 +151,8 @@ var attacks = []attack{
 	{104, "T", "a name LABEL.NAMESPACE. before the namespace has a key of it", "KeyNameTaken", nil, nil},
 	{105, "T", "the end of a class, by the key of an older class that its namespace writes", "InvalidConfiguration; the user of the " +
 		"name is served on", nil, nil},
+	{106, "T", "the Events of others by refused updates and withdrawn rules by the thousand", "each namespace has a share of the queue",
+		nil, nil},
 	{110, "T", "the primary's UDP by updates of thousands of records, and names of many Records", "REFUSED by the header, or read " +
 		"in the tenant's own place; questions and others are served", nil, nil},
 	{111, "T", "the answers that are kept for another's updates, by a flood of one's own", "a tenant forgets its own; what is " +
