@@ -264,8 +264,10 @@ func setUpLog(to io.Writer, verbosity int, format string) error {
 		information = to
 	}
 	klog.SetOutputBySeverity("INFO", information)
-	for _, severity := range []string{"WARNING", "ERROR", "FATAL"} {
-		klog.SetOutputBySeverity(severity, to)
+	klog.SetOutputBySeverity("FATAL", to)
+	limited := newPlaceLimit(to)
+	for _, severity := range []string{"WARNING", "ERROR"} {
+		klog.SetOutputBySeverity(severity, limited)
 	}
 	klog.ClearLogger()
 	if format == logJSON {
@@ -298,7 +300,7 @@ func jsonLogger(to io.Writer, verbosity int) *zap.Logger {
 			return level < zapcore.WarnLevel &&
 				int(level) >= -verbosity
 		})),
-		zapcore.NewCore(encoder, warnings, zapcore.WarnLevel),
+		zapcore.NewSamplerWithOptions(zapcore.NewCore(encoder, warnings, zapcore.WarnLevel), placeInterval, placeBurst, 0),
 	), zap.WithCaller(true))
 }
 

@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/go-logr/logr"
 	semver "k8s.io/apimachinery/pkg/util/version"
@@ -236,6 +238,40 @@ func TestLog_isJSONWhereAsked(t *testing.T) {
 	if code, _, stderr := runCommand("version", "--logging-format", "xml"); code != exitFailed || stderr != "kubizone: --logging-format "+
 		"\"xml\": write text or json\n" {
 		t.Errorf("%d %q", code, stderr)
+	}
+}
+
+// A place that logs an error for each request of a stranger does not fill the log, and hides no other place (attack
+// 107).
+func TestLog_boundsTheLinesOfOnePlace(t *testing.T) {
+	defer klog.ClearLogger()
+	for _, format := range []string{logText, logJSON} {
+		synctest.Test(t, func(t *testing.T) {
+			var to bytes.Buffer
+			must.Succeed(t, setUpLog(&to, 1, format))
+			say := func(path string) { klog.ErrorS(nil, "Timeout or abort", "path", path) }
+			count := func(text string) int {
+				klog.Flush()
+				return strings.Count(to.String(), text)
+			}
+			for range 5000 {
+				say("/flood")
+				klog.Info("information")
+			}
+			klog.Error("of another place")
+			flood, other, all := count("/flood"), count("of another place"), count("information")
+			if flood != placeBurst || other != 1 || all != 5000 {
+				t.Errorf("%s: %d lines of the place, %d of another, %d of information", format, flood, other, all)
+			}
+			time.Sleep(placeInterval + time.Second)
+			say("/later")
+			if format == logText && count("cmd_test.go:") != placeBurst+5000+3 || count("/later") != 1 {
+				t.Errorf("%s: nothing more is logged", format)
+			}
+			if format == logText && count("] 4900 lines of this place are left out\n") != 1 {
+				t.Errorf("nothing says that lines are missing")
+			}
+		})
 	}
 }
 

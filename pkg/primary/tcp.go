@@ -275,6 +275,9 @@ func (s *tcpServer) serveTransfer(ctx context.Context, c *connection, t *transfe
 		transfers = s.tenants.transfers
 	}
 	log := s.log.WithValues("zone", t.zone.Header().FQDN.String(), "serial", uint32(t.zone.Serial()), "to", c.from.String())
+	if tenant != "" {
+		log = log.V(2) // a tenant's peers make as many lines as they like
+	}
 	turn, cancel := context.WithTimeout(ctx, s.config.TransferWait)
 	defer cancel()
 	place := slots.TakeWhenFreed(turn, func() (*slots.Slot, <-chan struct{}) { return transfers.Take(clientOf(c.client, tenant), nil) })

@@ -153,6 +153,8 @@ var attacks = []attack{
 		"name is served on", nil, nil},
 	{106, "T", "the Events of others by refused updates and withdrawn rules by the thousand", "each namespace has a share of the queue",
 		nil, nil},
+	{107, "X", "the log by updates that are refused and requests that end at once",
+		"so many lines of each key and of each place in the code", nil, nil},
 	{110, "T", "the primary's UDP by updates of thousands of records, and names of many Records", "REFUSED by the header, or read " +
 		"in the tenant's own place; questions and others are served", nil, nil},
 	{111, "T", "the answers that are kept for another's updates, by a flood of one's own", "a tenant forgets its own; what is " +

@@ -175,7 +175,7 @@ func (c *Controller) syncKeys(ctx context.Context) error {
 	}
 	outcomes := map[string]outcome{}
 	if time.Since(c.told) >= outcomeInterval {
-		outcomes, c.told = c.Poster.takeOutcomes(), time.Now()
+		outcomes, c.told = c.Poster.takeOutcomes(klog.FromContext(ctx)), time.Now()
 	}
 	for _, one := range candidates {
 		failed = append(failed, c.writeStatus(ctx, one.of, one.verdict, outcomes[idOf(one.of)]))

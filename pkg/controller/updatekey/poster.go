@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -34,10 +35,13 @@ type Poster struct {
 	outcomes map[string]outcome // by ID, since they were taken last
 }
 
-// outcome is the last of the messages of a key.
+// outcome describes the messages of a key: the last that was carried out, the last that was refused, and the last error
+// of the API server, with the number of messages refused and not carried out.
 type outcome struct {
-	update  *v1alpha1.UpdateKeyUpdate
-	refusal *v1alpha1.UpdateKeyRefusal
+	update          *v1alpha1.UpdateKeyUpdate
+	refusal         *v1alpha1.UpdateKeyRefusal
+	failure         error
+	refused, failed int
 }
 
 var _ primary.Updates = (*Poster)(nil)
@@ -49,14 +53,13 @@ func (p *Poster) Connect(api rest.Interface) { p.api.Store(&api) }
 func idOf(key *v1alpha1.UpdateKey) string { return key.Namespace + "/" + key.Name }
 
 func (p *Poster) post(ctx context.Context, id, subresource string, spec v1alpha1.UpdateRequestSpec) (*v1alpha1.UpdateRequest, error) {
-	api := p.api.Load()
+	api, answer := p.api.Load(), &v1alpha1.UpdateRequest{}
 	if api == nil {
-		return nil, errors.New("the API server is not connected yet")
+		return answer, errors.New("the API server is not connected yet")
 	}
 	namespace, object, _ := strings.Cut(id, "/")
 	request := &v1alpha1.UpdateRequest{Spec: spec}
 	request.SetGroupVersionKind(v1alpha1.SchemeGroupVersion.WithKind("UpdateRequest"))
-	answer := &v1alpha1.UpdateRequest{}
 	return answer, (*api).Post().Namespace(namespace).Resource("updatekeys").Name(object).SubResource(subresource).Body(request).
 		Do(ctx).Into(answer)
 }
@@ -65,30 +68,24 @@ func (p *Poster) post(ctx context.Context, id, subresource string, spec v1alpha1
 func (p *Poster) Update(ctx context.Context, key *primary.UpdateKey, m *update.Message, from netip.Addr) uint16 {
 	answer, err := p.post(ctx, key.ID, "update", v1alpha1.UpdateRequestSpec{Zone: m.Zone.String(), From: from.String(), ID: m.ID,
 		Prerequisites: writeRecords(m.Prerequisites), Updates: writeRecords(m.Updates)})
-	log := klog.FromContext(ctx)
 	if apierrors.IsRequestEntityTooLargeError(err) { // to send it again would not help
 		answer, err = &v1alpha1.UpdateRequest{Status: v1alpha1.UpdateRequestStatus{RCode: update.Refused.String(),
 			Message: "the message is longer than the API server reads; send several messages"}}, nil
 	}
-	if err != nil {
-		log.Info("An update is not carried out; its client may send it again", "updatekey", key.ID, "zone", m.Zone.String(), "err", err)
-		return uint16(update.ServFail)
-	}
 	rcode, known := update.ParseRCode(answer.Status.RCode)
-	if !known {
-		log.Error(nil, "The API server answers an update with no RCODE", "updatekey", key.ID, "rcode", answer.Status.RCode)
-		return uint16(update.ServFail)
+	if err == nil && !known {
+		err = fmt.Errorf("the API server answers with RCODE %q, which is none", answer.Status.RCode)
 	}
-	p.noteOutcome(key.ID, rcode, &answer.Status)
-	if rcode != update.NoError {
-		log.V(1).Info("Update refused", "updatekey", key.ID, "zone", m.Zone.String(), "rcode", rcode.String(), "why", answer.Status.Message)
+	if err != nil {
+		rcode = update.ServFail
 	}
+	p.noteOutcome(key.ID, rcode, &answer.Status, err)
 	return uint16(rcode)
 }
 
-// noteOutcome keeps what the status of the UpdateKey is to say. That a prerequisite is not met is how clients ask, and
-// no refusal.
-func (p *Poster) noteOutcome(id string, rcode update.RCode, status *v1alpha1.UpdateRequestStatus) {
+// noteOutcome keeps what the status of the UpdateKey and the log are to say. That a prerequisite is not met is how
+// clients ask, and no refusal.
+func (p *Poster) noteOutcome(id string, rcode update.RCode, status *v1alpha1.UpdateRequestStatus, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.outcomes == nil {
@@ -96,26 +93,39 @@ func (p *Poster) noteOutcome(id string, rcode update.RCode, status *v1alpha1.Upd
 	}
 	last := p.outcomes[id]
 	now := metav1.NewTime(time.Now().Truncate(time.Second))
-	switch rcode {
-	case update.NoError:
+	switch {
+	case err != nil:
+		last.failure, last.failed = err, last.failed+1
+	case rcode == update.NoError:
 		if status.Serial == 0 {
 			return
 		}
 		last.update = &v1alpha1.UpdateKeyUpdate{Time: now, Serial: status.Serial}
-	case update.YXDomain, update.NXDomain, update.YXRRset, update.NXRRset:
+	case slices.Contains([]update.RCode{update.YXDomain, update.NXDomain, update.YXRRset, update.NXRRset}, rcode):
 		return
 	default:
+		last.refused++
 		last.refusal = &v1alpha1.UpdateKeyRefusal{Time: now, RCode: rcode.String(), Message: status.Message}
 	}
 	p.outcomes[id] = last
 }
 
-// takeOutcomes returns what was noted since the last call.
-func (p *Poster) takeOutcomes() map[string]outcome {
+// takeOutcomes returns what was noted since the last call, and logs it: a line for each key, however many messages its
+// clients send.
+func (p *Poster) takeOutcomes(log klog.Logger) map[string]outcome {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	taken := p.outcomes
 	p.outcomes = nil
+	for id, o := range taken {
+		if o.failed > 0 {
+			log.Info("Updates are not carried out; their clients may send them again", "updatekey", id, "messages", o.failed,
+				"err", o.failure)
+		}
+		if o.refused > 0 {
+			log.V(1).Info("Updates refused", "updatekey", id, "messages", o.refused, "rcode", o.refusal.RCode, "why", o.refusal.Message)
+		}
+	}
 	return taken
 }
 

@@ -11,11 +11,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 
-	"kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
-	api "kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/api/client/clientset/versioned"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/primary"
@@ -27,13 +29,13 @@ import (
 // not help; SERVFAIL is that of one of which the outcome is not known, or that may pass later.
 func TestPoster_answers(t *testing.T) {
 	var code int
-	var got api.UpdateRequest
+	var got v1alpha1.UpdateRequest
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		must.Succeed(t, json.NewDecoder(r.Body).Decode(&got))
 		w.Header().Set("Content-Type", "application/json")
 		if code != http.StatusCreated {
 			w.WriteHeader(code)
-			failed := apierrors.NewGenericServerResponse(code, "post", api.Resource("updatekeys"), "x", "", 0, true)
+			failed := apierrors.NewGenericServerResponse(code, "post", v1alpha1.Resource("updatekeys"), "x", "", 0, true)
 			must.Succeed(t, json.NewEncoder(w).Encode(failed.Status()))
 			return
 		}
@@ -43,7 +45,7 @@ func TestPoster_answers(t *testing.T) {
 	}))
 	defer server.Close()
 	p := &Poster{}
-	p.Connect(must.Get(v1alpha1.NewForConfig(&rest.Config{Host: server.URL}))(t).RESTClient())
+	p.Connect(must.Get(versioned.NewForConfig(&rest.Config{Host: server.URL}))(t).KubizoneV1alpha1().RESTClient())
 	key := &primary.UpdateKey{ID: "team/acme"}
 	m := &update.Message{Zone: name.MustParse("example.org."), ID: "an-id", Updates: []update.RR{
 		{Name: name.MustParse("www.example.org."), Type: rdata.A, Class: update.ClassIN, TTL: 60, Data: "192.0.2.1"}}}
@@ -59,7 +61,61 @@ func TestPoster_answers(t *testing.T) {
 			t.Errorf("posted %+v", got.Spec)
 		}
 	}
-	if told := p.takeOutcomes()["team/acme"].refusal; told == nil || !strings.Contains(told.Message, "send several messages") {
+	if told := p.takeOutcomes(logr.Discard())["team/acme"].refusal; told == nil || !strings.Contains(told.Message, "send several messages") {
 		t.Errorf("the owner is told %+v", told)
+	}
+}
+
+// TestPoster_logsALineForAKey: a tenant's clients send as many messages as they like (attack 107).
+func TestPoster_logsALineForAKey(t *testing.T) {
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path, "broken") {
+			http.Error(w, "broken", http.StatusInternalServerError)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		rcode := update.Refused
+		if strings.Contains(r.URL.Path, "asks") {
+			rcode = update.NXRRset
+		}
+		must.Succeed(t, json.NewEncoder(w).Encode(&v1alpha1.UpdateRequest{Status: v1alpha1.UpdateRequestStatus{RCode: rcode.String(),
+			Message: strings.Repeat("w", 900)}}))
+	}))
+	defer api.Close()
+	p := &Poster{}
+	var lines []string
+	take := func() map[string]outcome {
+		lines = nil
+		return p.takeOutcomes(funcr.New(func(_, line string) { lines = append(lines, line) }, funcr.Options{Verbosity: 1}))
+	}
+	send := func(id string) uint16 {
+		m := &update.Message{Zone: must.Get(name.Parse("example.org."))(t)}
+		return p.Update(t.Context(), &primary.UpdateKey{ID: id}, m, netip.MustParseAddr("192.0.2.1"))
+	}
+	if rcode := send("a/early"); rcode != uint16(update.ServFail) {
+		t.Errorf("before there is an API: RCODE %d", rcode)
+	}
+	client := must.Get(versioned.NewForConfig(&rest.Config{Host: api.URL, QPS: -1}))(t)
+	p.Connect(client.KubizoneV1alpha1().RESTClient())
+	for range 20 {
+		for id, want := range map[string]update.RCode{"a/refused": update.Refused, "b/broken": update.ServFail, "c/asks": update.NXRRset} {
+			if rcode := send(id); rcode != uint16(want) {
+				t.Fatalf("%s: RCODE %d, want %d", id, rcode, want)
+			}
+		}
+	}
+	outcomes := take()
+	all := strings.Join(lines, "\n")
+	for _, want := range []string{`"Updates refused" "updatekey"="a/refused" "messages"=20 "rcode"="REFUSED" "why"="www`,
+		`"updatekey"="b/broken" "messages"=20 "err"="`, `"updatekey"="a/early" "messages"=1`} {
+		if !strings.Contains(all, want) {
+			t.Errorf("no line has %s:\n%s", want, all)
+		}
+	}
+	if len(lines) != 3 || outcomes["a/refused"].refusal == nil || outcomes["a/refused"].refused != 20 {
+		t.Errorf("%d lines, %+v:\n%s", len(lines), outcomes, all)
+	}
+	if take(); len(lines) > 0 {
+		t.Errorf("logged again: %q", lines)
 	}
 }

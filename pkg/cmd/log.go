@@ -1,0 +1,57 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"kubi.zone/kubizone/pkg/terminal"
+)
+
+// placeBurst bounds the warnings and errors of one place in the code in placeInterval. A client that reaches the port of
+// the API makes libraries log an error for each of its requests, and they have no hook.
+const (
+	placeBurst    = 100
+	placeInterval = 10 * time.Second
+)
+
+// placeLimit writes lines of klog. The first line of a place in an interval says how many the last one left out.
+type placeLimit struct {
+	to     io.Writer
+	mu     sync.Mutex
+	places map[string]*place // by file and line of the call: the program has so many
+}
+
+// place counts the lines since an interval began.
+type place struct {
+	since time.Time
+	lines int
+}
+
+func newPlaceLimit(to io.Writer) *placeLimit { return &placeLimit{to: to, places: map[string]*place{}} }
+
+// Write takes one line, `W0102 15:04:05.000000 4711 file.go:12] message`.
+func (l *placeLimit) Write(line []byte) (int, error) {
+	header, _, _ := strings.Cut(string(line), "] ")
+	at := header[strings.LastIndex(header, " ")+1:]
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := l.places[at]
+	if now := time.Now(); p == nil || now.Sub(p.since) >= placeInterval {
+		if p != nil && p.lines > placeBurst {
+			if _, err := terminal.Fprintf(l.to, "%s] %d lines of this place are left out\n", header, p.lines-placeBurst); err != nil {
+				return 0, err
+			}
+		}
+		p = &place{since: now}
+		l.places[at] = p
+	}
+	if p.lines++; p.lines > placeBurst {
+		return len(line), nil
+	}
+	return l.to.Write(line)
+}
