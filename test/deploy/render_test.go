@@ -7,9 +7,11 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -109,6 +111,8 @@ func TestRBAC_isWhatTheGoldenFileSays(t *testing.T) {
 			components["primary"], "fleet.enabled=true,fleet.namespaces={dns-system}",
 			"gardener.enabled=true,gardener.namespaces={gardener}",
 		))))
+	fmt.Fprintf(&got, "\n# fleet, in all namespaces\n%s",
+		listGrants(t, decodeObjects(t, renderTemplate(t, "fleet.enabled=true,fleet.namespaces={*},primary.enabled=true"))))
 	fmt.Fprintf(&got, "\n# the webhook provider of external-dns\n%s",
 		listGrants(t, decodeObjects(t, renderTemplate(t, "externalDNS.enabled=true"))))
 	fmt.Fprintf(&got, "\n# the solver of challenges, with the caBundle of its registration\n%s",
@@ -120,6 +124,43 @@ func TestRBAC_isWhatTheGoldenFileSays(t *testing.T) {
 	want := must.Get(os.ReadFile(golden))(t)
 	if got.String() != string(want) {
 		t.Errorf("what is granted has changed; if that is meant: go test ./test/deploy -run RBAC -update\n%s", got.String())
+	}
+}
+
+// TestTokens_standInSecurity: SECURITY.md says of each ServiceAccount what it writes.
+func TestTokens_standInSecurity(t *testing.T) {
+	page := string(must.Get(os.ReadFile("../../SECURITY.md"))(t))
+	_, table, _ := strings.Cut(page, "\n| token of | reads | writes | leads to |\n|---|---|---|---|\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	rows := map[string]string{}
+	for line := range strings.Lines(table) {
+		cells := strings.Split(strings.TrimSpace(line), " | ")
+		if len(cells) != 4 {
+			t.Fatalf("a row of %d cells: %s", len(cells), line)
+		}
+		_, name, _ := strings.Cut(cells[0], "`")
+		name, _, _ = strings.Cut(name, "`")
+		rows[name] = cells[2]
+	}
+	unused := maps.Clone(rows)
+	grants := string(must.Get(os.ReadFile("testdata/rbac.golden"))(t))
+	for _, grant := range regexp.MustCompile(`(?m)^ServiceAccount [^/]*/([^:]*): (.*)$`).FindAllStringSubmatch(grants, -1) {
+		row, ok := rows[grant[1]]
+		if delete(unused, grant[1]); !ok {
+			t.Fatalf("SECURITY.md has no row for the token of %s", grant[1])
+		}
+		rule := regexp.MustCompile(`: ([a-z,]+) (\S+) in `).FindStringSubmatch(grant[2])
+		writes := rule != nil && slices.ContainsFunc(strings.Split(rule[1], ","), func(verb string) bool {
+			return !slices.Contains([]string{"get", "list", "watch"}, verb)
+		})
+		for resource := range strings.SplitSeq(strings.Join(rule[min(len(rule), 2):], ""), ",") {
+			if writes && !strings.Contains(row, "`"+resource+"`") {
+				t.Errorf("SECURITY.md: the row of %s does not say that it writes %s", grant[1], resource)
+			}
+		}
+	}
+	if len(unused) > 0 {
+		t.Errorf("SECURITY.md: no ServiceAccount of the chart is named %v", slices.Collect(maps.Keys(unused)))
 	}
 }
 
@@ -155,6 +196,10 @@ func listGrants(t *testing.T, objects []*unstructured.Unstructured) string {
 		case "RoleBinding":
 			binding := convertTo[rbacv1.RoleBinding](t, object)
 			subjects, role = binding.Subjects, "Role "+binding.Namespace+"/"+binding.RoleRef.Name
+			if binding.RoleRef.Kind == "ClusterRole" {
+				bound["ClusterRole "+binding.RoleRef.Name] = true
+				rules[role] = rules["ClusterRole "+binding.RoleRef.Name]
+			}
 		}
 		for _, subject := range subjects {
 			add(subject.Kind+" "+subject.Namespace+"/"+subject.Name, role)
