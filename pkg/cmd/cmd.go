@@ -259,13 +259,13 @@ func setUpLog(to io.Writer, verbosity int, format string) error {
 			return fmt.Errorf("log: %w", err)
 		}
 	}
-	information := io.Discard
+	lines := logWriter{to}
+	klog.SetOutputBySeverity("INFO", io.Discard)
 	if verbosity > 0 {
-		information = to
+		klog.SetOutputBySeverity("INFO", lines)
 	}
-	klog.SetOutputBySeverity("INFO", information)
-	klog.SetOutputBySeverity("FATAL", to)
-	limited := newPlaceLimit(to)
+	klog.SetOutputBySeverity("FATAL", lines)
+	limited := newPlaceLimit(lines)
 	for _, severity := range []string{"WARNING", "ERROR"} {
 		klog.SetOutputBySeverity(severity, limited)
 	}

@@ -5,6 +5,7 @@ package cmd
 
 import (
 	"io"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -12,8 +13,19 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// placeBurst bounds the warnings and errors of one place in the code in placeInterval. A client that reaches the port of
-// the API makes libraries log an error for each of its requests, and they have no hook.
+// logWriter writes messages of klog, with all lines of a message but the first indented: a line break of a tenant
+// begins no line of the log.
+type logWriter struct{ to io.Writer }
+
+var beginning = regexp.MustCompile(`\n([^\t ])`)
+
+func (w logWriter) Write(line []byte) (int, error) {
+	_, err := w.to.Write(beginning.ReplaceAll(line, []byte("\n\t$1")))
+	return len(line), err
+}
+
+// placeBurst bounds the warnings and errors of one place in the code in placeInterval. A client that reaches the port
+// of the API makes libraries log an error for each of its requests, and they have no hook.
 const (
 	placeBurst    = 100
 	placeInterval = 10 * time.Second

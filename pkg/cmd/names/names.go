@@ -188,15 +188,15 @@ func listClasses(ctx context.Context, api client.KubizoneV1alpha1Interface, name
 	if err != nil {
 		return fmt.Errorf("DNSClasses: %w", err)
 	}
-	head := false
+	listed := false
 	for i := range classes.Items {
 		c := &classes.Items[i]
-		note := ""
+		bySelector := false
 		if of := c.Spec.Namespaces; !class.Admits(c, namespace, nil) {
 			if of == nil || of.Selector == nil {
 				continue
 			}
-			note = "where the labels of the namespace are those of its selector"
+			bySelector = true
 		}
 		views := slices.Clone(c.Spec.Views)
 		for j, view := range views {
@@ -204,14 +204,17 @@ func listClasses(ctx context.Context, api client.KubizoneV1alpha1Interface, name
 				views[j] = `""`
 			}
 		}
-		if !head {
-			head = true
+		if !listed {
+			listed = true
 			terminal.Fprintf(out, "CLASS\tDEFAULT\tPROVIDER\tVIEWS\n")
 		}
-		terminal.Fprintf(out, "%s\t%v\t%s\t%s\t%s\n", c.Name, class.IsDefault(c), class.ProviderOf(&c.Spec),
-			strings.Join(views, ","), note)
+		terminal.Fprintf(out, "%s\t%v\t%s\t%s", c.Name, class.IsDefault(c), class.ProviderOf(&c.Spec), strings.Join(views, ","))
+		if bySelector {
+			terminal.Fprintf(out, "\twhere the labels of the namespace are those of its selector")
+		}
+		terminal.Fprintf(out, "\n")
 	}
-	if !head {
+	if !listed {
 		terminal.Fprintf(out, "No class is for zones of namespace %s.\n", namespace)
 	}
 	return nil
