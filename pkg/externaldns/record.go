@@ -97,10 +97,7 @@ func makeValue(t rdata.Type, target string) string {
 			return address.String()
 		}
 	}
-	if contract.EndsInName(t) && target != "" && !strings.HasSuffix(target, ".") {
-		return target + "."
-	}
-	return target
+	return rdata.Absolute(t, target)
 }
 
 func isHeritage(target string) bool { return strings.HasPrefix(strings.Trim(target, `" `), heritage) }

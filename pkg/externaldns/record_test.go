@@ -34,6 +34,11 @@ func TestMakeRecord_andBack(t *testing.T) {
 		{"DNAME", "example.net", "example.net.", "example.net"},
 		{"MX", "10 mail.example.net", "10 mail.example.net.", "10 mail.example.net"},
 		{"SRV", "0 0 5060 sip.example.net.", "0 0 5060 sip.example.net.", "0 0 5060 sip.example.net."},
+		{"SRV", "0 0 5060 sip.example.net", "0 0 5060 sip.example.net.", "0 0 5060 sip.example.net."},
+		{"NAPTR", `1 1 "s" "a" "" _sip._udp.example.net`, `1 1 "s" "a" "" _sip._udp.example.net.`, `1 1 "s" "a" "" _sip._udp.example.net.`},
+		{"MX", "0 .", "0 .", "0 ."},
+		{"CNAME", "a b", "a b", "a b"}, // the server says what is wrong
+		{"TXT", "The end.", "The end.", "The end."},
 		{"TXT", "v=spf1 -all", "v=spf1 -all", "v=spf1 -all"},
 		{"TXT", `"two" "strings."`, `"two" "strings."`, `"two" "strings."`},
 		{"NAPTR", `100 10 "u" "sip+E2U" "!^.*$!sip:a@example.net!" .`, `100 10 "u" "sip+E2U" "!^.*$!sip:a@example.net!" .`,

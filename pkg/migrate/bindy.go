@@ -20,6 +20,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
 const (
@@ -126,10 +127,7 @@ func (k kindOfBindy) readRecord(o *unstructured.Unstructured) (place placeOfBind
 			default:
 				return place, nil, fmt.Errorf("spec.%s: %s is neither a text nor a number", field, text)
 			}
-			switch field {
-			case "target", "mailServer", "nameserver", "nameServer":
-				text = absoluteHost(text)
-			case "text", "value":
+			if field == "text" || field == "value" {
 				text = quoteText(text)
 			}
 			values = append(values, text)
@@ -137,6 +135,10 @@ func (k kindOfBindy) readRecord(o *unstructured.Unstructured) (place placeOfBind
 	}
 	if k.rrType != "A" && k.rrType != "AAAA" {
 		values = []string{strings.Join(values, " ")} // the texts of a TXT are the character strings of one value
+	}
+	t, _ := rdata.ParseType(k.rrType) // of bindyRecords
+	for i, text := range values {
+		values[i] = rdata.Absolute(t, text)
 	}
 	return place, values, readSpec(rest, &place)
 }

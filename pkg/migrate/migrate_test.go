@@ -192,7 +192,7 @@ spec: {domainName: "@", zoneRef: {name: example}, type: TXT, ttl: 300, rdata: '"
 		bindyAPI+"kind: MXRecord\nmetadata: {name: a, namespace: dns, labels: {zone: example}}\nspec: {name: '@', priority: 10, mailServer: mail.example.org.}\n",
 		bindyAPI+"kind: NSRecord\nmetadata: {name: a, namespace: dns, labels: {zone: example}}\nspec: {name: lab, nameserver: ns.example.net.}\n",
 		bindyAPI+"kind: NSRecord\nmetadata: {name: cut, namespace: dns, labels: {zone: example}}\nspec: {name: dev, nameserver: ns1.dev.example.org.}\n",
-		bindyAPI+"kind: SRVRecord\nmetadata: {name: a, namespace: dns, labels: {zone: example}}\nspec: {name: _sip._tcp, priority: 1, weight: 2, port: 5060, target: sip.example.org.}\n",
+		bindyAPI+"kind: SRVRecord\nmetadata: {name: a, namespace: dns, labels: {zone: example}}\nspec: {name: _sip._tcp, priority: 1, weight: 2, port: 5060, target: sip.example.org}\n",
 		bindyAPI+"kind: CAARecord\nmetadata: {name: a, namespace: dns, labels: {zone: example}}\nspec: {name: '@', flags: 0, tag: issue, value: letsencrypt.org}\n",
 	)
 }
@@ -245,6 +245,16 @@ spec: {domainName: example.org., type: MX, rdata: 10 mail.example.org.}
 ---
 apiVersion: kubi.zone/v1alpha1
 kind: Record
+metadata: {name: sip.tcp.example.org--62c1c71ff1-srv.shop, namespace: team-a, labels: {app: shop}}
+spec: {domainName: _sip._tcp.example.org., type: SRV, rdata: 1 100 5061 sip.example.org.}
+---
+apiVersion: kubi.zone/v1alpha1
+kind: Record
+metadata: {name: example.org-https.shop, namespace: team-a, labels: {app: shop}}
+spec: {domainName: example.org., type: HTTPS, rdata: '1 cdn.example.net. alpn="h2"'}
+---
+apiVersion: kubi.zone/v1alpha1
+kind: Record
 metadata: {name: wildcard.example.org--1475fbd679-cname.shop, namespace: team-a, labels: {app: shop}}
 spec: {domainName: "*.example.org.", type: CNAME, rdata: lb.example.net.}`,
 		externalAPI+`kind: DNSEndpoint
@@ -258,6 +268,8 @@ spec:
   endpoints:
   - {dnsName: WWW.example.org, recordType: A, recordTTL: 60, targets: [192.0.2.2, 192.0.2.1], labels: {resource: ingress/team-b/forged}}
   - {dnsName: example.org, recordType: MX, targets: [10 mail.example.org]}
+  - {dnsName: _sip._tcp.example.org, recordType: SRV, targets: [1 100 5061 sip.example.org]}
+  - {dnsName: example.org, recordType: HTTPS, targets: [1 cdn.example.net alpn=h2]}
   - {dnsName: www.example.org., recordType: A, recordTTL: 60, targets: [192.0.2.3, 192.0.2.1]}
   - {dnsName: "*.example.org", recordType: CNAME, targets: [lb.example.net], providerSpecific: [{name: alias, value: "false"}]}
 status: {observedGeneration: 1}

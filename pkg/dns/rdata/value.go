@@ -5,6 +5,7 @@ package rdata
 
 import (
 	"fmt"
+	"math/bits"
 	"strings"
 
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -203,6 +204,30 @@ func (v Value) resolveNames(origin name.Name) (string, error) {
 	return string(out), nil
 }
 
+// Absolute returns a value of another tool, in which every name is in full with its last dot or without, with that dot.
+// It returns text itself if the type has no names, if text is no value of the type, or if it names a zone by "@".
+func Absolute(t Type, text string) string {
+	f := formatOf(t)
+	if !f.hasNames() {
+		return text
+	}
+	v, err := Parse(t, text)
+	if err != nil {
+		return text
+	}
+	fields, _ := splitText(v.Text, f.syntax, nil) // as Parse has
+	for i, field := range fields {
+		if field.text == "@" && f.isName(i, fields) {
+			return text
+		}
+	}
+	full, err := v.Resolve(name.Root)
+	if err != nil {
+		return text
+	}
+	return full
+}
+
 // Spellings returns the texts by which values mean what this one means in a zone named origin: each name in the zone is
 // written relative or absolute.
 func (v Value) Spellings(origin name.Name) ([]string, error) {
@@ -239,17 +264,22 @@ func (v Value) Spellings(origin name.Name) ([]string, error) {
 	return all, nil
 }
 
-// Host returns the host of an NS, CNAME, DNAME, PTR, MX, SRV, SVCB or HTTPS value as it is defined, "" for other types.
+// Host returns the last name in the value as it is defined, such as the target of an SRV; "" for a type without names.
 func (v Value) Host() string {
-	switch v.Type {
-	case NS, CNAME, DNAME, PTR, MX, SRV:
-		return v.Text[strings.LastIndexByte(v.Text, ' ')+1:]
-	case SVCB, HTTPS:
-		_, rest, _ := strings.Cut(v.Text, " ")
-		host, _, _ := strings.Cut(rest, " ")
-		return host
+	f := formatOf(v.Type)
+	if f == nil || f.names == 0 {
+		return ""
 	}
-	return ""
+	at := bits.Len64(f.names) - 1
+	if at == len(f.fields)-1 {
+		return v.Text[strings.LastIndexByte(v.Text, ' ')+1:]
+	}
+	rest := v.Text // no string comes before such a name
+	for range at {
+		_, rest, _ = strings.Cut(rest, " ")
+	}
+	host, _, _ := strings.Cut(rest, " ")
+	return host
 }
 
 // Target returns that host, absolute in a zone named origin. It is false if there is none, or if the name cannot be an

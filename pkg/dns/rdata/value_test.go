@@ -550,6 +550,12 @@ func TestTarget_types(t *testing.T) {
 		{"MX", "10 mail", "mail.zone.example."},
 		{"MX", "0 .", "."},
 		{"SRV", "0 0 443 sip.a", "sip.a.zone.example."},
+		{"AFSDB", "1 afs", "afs.zone.example."},
+		{"KX", "10 kx", "kx.zone.example."},
+		{"NAPTR", `1 1 "s" "a b" "" _sip._udp`, "_sip._udp.zone.example."},
+		{"LP", "10 l64", "l64.zone.example."},
+		{"RP", "admin people", "people.zone.example."},
+		{"IPSECKEY", "10 1 2 192.0.2.1 AQNR", ""},
 		{"SVCB", "0 pool", "pool.zone.example."},
 		{"HTTPS", "1 .", "."},
 		{"HTTPS", `\# 11 0001 0173 00 0003 0002 01bb`, "s."},
@@ -558,7 +564,6 @@ func TestTarget_types(t *testing.T) {
 		{"CNAME", `a\032b`, ""},
 		{"TXT", "mail", ""},
 		{"A", "192.0.2.1", ""},
-		{"SOA", "ns root 1 2 3 4 5", ""},
 	} {
 		v := must.Get(Parse(mustType(t, tc.typ), tc.text))(t)
 		if n, ok := v.Target(origin); ok != (tc.want != "") || n.String() != tc.want {
@@ -567,6 +572,45 @@ func TestTarget_types(t *testing.T) {
 	}
 	if n, ok := (Value{NS, ""}).Target(origin); ok {
 		t.Errorf("no text names %q", n)
+	}
+}
+
+// TestAbsolute_everyName: another tool's value without the last dots means the same names, whatever the type. No format
+// with a name is left out.
+func TestAbsolute_everyName(t *testing.T) {
+	want := map[string][2]string{
+		"NS":       {"ns1.example.net", "ns1.example.net."},
+		"CNAME":    {"LB.example.net", "lb.example.net."},
+		"DNAME":    {"example.net.", "example.net."},
+		"PTR":      {"host.example.net", "host.example.net."},
+		"SOA":      {"ns.example.net root.example.net 1 2 3 4 5", "ns.example.net. root.example.net. 1 2 3 4 5"},
+		"MX":       {"010 mail.example.net", "10 mail.example.net."},
+		"RP":       {"admin.example.net people.example.net", "admin.example.net. people.example.net."},
+		"AFSDB":    {"1 afs.example.net", "1 afs.example.net."},
+		"SRV":      {"1 100 5061 sip.example.net", "1 100 5061 sip.example.net."},
+		"NAPTR":    {`1 1 "s" "SIP+D2U" "" _sip._udp.example.net`, `1 1 "s" "SIP+D2U" "" _sip._udp.example.net.`},
+		"KX":       {"10 kx.example.net", "10 kx.example.net."},
+		"IPSECKEY": {"10 3 2 gw.example.net AQNR", "10 3 2 gw.example.net. AQNR"},
+		"SVCB":     {"1 svc.example.net port=8443", `1 svc.example.net. port="8443"`},
+		"HTTPS":    {"0 cdn.example.net", "0 cdn.example.net."},
+		"LP":       {"10 l64.example.net", "10 l64.example.net."},
+	}
+	for _, f := range formats {
+		texts, listed := want[f.name]
+		if listed != f.hasNames() {
+			t.Errorf("%s has names: %t; the table lacks it", f.name, f.hasNames())
+		}
+		if got := Absolute(f.of, texts[0]); listed && got != texts[1] {
+			t.Errorf("%s %q is %q, want %q", f.name, texts[0], got, texts[1])
+		}
+	}
+	for _, kept := range []Value{
+		{MX, "0 ."}, {CNAME, "@"}, {TXT, "v=spf1 -all"}, {CAA, `0 issue "ca.example.net"`}, {A, "192.0.2.1"},
+		{IPSECKEY, "10 1 2 192.0.2.1 AQNR"}, {SRV, "1 2 sip.example.net"}, {CNAME, ""}, {Type(65280), `\# 1 00`},
+	} {
+		if got := Absolute(kept.Type, kept.Text); got != kept.Text {
+			t.Errorf("%s is %q", kept, got)
+		}
 	}
 }
 

@@ -88,17 +88,13 @@ func (e *Endpoint) OwnedName() (owned name.Name) {
 	return owned
 }
 
-// EndsInName says whether data of a type ends in a name, which external-dns writes without the dot at its end.
-func EndsInName(t rdata.Type) bool {
-	return slices.Contains([]rdata.Type{rdata.CNAME, rdata.DNAME, rdata.MX, rdata.NS, rdata.PTR}, t)
-}
-
-// FormatTarget writes data of a zone as external-dns does. The root is a dot alone.
+// FormatTarget writes data of a zone as external-dns does (NewEndpointWithTTL): without a dot at the end, but in three
+// types. The root is a dot alone.
 func FormatTarget(t rdata.Type, data string) string {
-	if EndsInName(t) && !strings.HasSuffix(" "+data, " .") {
-		return strings.TrimSuffix(data, ".")
+	if t == rdata.TXT || t == rdata.NAPTR || t == rdata.SRV || strings.HasSuffix(" "+data, " .") {
+		return data
 	}
-	return data
+	return strings.TrimSuffix(data, ".")
 }
 
 // ReadEndpoints reads a list of endpoints.

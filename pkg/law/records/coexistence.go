@@ -6,7 +6,6 @@ package records
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
@@ -164,7 +163,7 @@ func isGlue(cut *law.Owner, t rdata.Type, fqdn name.Name, owner name.Rel) bool {
 // warnOfValues warns of what S5.2 allows: differing TTLs, the same rdata twice or in two spellings, and hosts that are
 // aliases.
 func (x *delta) warnOfValues(plan *law.Plan) {
-	z, t, fqdn, come, others := x.zone, x.come.Type, x.place.fqdn, x.come, x.others
+	t, fqdn, come, others := x.come.Type, x.place.fqdn, x.come, x.others
 	if ttl := others.RRsetTTL(t); ttl != nil {
 		mine := come.TTL
 		if mine == nil && !ttl.Inherit || mine != nil && (!ttl.Explicit || ttl.Seconds != *mine) {
@@ -177,10 +176,8 @@ func (x *delta) warnOfValues(plan *law.Plan) {
 	for _, v := range come.Values {
 		if others.HasValue(t, law.DigestOf(v.Text)) {
 			plan.Warn("%s %s stands at %s already: it is published once, until the last record with it goes (S5.2)", t, v.Text, fqdn)
-		} else if abs, err := v.Resolve(z.FQDN()); err == nil && abs != v.Text && others.HasValue(t, law.DigestOf(abs)) {
-			plan.Warn("%s %s stands at %s already as %s: one entry in the listing, two values in the hash (S6.7)", t, v.Text, fqdn, abs)
-		} else if rel, ok := relativeData(v.Text, z.FQDN()); ok && others.HasValue(t, law.DigestOf(rel)) {
-			plan.Warn("%s %s stands at %s already as %s: one entry in the listing, two values in the hash (S6.7)", t, v.Text, fqdn, rel)
+		} else if other, ok := x.otherSpelling(v); ok {
+			plan.Warn("%s %s stands at %s already as %s: one entry in the listing, two values in the hash (S6.7)", t, v.Text, fqdn, other)
 		}
 		if t == rdata.TXT && rdata.IsSPF(v.Text) && others.HasOtherSPF(law.DigestOf(v.Text)) {
 			plan.Warn("TXT at %s is a second SPF policy there, by which receivers reject both (RFC 7208 §4.5): make one of them (S5.14)",
@@ -201,17 +198,14 @@ func (x *delta) warnOfAlias(v rdata.Value, plan *law.Plan) {
 	}
 }
 
-// relativeData is rdata whose last field is an absolute name in the zone, spelled
-// relative to it: MX, SRV, NS, CNAME, PTR and DNAME are like that.
-func relativeData(text string, zone name.Name) (string, bool) {
-	i := strings.LastIndexByte(text, ' ') + 1
-	switch host := text[i:]; {
-	case host == zone.String():
-		return text[:i] + "@", true
-	case strings.HasSuffix(host, "."+zone.String()):
-		return text[:i] + strings.TrimSuffix(host, "."+zone.String()), true
+// otherSpelling returns a value of others that means v: one of both has a name of the zone relative, the other in full.
+func (x *delta) otherSpelling(v rdata.Value) (string, bool) {
+	spellings, _ := v.Spellings(x.zone.FQDN()) // one that is too long stands nowhere
+	i := slices.IndexFunc(spellings, func(text string) bool { return text != v.Text && x.others.HasValue(v.Type, law.DigestOf(text)) })
+	if i < 0 {
+		return "", false
 	}
-	return "", false
+	return spellings[i], true
 }
 
 // checkLimits refuses a write beyond the limits of S5.8 at one name. A name above a limit may stay so and shrink.

@@ -299,7 +299,8 @@ func TestRecord_refusesAnAddressAsHost_S5_1(t *testing.T) {
 		"CNAME 192.0.2.1":  "192.0.2.1 is an address, and CNAME names a host: use type A (S5.1)",
 		"CNAME 192.0.2.1.": "use type A", "CNAME 2001:db8::1": "use type AAAA", "CNAME 192.0.2.256": "", "CNAME 192.0.2": "",
 		"MX 10 192.0.2.1": "name the host, and use type A for its address", "SRV 0 0 1 192.0.2.1": "use type A",
-		"PTR 192.0.2.1": "use type A", "NS 192.0.2.1": "use type A", "HTTPS 1 192.0.2.1": "use type A", "TXT 192.0.2.1": "",
+		"PTR 192.0.2.1": "use type A", "NS 192.0.2.1": "use type A", "HTTPS 1 192.0.2.1": "use type A",
+		"KX 10 192.0.2.1": "use type A", "AFSDB 1 192.0.2.1": "use type A", "LP 10 2001:db8::1": "use type AAAA", "TXT 192.0.2.1": "",
 	} {
 		rrtype, data, _ := strings.Cut(text, " ")
 		errs := Record(newRecord(func(s *v1alpha1.RecordSpec) { s.Type, s.RData, s.Values = rrtype, data, nil })).ToAggregate()

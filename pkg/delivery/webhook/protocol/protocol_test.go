@@ -120,6 +120,22 @@ func TestEncode_joinsStringsWhereItMust(t *testing.T) {
 	}
 }
 
+// A name is in full whether or not the other side writes its last dot, in every type.
+func TestDecode_readsNamesInFull(t *testing.T) {
+	for value, want := range map[string]string{
+		"CNAME www.example.net": "www.example.net.", "KX 10 kx.example.net": "10 kx.example.net.",
+		"SVCB 1 svc.example.net.": "1 svc.example.net.", "SVCB 1 svc.example.net": "1 svc.example.net.",
+		`NAPTR 1 1 "s" "a" "" _sip._udp.example.com`: `1 1 "s" "a" "" _sip._udp.example.com.`,
+		"RP admin.example.net people.example.net":    "admin.example.net. people.example.net.",
+	} {
+		kind, data, _ := strings.Cut(value, " ")
+		set, err := Decode(Record{Type: kind, Domain: "example.com", Subdomain: "x", Values: []string{data}})
+		if err != nil || set.Data[0] != want {
+			t.Errorf("%s is %q, %v", value, set.Data, err)
+		}
+	}
+}
+
 // Attack 26: a value is one value, whatever it ends.
 func TestDecode_refuses(t *testing.T) {
 	for body, code := range map[string]string{

@@ -40,7 +40,7 @@ type Record struct {
 	// FQDN is Domain and Subdomain together; servers may say it.
 	FQDN string `json:"fqdn,omitempty"`
 	// Values are addresses, hosts without a trailing dot (NS, CNAME, PTR, DNAME, MX, SRV), texts without quotes (TXT),
-	// and in all other types what a zone file has.
+	// and in all other types what a zone file has, with names in full.
 	Values []string `json:"values,omitempty"`
 	// TTL in seconds; absent: DefaultTTL.
 	TTL *int64 `json:"ttl,omitempty"`
@@ -356,6 +356,8 @@ func decodeValue(t rdata.Type, value string, metadata Metadata, zone name.Name) 
 			return "", err
 		}
 		text = host
+	default:
+		text = rdata.Absolute(t, value)
 	}
 	switch {
 	case t == rdata.MX && metadata.Priority != nil:
