@@ -6,6 +6,7 @@ package externaldns
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -30,6 +31,19 @@ func showEndpoint(e *contract.Endpoint) string {
 	return fmt.Sprintf("%s %s %s %s", e.Labels[contract.LabelResource], e.DNSName, e.RecordType, strings.Join(e.Targets, ","))
 }
 
+// chooseAmong answers endpoints; judge judges a copy of each candidate.
+func chooseAmong(s Standing, endpoints []*contract.Endpoint, judge func(*Candidate) *Candidate) ([]*contract.Endpoint, []Candidate) {
+	wanted := Group(ours.MakeCandidates(s, endpoints))
+	ours.AddHolders(s, wanted)
+	return s.Choose(wanted, func(c *Candidate) *Candidate {
+		if !s.NeedsVerdict(c) {
+			return c
+		}
+		judged := *c
+		return judge(&judged)
+	})
+}
+
 func admitCandidate(c *Candidate) *Candidate {
 	c.Admitted = true
 	return c
@@ -50,6 +64,7 @@ func TestChoose(t *testing.T) {
 	for _, c := range []struct {
 		name            string
 		stands          string // NAMESPACE RESOURCE NAME TYPE VALUE; ! before it: no zone takes it
+		says            string // texts of the object that it was made for, split by |; "": the object is gone; "?": not read
 		wanted          []string
 		verdict         func(*Candidate) *Candidate
 		answer, refused []string
@@ -70,13 +85,49 @@ func TestChoose(t *testing.T) {
 		{name: "another object of the namespace takes over", stands: "b ingress/b/y x.org A 192.0.2.2",
 			wanted: []string{inB + " x.org A 192.0.2.1"}, answer: []string{inB + " x.org A 192.0.2.1"}},
 		{name: "external-dns has dropped the holder's equal endpoint", stands: "b ingress/b/web x.org A 192.0.2.2",
-			wanted: []string{inA + " x.org A 192.0.2.2"}, answer: []string{inB + " x.org A 192.0.2.2"},
-			refused: []string{inA}},
+			says: "x.org|192.0.2.2", wanted: []string{inA + " x.org A 192.0.2.2"}, answer: []string{inB + " x.org A 192.0.2.2"},
+			refused: []string{inA, "kept " + inB}},
 		{name: "external-dns has joined the holder's endpoint to another", stands: "b ingress/b/web x.org A 192.0.2.2",
-			wanted: []string{inA + " x.org A 192.0.2.1,192.0.2.2"}, answer: []string{inB + " x.org A 192.0.2.2"},
+			says: "X.org.|192.0.2.2", wanted: []string{inA + " x.org A 192.0.2.1,192.0.2.2"},
+			answer: []string{inB + " x.org A 192.0.2.2"}, refused: []string{inA, "kept " + inB}},
+		{name: "the holder's address changes while external-dns names another object", stands: "b ingress/b/web x.org A 192.0.2.2",
+			says: "y.org, x.org|192.0.2.9", wanted: []string{inA + " x.org A 192.0.2.1,192.0.2.9"},
+			answer: []string{inB + " x.org A 192.0.2.9"}, refused: []string{inA, "kept " + inB}},
+		{name: "another address of the holder", stands: "b ingress/b/web x.org A 192.0.2.2", says: "x.org|192.0.2.9|192.0.2.2",
+			wanted: []string{inA + " x.org A 192.0.2.1,192.0.2.2,192.0.2.9"}, answer: []string{inB + " x.org A 192.0.2.2,192.0.2.9"},
+			refused: []string{inA, "kept " + inB}},
+		{name: "a change of the holder that is refused removes nothing", stands: "b ingress/b/web x.org A 192.0.2.2",
+			says: "x.org|192.0.2.9", wanted: []string{inA + " x.org A 192.0.2.1,192.0.2.9"}, verdict: refusedIn("b"),
+			answer: []string{inB + " x.org A 192.0.2.2"}, refused: []string{inA, inB}},
+		{name: "the holder's object cannot be read", stands: "b ingress/b/web x.org A 192.0.2.2", says: "?",
+			wanted: []string{inA + " x.org A 192.0.2.1,192.0.2.9"}, answer: []string{inB + " x.org A 192.0.2.2"}, refused: []string{inA}},
+		{name: "the holder's object has the name and none of the targets", stands: "b httproute/b/web x.org A 192.0.2.2", says: "x.org",
+			wanted: []string{inA + " x.org A 192.0.2.1,192.0.2.9"}, answer: []string{"httproute/b/web x.org A 192.0.2.2"},
+			refused: []string{inA, "httproute/b/web"}},
+		{name: "the holder's object cannot be known", stands: "b ingress/c/web x.org A 192.0.2.2",
+			wanted: []string{inA + " x.org A 192.0.2.1"}, answer: []string{"ingress/c/web x.org A 192.0.2.2"}, refused: []string{inA}},
+		{name: "the holder's name is taken off its object", stands: "b ingress/b/web x.org A 192.0.2.2", says: "y.org|192.0.2.2",
+			wanted: []string{inA + " x.org A 192.0.2.1,192.0.2.2"}, refused: []string{inA}},
+		{name: "the holder wants a CNAME instead", stands: "b ingress/b/web x.org A 192.0.2.2", says: "x.org",
+			wanted: []string{inA + " x.org A 192.0.2.1", inB + " x.org CNAME lb.org"}, answer: []string{inB + " x.org CNAME lb.org"},
 			refused: []string{inA}},
+		{name: "its address stays until the CNAME is let in", stands: "b ingress/b/web x.org A 192.0.2.2", says: "x.org",
+			wanted: []string{inA + " x.org A 192.0.2.1", inB + " x.org CNAME lb.org"}, verdict: undecided,
+			answer: []string{inB + " x.org A 192.0.2.2"}, refused: []string{inA}},
 		{name: "the holder has gone, and the other waits until its Record has", stands: "b ingress/b/web x.org A 192.0.2.2",
 			wanted: []string{inA + " x.org A 192.0.2.1"}, refused: []string{inA}},
+		{name: "the holder has gone, and the other has no form", stands: "b ingress/b/web x.org A 192.0.2.2",
+			wanted: []string{inA + ` x.org A "heritage=external-dns"`}, refused: []string{inA}},
+		{name: "a pointer is of the object that has the address", stands: "b ingress/b/web 2.2.0.192.in-addr.arpa PTR x.org",
+			says: "x.org|192.0.2.2", wanted: []string{inA + " 2.2.0.192.in-addr.arpa PTR x.org"},
+			answer: []string{inB + " 2.2.0.192.in-addr.arpa PTR x.org"}, refused: []string{inA, "kept " + inB}},
+		{name: "its object has another address", stands: "b ingress/b/web 2.2.0.192.in-addr.arpa PTR x.org",
+			says: "x.org|192.0.2.3", wanted: []string{inA + " 2.2.0.192.in-addr.arpa PTR x.org"}, refused: []string{inA}},
+		{name: "external-dns has dropped a DNSEndpoint for a target of another", stands: "b crd/b/x x.org A 192.0.2.2",
+			says: "x.org|192.0.2.2", answer: []string{"crd/b/x x.org A 192.0.2.2"}, refused: []string{"kept crd/b/x"}},
+		{name: "a DNSEndpoint has gone", stands: "b crd/b/x x.org A 192.0.2.2"},
+		{name: "a DNSEndpoint is not read", stands: "b crd/b/x x.org A 192.0.2.2", says: "?",
+			answer: []string{"crd/b/x x.org A 192.0.2.2"}},
 		{name: "a change that is refused removes nothing", stands: "a ingress/a/web x.org A 192.0.2.1",
 			wanted: []string{inA + " x.org A 192.0.2.9"}, verdict: refusedIn("a"), answer: []string{inA + " x.org A 192.0.2.1"},
 			refused: []string{inA}},
@@ -88,6 +139,8 @@ func TestChoose(t *testing.T) {
 		{name: "nor does one that has no form beside another's wish", stands: "a ingress/a/web x.org A 192.0.2.1",
 			wanted: []string{inA + ` x.org A "heritage=external-dns"`, inB + " x.org A 192.0.2.2"},
 			answer: []string{inA + " x.org A 192.0.2.1"}, refused: []string{inA, inB}},
+		{name: "what another namespace has joined keeps no change back", stands: "a crd/a/x x.org TXT one",
+			wanted: []string{"crd/a/x x.org TXT two,heritage=external-dns"}, answer: []string{"crd/a/x x.org TXT two"}},
 		{name: "what is new waits for a verdict", wanted: []string{inA + " x.org A 192.0.2.9"}, verdict: undecided},
 		{name: "a CNAME becomes an address", stands: "a ingress/a/web x.org CNAME lb.org",
 			wanted: []string{inA + " x.org A 192.0.2.9"}, answer: []string{inA + " x.org A 192.0.2.9"}},
@@ -102,10 +155,10 @@ func TestChoose(t *testing.T) {
 			answer: []string{inA + " x.org CNAME lb.org"}, refused: []string{inA, inB}},
 		{name: "what no zone takes goes first", stands: "!b ingress/b/web x.org A 192.0.2.1",
 			wanted: []string{inA + " x.org A 192.0.2.1", inB + " x.org A 192.0.2.1"}, verdict: refusedIn("b")},
-		{name: "it stays where the other is refused", stands: "!b ingress/b/web x.org A 192.0.2.1",
+		{name: "it stays where the other is refused", stands: "!b ingress/b/web x.org A 192.0.2.1", says: "x.org|192.0.2.1",
 			wanted: []string{inA + " x.org A 192.0.2.1"}, verdict: refusedIn("a"), answer: []string{inB + " x.org A 192.0.2.1"},
-			refused: []string{inA}},
-		{name: "it stays until there is a verdict", stands: "!b ingress/b/web x.org A 192.0.2.1",
+			refused: []string{inA, "kept " + inB}},
+		{name: "it stays until there is a verdict", stands: "!b ingress/b/web x.org A 192.0.2.1", says: "?",
 			wanted: []string{inA + " x.org A 192.0.2.1"}, verdict: undecided, answer: []string{inB + " x.org A 192.0.2.1"},
 			refused: []string{inA}},
 		{name: "without a wish what stands goes", stands: "a ingress/a/web x.org A 192.0.2.1"},
@@ -133,12 +186,24 @@ func TestChoose(t *testing.T) {
 					endpoints[i], endpoints[j] = endpoints[j], endpoints[i]
 				})
 				var answer, refused []string
-				got, left := ours.ReadStanding(records).Choose(Group(ours.MakeCandidates(endpoints)), c.verdict)
+				got, left := chooseAmong(ours.ReadStanding(records), endpoints, func(asked *Candidate) *Candidate {
+					if asked.Asker != "" && c.says == "?" {
+						return asked
+					}
+					if asked.Asker != "" {
+						asked.KeepTargets(strings.Split(c.says, "|"))
+					}
+					if asked.Record == nil || asked.Err != nil {
+						return asked
+					}
+					return c.verdict(asked)
+				})
 				for _, e := range got {
 					answer = append(answer, showEndpoint(e))
 				}
 				for _, r := range left {
-					refused = append(refused, r.Resource.String())
+					kept := map[bool]string{true: "kept "}[r.Admitted]
+					refused = append(refused, kept+r.Resource.String())
 				}
 				if !slices.Equal(answer, c.answer) || !slices.Equal(refused, c.refused) {
 					t.Fatalf("answer %q, refused %q", answer, refused)
@@ -148,9 +213,129 @@ func TestChoose(t *testing.T) {
 	}
 }
 
+// object is a source of external-dns with one host.
+type object struct {
+	resource, host string
+	addresses      []string
+}
+
+// joinObjects makes endpoints of objects as external-dns v0.22 does: of each kind it joins those of one host. Services
+// are sorted by their names, other kinds come in any order, and a DNSEndpoint with a target that is none takes the
+// whole host with it.
+func joinObjects(random *rand.Rand, objects []*object) (all []*contract.Endpoint) {
+	ordered := slices.Clone(objects)
+	random.Shuffle(len(ordered), func(i, j int) { ordered[i], ordered[j] = ordered[j], ordered[i] })
+	slices.SortStableFunc(ordered, func(a, b *object) int {
+		if strings.HasPrefix(a.resource, "service/") && strings.HasPrefix(b.resource, "service/") {
+			return strings.Compare(a.resource, b.resource)
+		}
+		return 0
+	})
+	joined := map[string]*contract.Endpoint{}
+	for _, o := range ordered {
+		at := strings.Split(o.resource, "/")[0] + " " + o.host
+		if len(o.addresses) == 0 {
+			continue
+		}
+		if joined[at] == nil {
+			joined[at] = endpointOf(o.resource + " " + o.host + " A " + o.addresses[0])
+		}
+		joined[at].Targets = slices.Compact(slices.Sorted(slices.Values(append(joined[at].Targets, o.addresses...))))
+	}
+	seen := map[string]bool{}
+	for _, at := range slices.Sorted(maps.Keys(joined)) {
+		e := joined[at]
+		equal := e.DNSName + " " + strings.Join(e.Targets, ",")
+		if seen[equal] || slices.Contains(e.Targets, "nonsense") {
+			continue
+		}
+		seen[equal] = true
+		all = append(all, e)
+	}
+	return all
+}
+
+// Whatever objects another namespace makes, with a rule of the zone or without: while an object has its name, its
+// Record stands in its namespace, with its addresses and no others. The other has the name when it is withdrawn.
+func TestChoose_noNamespaceTakesWhatAnotherHas(t *testing.T) {
+	for seed := range uint64(300) {
+		random := rand.New(rand.NewPCG(seed, 2))
+		pick := func(all ...string) string { return all[random.IntN(len(all))] }
+		ruled := seed%2 == 0
+		records := map[string]*v1alpha1.Record{}
+		victim := &object{pick("service/v/x", "ingress/v/x", "crd/v/x"), "x.org", []string{"192.0.2.1"}}
+		others := make([]*object, 1+random.IntN(3))
+		var story []string
+		var endpoints []*contract.Endpoint
+		cycle := func(objects ...*object) {
+			texts := map[string][]string{}
+			for _, o := range objects {
+				texts[o.resource] = append([]string{o.host}, o.addresses...)
+			}
+			var standing []v1alpha1.Record
+			for _, r := range records {
+				standing = append(standing, *r)
+			}
+			endpoints = joinObjects(random, objects)
+			answer, _ := chooseAmong(ours.ReadStanding(standing), endpoints, func(c *Candidate) *Candidate {
+				if c.Asker != "" || len(c.Endpoint.Targets) > 1 {
+					c.KeepTargets(texts[c.Resource.String()])
+				}
+				if c.Namespace != "v" && !ruled {
+					c.Err = errors.New("no rule")
+				}
+				c.Admitted = c.Err == nil
+				return c
+			})
+			before := records
+			records = map[string]*v1alpha1.Record{}
+			for _, e := range answer {
+				resource, _ := ReadResource(e)
+				if before[e.DNSName] != nil && before[e.DNSName].Namespace != resource.Namespace {
+					t.Fatalf("seed %d: %s moves from one namespace to another at once", seed, e.DNSName)
+				}
+				records[e.DNSName] = standingRecord(t, resource.Namespace, resource.String(), e.DNSName, "A", e.Targets...)
+			}
+			for _, e := range endpoints {
+				story = append(story, showEndpoint(e))
+			}
+			story = append(story, fmt.Sprintf("-> %v", victim))
+		}
+		cycle(victim)
+		for range 20 {
+			for i := range others {
+				kind := pick("service", "ingress", "crd")
+				others[i] = &object{fmt.Sprintf("%s/%s/%d", kind, pick("a", "m", "z"), i), pick("x.org", "x.org", "y.org"),
+					[]string{pick("203.0.113.66", "192.0.2.1", "192.0.2.2")}}
+				if kind == "crd" && random.IntN(2) == 0 {
+					others[i].addresses = []string{"nonsense"}
+				}
+			}
+			victim.addresses = []string{pick("192.0.2.1", "192.0.2.2")}
+			cycle(append(slices.Clone(others), victim)...)
+			r := records["x.org"]
+			seen := slices.ContainsFunc(endpoints, func(e *contract.Endpoint) bool {
+				return e.DNSName == "x.org" && slices.Contains(e.Targets, victim.addresses[0])
+			})
+			if r == nil || r.Namespace != "v" || len(r.Spec.Values) != 1 || r.Spec.Values[0] == "203.0.113.66" ||
+				seen && r.Spec.Values[0] != victim.addresses[0] {
+				t.Fatalf("seed %d: the Record is %+v, the object %+v\n%s", seed, r, victim, strings.Join(story, "\n"))
+			}
+		}
+		others = []*object{{"service/a/x", "x.org", []string{"203.0.113.66"}}}
+		victim.host = "withdrawn.org"
+		for range 3 {
+			cycle(append(slices.Clone(others), victim)...)
+		}
+		if r := records["x.org"]; (r != nil) != ruled || ruled && r.Namespace != "a" {
+			t.Fatalf("seed %d: after the name is withdrawn it is %+v", seed, r)
+		}
+	}
+}
+
 // PTR endpoints of --create-ptr come from no object: each namespace gets the hosts of its own objects.
 func TestMakeCandidates_ofPointers(t *testing.T) {
-	all := ours.MakeCandidates([]*contract.Endpoint{
+	all := ours.MakeCandidates(nil, []*contract.Endpoint{
 		endpointOf("ingress/b/web b.org A 192.0.2.1"), endpointOf("ingress/a/web a.org A 192.0.2.1"),
 		endpointOf("ingress/a/six s.org AAAA 2001:db8::1"),
 		endpointOf("ingress/b/other a.org A 192.0.2.7"), // the host at another address says nothing
@@ -171,6 +356,27 @@ func TestMakeCandidates_ofPointers(t *testing.T) {
 	}
 }
 
+// Of joined targets a namespace has the pointers to those of its Record alone, whichever object is named (attack: a
+// pointer from an address of the attacker's to a host of another namespace, made in that namespace).
+func TestMakeCandidates_ofJoinedPointers(t *testing.T) {
+	endpoints := []*contract.Endpoint{
+		endpointOf("service/a/x shop.org A 192.0.2.9,203.0.113.66"),
+		endpointOf("- 9.2.0.192.in-addr.arpa PTR shop.org"), endpointOf("- 66.113.0.203.in-addr.arpa PTR shop.org"),
+	}
+	stands := standingRecord(t, "v", "ingress/v/shop", "shop.org", "A", "192.0.2.9")
+	for want, s := range map[string]Standing{"": {}, "v 9.2.0.192.in-addr.arpa. PTR": ours.ReadStanding([]v1alpha1.Record{*stands})} {
+		var pointers []string
+		for _, c := range ours.MakeCandidates(s, endpoints) {
+			if c.Type == rdata.PTR {
+				pointers = append(pointers, c.Namespace+" "+c.Key.String())
+			}
+		}
+		if got := strings.Join(pointers, "; "); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // External-dns joins the endpoints of all objects that want a name, of all namespaces: what the object does not say is
 // taken away (attack: an address of one's own in the RRset of another tenant).
 func TestKeepTargets(t *testing.T) {
@@ -185,7 +391,7 @@ func TestKeepTargets(t *testing.T) {
 		if strings.Contains(c.targets, ":") {
 			kind = "AAAA"
 		}
-		one := ours.MakeCandidates([]*contract.Endpoint{endpointOf("ingress/a/web x.org " + kind + " " + c.targets)})[0]
+		one := ours.MakeCandidates(nil, []*contract.Endpoint{endpointOf("ingress/a/web x.org " + kind + " " + c.targets)})[0]
 		one.KeepTargets(strings.Split(c.texts, "|"))
 		if kept := strings.Join(one.Record.Spec.Values, ",") + "."; kept != c.kept {
 			t.Errorf("%s of %s: kept %s", c.texts, c.targets, kept)

@@ -13,8 +13,10 @@
 //	X3. An endpoint that Choose answers with equals what ReadEndpoint says of its Record, so that external-dns plans
 //	    no change where there is none.
 //	X4. What a server refuses, or has not decided, removes nothing that stands.
+//	X5. A Record changes and goes by what its own object says. External-dns joins the endpoints of several objects and
+//	    names one of these, so an endpoint of another namespace's object does not withdraw this one's.
 //
-// It does not know a server: whether a Record would be let in is a verdict that the caller brings.
+// It does not know a server: the caller brings the verdict whether a Record would be let in, and what an object says.
 //
 // Read record.go first, then choose.go; contract has what external-dns sends.
 package externaldns

@@ -46,7 +46,7 @@ func FuzzChoose(f *testing.F) {
 			if cycle == 2 {
 				slices.Reverse(endpoints)
 			}
-			answer, _ := ours.ReadStanding(records).Choose(Group(ours.MakeCandidates(endpoints)), admitCandidate)
+			answer, _ := chooseAmong(ours.ReadStanding(records), endpoints, admitCandidate)
 			if shown := show(answer); cycle > 0 && !slices.Equal(shown, before) {
 				t.Fatalf("cycle %d: %q, before %q", cycle, shown, before)
 			}
@@ -83,7 +83,7 @@ func FuzzReadEndpoints(f *testing.F) {
 		if err != nil {
 			return
 		}
-		answer, _ := Standing{}.Choose(Group(m.MakeCandidates(endpoints)), admitCandidate)
+		answer, _ := Standing{}.Choose(Group(m.MakeCandidates(nil, endpoints)), admitCandidate)
 		for _, e := range answer {
 			first, err := m.MakeRecord(e)
 			if err != nil {

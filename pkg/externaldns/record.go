@@ -260,11 +260,26 @@ func (r Resource) String() string { return r.Kind + "/" + r.Namespace + "/" + r.
 
 // ReadResource reads the label of an endpoint. ok is false where it names no object of a namespace.
 func ReadResource(e *contract.Endpoint) (r Resource, ok bool) {
-	parts := strings.Split(e.Labels[contract.LabelResource], "/")
+	return parseResource(e.Labels[contract.LabelResource])
+}
+
+func parseResource(text string) (r Resource, ok bool) {
+	parts := strings.Split(text, "/")
 	if len(parts) != 3 || parts[0] == "" || parts[1] == "" || parts[2] == "" {
 		return Resource{}, false
 	}
 	return Resource{parts[0], parts[1], parts[2]}, true
+}
+
+// ResourceOf returns the object that a Record was made for. ok is false if the annotation, which a tenant may edit,
+// names none whose Records are in the namespace of this one.
+func (m Mapping) ResourceOf(r *v1alpha1.Record) (resource Resource, ok bool) {
+	resource, ok = parseResource(r.Annotations[v1alpha1.AnnotationExternalDNSResource])
+	namespace, err := m.NamespaceOf(resource.Namespace)
+	if !ok || err != nil || namespace != r.Namespace {
+		return Resource{}, false
+	}
+	return resource, true
 }
 
 // NamespaceOf is the namespace of Records for objects of a namespace.

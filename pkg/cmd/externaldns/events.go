@@ -5,7 +5,9 @@ package externaldns
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -44,6 +46,9 @@ var sources = map[string]schema.GroupVersionResource{
 	"route":     {Group: "route.openshift.io", Version: "v1", Resource: "routes"},
 }
 
+// errNoKind: external-dns names objects of kinds that are not among sources.
+var errNoKind = errors.New("objects of its kind are not read here")
+
 // teller reads the objects that endpoints come from, and tells them what they do not get.
 type teller struct {
 	objects dynamic.Interface
@@ -53,17 +58,35 @@ type teller struct {
 	said *cache.LRUExpireCache
 }
 
-// readObject reads an object, except what other field managers keep in it. One of a kind that is not known is empty.
+// readObject reads an object, without the annotation and the managed fields that repeat it.
 func (t *teller) readObject(ctx context.Context, r externaldns.Resource) (*unstructured.Unstructured, error) {
 	resource, known := sources[r.Kind]
 	if !known {
-		return &unstructured.Unstructured{}, nil
+		return nil, errNoKind
 	}
 	object, err := t.objects.Resource(resource).Namespace(r.Namespace).Get(ctx, r.Name, metav1.GetOptions{})
 	if err == nil {
 		object.SetManagedFields(nil)
+		unstructured.RemoveNestedField(object.Object, "metadata", "annotations", corev1.LastAppliedConfigAnnotation)
 	}
 	return object, err
+}
+
+// readTexts returns all texts of a candidate's object, of a DNSEndpoint those of endpoints of the type.
+func (t *teller) readTexts(ctx context.Context, c *externaldns.Candidate) ([]string, error) {
+	object, err := t.readObject(ctx, c.Resource)
+	switch {
+	case err != nil:
+		return nil, err
+	case c.Resource.Kind != "crd":
+		return appendTexts(nil, object.Object), nil
+	}
+	endpoints, _, _ := unstructured.NestedSlice(object.Object, "spec", "endpoints") // another form has no endpoint
+	return appendTexts(nil, slices.DeleteFunc(endpoints, func(one any) bool {
+		e, _ := one.(map[string]any)
+		kind, _ := e["recordType"].(string)
+		return !strings.EqualFold(kind, c.Endpoint.RecordType)
+	})), nil
 }
 
 // appendTexts appends all texts in a value of JSON.
@@ -83,14 +106,15 @@ func appendTexts(to []string, value any) []string {
 	return to
 }
 
-// tellAll says by Events of their objects why candidates are left out. What is left when it is called again is said in
-// a later cycle. A recorder of client-go would take two names of one object for the same.
-func (t *teller) tellAll(ctx context.Context, refused []externaldns.Candidate) {
+// tellAll writes an Event of each candidate's object: why the candidate is left out, or that its Record stays. A later
+// cycle tells the rest, if this call is still at work then. A recorder of client-go would take two names of one object
+// for the same.
+func (t *teller) tellAll(ctx context.Context, told []externaldns.Candidate) {
 	if !t.telling.TryLock() {
 		return
 	}
 	defer t.telling.Unlock()
-	for _, c := range refused {
+	for _, c := range told {
 		note := fmt.Sprintf("%s %s: %v", c.Endpoint.DNSName, c.Endpoint.RecordType, c.Err)
 		if len(note) > maxNote {
 			note = strings.ToValidUTF8(note[:maxNote-3], "") + "..."
@@ -99,25 +123,31 @@ func (t *teller) tellAll(ctx context.Context, refused []externaldns.Candidate) {
 		if _, again := t.said.Get(key); again || ctx.Err() != nil {
 			continue
 		}
-		klog.V(1).InfoS("left out", "object", c.Resource.String(), "why", note)
+		klog.V(1).InfoS("told", "object", c.Resource.String(), "why", note)
 		good := sayTime
-		if err := t.writeEvent(ctx, c.Resource, note); err != nil {
+		if err := t.writeEvent(ctx, &c, note); err != nil {
 			klog.V(1).InfoS("cannot write an event", "object", c.Resource.String(), "err", err)
-			good = refusedTime
+			if !errors.Is(err, errNoKind) {
+				good = refusedTime
+			}
 		}
 		t.said.Add(key, true, good)
 	}
 }
 
-func (t *teller) writeEvent(ctx context.Context, r externaldns.Resource, note string) error {
-	object, err := t.readObject(ctx, r)
-	if err != nil || object.Object == nil {
+func (t *teller) writeEvent(ctx context.Context, c *externaldns.Candidate, note string) error {
+	object, err := t.readObject(ctx, c.Resource)
+	if err != nil {
 		return err
+	}
+	r, reason := c.Resource, "NameRefused"
+	if c.Admitted {
+		reason = "NameKept"
 	}
 	_, err = t.events.Events(r.Namespace).Create(ctx, &eventsv1.Event{
 		ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, GenerateName: externaldns.FieldManager + "-"},
 		EventTime:  metav1.NowMicro(), ReportingController: externaldns.FieldManager, ReportingInstance: externaldns.FieldManager,
-		Type: corev1.EventTypeWarning, Reason: "NameRefused", Action: "Publish", Note: note,
+		Type: corev1.EventTypeWarning, Reason: reason, Action: "Publish", Note: note,
 		Regarding: corev1.ObjectReference{APIVersion: object.GetAPIVersion(), Kind: object.GetKind(), Namespace: r.Namespace, Name: r.Name,
 			UID: object.GetUID()},
 	}, metav1.CreateOptions{})

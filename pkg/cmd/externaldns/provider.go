@@ -148,7 +148,7 @@ func (p *provider) checkNamespace(s *snapshot, namespace string) error {
 
 // makeCandidates makes candidates of endpoints, and refuses those whose namespace is closed.
 func (p *provider) makeCandidates(s *snapshot, endpoints []*contract.Endpoint) []*externaldns.Candidate {
-	all := p.MakeCandidates(endpoints)
+	all := p.MakeCandidates(s.standing, endpoints)
 	for _, c := range all {
 		if c.Err == nil {
 			c.Err = p.checkNamespace(s, c.Namespace)
@@ -184,7 +184,7 @@ func (p *provider) decideAll(ctx context.Context, a *adjustment, shared chan<- s
 			}
 		}
 	}
-	share := orderFairly(all, func(c *externaldns.Candidate) string { return c.Namespace })
+	share := orderFairly(all, func(c *externaldns.Candidate) string { return cmp.Or(c.Asker, c.Namespace) })
 	workqueue.ParallelizeUntil(ctx, workers, share, func(i int) { p.decideOne(ctx, a, *all[i]) })
 	close(shared)
 	workqueue.ParallelizeUntil(ctx, restWorkers, len(all)-share, func(i int) { p.decideOne(ctx, a, *all[share+i]) })
@@ -193,14 +193,21 @@ func (p *provider) decideAll(ctx context.Context, a *adjustment, shared chan<- s
 // decideOne asks about what is left of a candidate when values of other objects are taken away.
 func (p *provider) decideOne(ctx context.Context, a *adjustment, c externaldns.Candidate) {
 	key, good := keyOf(a, &c), admittedTime
-	if len(c.Endpoint.Targets) > 1 { // external-dns joins endpoints
-		switch object, err := p.readObject(ctx, c.Resource); {
-		case err == nil:
-			c.KeepTargets(appendTexts(nil, object.Object))
+	if c.Asker != "" {
+		good = refusedTime // its object may change without external-dns
+	}
+	if c.Asker != "" || len(c.Endpoint.Targets) > 1 { // external-dns joins endpoints
+		texts, err := p.readTexts(ctx, &c)
+		unserved := errors.Is(err, errNoKind) || apierrors.IsNotFound(err) && apierrors.IsUnexpectedServerError(err)
+		switch {
+		case err == nil, unserved && c.Asker == "", apierrors.IsNotFound(err) && !unserved:
+			c.KeepTargets(texts)
+		case unserved:
+			c.Err = fmt.Errorf("whether it still has this name cannot be seen, so its Record stays until it is deleted: %w", err)
 		case apierrors.IsForbidden(err):
 			c.Err, good = fmt.Errorf("which of several targets are its own cannot be seen; bind the ClusterRole kubizone-external-dns: %w",
 				err), refusedTime
-		case !apierrors.IsNotFound(err):
+		default:
 			return // later it may say what is its own
 		}
 	}
@@ -241,7 +248,7 @@ func orderFairly[T any](all []T, namespaceOf func(T) string) (share int) {
 
 // keyOf is what a verdict rests on, apart from the rules of the zone.
 func keyOf(a *adjustment, c *externaldns.Candidate) string {
-	text := fmt.Sprint(prefixOf(c), c.Resource, "|", c.Record.Spec.Values, ptr.Deref(c.Record.Spec.TTL, 0))
+	text := fmt.Sprint(prefixOf(c), c.Resource, "|", c.Asker, "|", c.Record.Spec.Values, ptr.Deref(c.Record.Spec.TTL, 0))
 	for _, r := range append(a.standing.Replaced(c, a.wanted), a.standing[c.Key]) {
 		if r != nil {
 			text += "|" + string(r.UID) + r.ResourceVersion

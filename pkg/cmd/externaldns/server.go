@@ -113,6 +113,7 @@ func (h *handler) serveAdjustment(ctx context.Context, w http.ResponseWriter, r 
 		return err
 	}
 	a := &adjustment{stands.standing, externaldns.Group(h.makeCandidates(stands, endpoints))}
+	h.AddHolders(a.standing, a.wanted)
 	// Verdicts change nothing, so what comes later does not wait for them. Those of the cycle before are not needed.
 	h.endDeciding()
 	deciding, end := context.WithTimeout(h.running, workTime)

@@ -6,6 +6,7 @@ package externaldns
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -17,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/client-go/rest"
 
 	"kubi.zone/kubizone/pkg/externaldns"
@@ -29,7 +31,7 @@ import (
 const standingText = `{"kind":"RecordList","apiVersion":"kubi.zone/v1alpha1","metadata":{},"items":[{"metadata":{"name":"x","namespace":"a",
 	"uid":"u","resourceVersion":"1","labels":{"kubi.zone/external-dns":"default"},"managedFields":[{"manager":"kubizone-external-dns"}],
 	"annotations":{"kubi.zone/external-dns-resource":"ingress/a/x"}},
-	"spec":{"domainName":"x.example.org.","type":"A","values":["192.0.2.1"]}}]}`
+	"spec":{"domainName":"x.example.org.","type":"A","values":["192.0.2.1"]},"status":{"zoneRef":{"name":"z"}}}]}`
 
 // runBefore serves external-dns before an API server that answers so, and returns where.
 func runBefore(t *testing.T, answer http.HandlerFunc) string {
@@ -168,11 +170,109 @@ func TestRun_takesJoinedTargetsAway(t *testing.T) {
 		code.Store(step.code)
 		joined := fmt.Sprintf(`[{"dnsName":"y%d.org","recordType":"A","targets":["192.0.2.1","203.0.113.6"],
 			"labels":{"resource":"ingress/a/x"}}]`, step.code) // a refusal is remembered by the name
-		answer := must.Get(http.Post(url+"/adjustendpoints", contract.MediaType, strings.NewReader(joined)))(t)
-		text := string(must.Get(io.ReadAll(answer.Body))(t))
-		answer.Body.Close()
+		code, text := sendPost(t, url+"/adjustendpoints", joined)
 		if !strings.Contains(text, step.wanted) || strings.Contains(text, "203.0.113.6") {
-			t.Errorf("%d: %d %s, want %s", step.code, answer.StatusCode, text, step.wanted)
+			t.Errorf("%d: %d %s, want %s", step.code, code, text, step.wanted)
 		}
+	}
+}
+
+// sendPost sends a request as external-dns does.
+func sendPost(t *testing.T, url, body string) (code int, text string) {
+	t.Helper()
+	answer := must.Get(http.Post(url, contract.MediaType, strings.NewReader(body)))(t)
+	defer answer.Body.Close()
+	return answer.StatusCode, string(must.Get(io.ReadAll(answer.Body))(t))
+}
+
+// cluster answers as the API with objects: the Records of standingText, dry runs and changes that it lets in, Events.
+type cluster struct {
+	// answer answers what is not one of these, with true.
+	answer func(w http.ResponseWriter, r *http.Request) bool
+	events chan *eventsv1.Event
+}
+
+func (c *cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	switch {
+	case c.answer(w, r):
+	case r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/records"):
+		_, _ = io.WriteString(w, standingText)
+	case strings.HasSuffix(r.URL.Path, "/events"):
+		var event eventsv1.Event
+		_ = json.NewDecoder(r.Body).Decode(&event)
+		c.events <- &event
+		_, _ = io.WriteString(w, `{"kind":"Event","apiVersion":"events.k8s.io/v1"}`)
+	case r.Method == http.MethodPatch || r.Method == http.MethodPost:
+		_, _ = io.WriteString(w, `{"kind":"Record","apiVersion":"kubi.zone/v1alpha1","status":{"zoneRef":{"name":"z"}}}`)
+	default:
+		_, _ = io.WriteString(w, `{"kind":"Thing","apiVersion":"v1","metadata":{"uid":"u"}}`)
+	}
+}
+
+func (c *cluster) waitForEvent(t *testing.T) *eventsv1.Event {
+	t.Helper()
+	select {
+	case event := <-c.events:
+		return event
+	case <-time.After(time.Minute):
+		t.Fatal("there is no Event")
+		return nil
+	}
+}
+
+// statusOf is how an API server answers a request that it does not carry out.
+func statusOf(code int, reason string) string {
+	return fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","code":%d,"reason":%q,"message":"no"}`, code, reason)
+}
+
+// A Record stands while its own object has the name, whichever object external-dns names for what it has joined, and
+// follows that object (attack: a Service of another namespace that sorts before it). The object gets an Event.
+func TestRun_asksTheObjectOfWhatStands(t *testing.T) {
+	t.Parallel()
+	ingress := func(host, status string) string {
+		return `{"kind":"Ingress","metadata":{"uid":"u"},"rules":["` + host + `"],"status":{"ip":"` + status + `"}}`
+	}
+	const applied = `{"kind":"Ingress","metadata":{"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"x.example.org"}},
+		"status":{"ip":"192.0.2.1"}}`
+	const stays, moves, goes = `"targets":["192.0.2.1"]`, `"targets":["192.0.2.9"]`, `[]`
+	for name, step := range map[string]struct {
+		code          int
+		object        string
+		wanted, event string
+	}{
+		"it has moved":        {200, ingress("x.example.org", "192.0.2.9"), moves, "NameKept"},
+		"it has not changed":  {200, ingress("x.example.org", "192.0.2.1"), stays, "NameKept"},
+		"it has no address":   {200, ingress("x.example.org", ""), stays, "NameRefused"},
+		"it has another name": {200, ingress("y.example.org", "192.0.2.1"), goes, ""},
+		"it had the name":     {200, applied, goes, ""},
+		"it is gone":          {404, statusOf(404, "NotFound"), goes, ""},
+		"no such API":         {404, "404 page not found", stays, ""},
+		"it may not be read":  {403, statusOf(403, "Forbidden"), stays, ""},
+		"it cannot be read":   {503, "", stays, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := &cluster{events: make(chan *eventsv1.Event, 10), answer: func(w http.ResponseWriter, r *http.Request) bool {
+				if strings.HasSuffix(r.URL.Path, "/namespaces/a/ingresses/x") {
+					w.WriteHeader(step.code)
+					_, _ = io.WriteString(w, step.object)
+					return true
+				}
+				return false
+			}}
+			_, text := sendPost(t, runBefore(t, c.ServeHTTP)+"/adjustendpoints", `[{"dnsName":"x.example.org","recordType":"A",
+				"targets":["192.0.2.9","203.0.113.66"],"labels":{"resource":"service/a-first/x"}}]`)
+			if !strings.Contains(text, step.wanted) || strings.Contains(text, "203.0.113.66") || strings.Contains(text, "a-first") {
+				t.Errorf("%s, want %s", text, step.wanted)
+			}
+			for told := false; step.event != "" && !told; {
+				event := c.waitForEvent(t)
+				told = event.Namespace == "a" && event.Reason == step.event && strings.HasPrefix(event.Note, "x.example.org A: ")
+				if strings.Contains(event.Note, "a-first") {
+					t.Errorf("a foreign object is named: %s", event.Note)
+				}
+			}
+		})
 	}
 }
