@@ -83,8 +83,9 @@ type pair struct {
 	// url is where the webhook provider answers, and log its log.
 	url string
 	log func() string
-	// external is external-dns.
+	// external is external-dns, and metrics the address of its metrics.
 	external *rig.Process
+	metrics  string
 	// run ends the name of each namespace and label of a run: tests share a cluster.
 	run string
 }
@@ -148,10 +149,11 @@ func startPair(t *testing.T, c *cluster, local *kuberig.Kube, run, external stri
 	t.Helper()
 	program := rig.Need(rig.Tool("external-dns"))(t)
 	p := startProvider(t, c, local, run, arguments...)
+	p.metrics = must.Get(rig.FreePort())(t).String()
 	p.external = must.Get(rig.StartProcess(nil, t.TempDir(), program, append(strings.Fields(external), "--provider=webhook",
 		"--webhook-provider-url", p.url, "--source=service", "--source=ingress", "--source=crd", "--interval=1s",
 		"--kubeconfig", must.Get(local.ServiceAccount(t.Context(), "external-dns-"+run, "external-dns"))(t),
-		"--metrics-address", must.Get(rig.FreePort())(t).String(), "--label-filter=run in (all,"+run+")")...))(t)
+		"--metrics-address", p.metrics, "--label-filter=run in (all,"+run+")")...))(t)
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("external-dns:\n%s\nwebhook provider:\n%s", p.external.Log(), p.log())
@@ -235,7 +237,9 @@ func (p *pair) makeService(namespace, name, host, address string) {
 	services := p.core.CoreV1().Services(namespace)
 	must.Get(services.Create(p.t.Context(), &corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{
 		Type: corev1.ServiceTypeLoadBalancer, Ports: []corev1.ServicePort{{Port: 443}}}}, metav1.CreateOptions{}))(p.t)
-	p.setAddress(namespace, name, address)
+	if address != "" {
+		p.setAddress(namespace, name, address)
+	}
 }
 
 // setAddress gives a Service the address of its load balancer.

@@ -9,7 +9,8 @@
 //	E1. It writes Records where a RoleBinding lets it, and nowhere else. What it changes and deletes is its own, by
 //	    label and field manager, in the namespace where it stands: never where a label of an endpoint says.
 //	E2. What a server refuses is left out, with an Event on the source object that has the server's sentence. It
-//	    blocks nothing else, nor does a namespace that answers slowly or not, or has very many endpoints.
+//	    blocks nothing else and fails no cycle, nor does a namespace that answers slowly or not, has very many
+//	    endpoints, or has used up its budget.
 //	E3. Each request is answered within ten seconds, by 200, 204 or a 5xx: external-dns ends at anything else. Work
 //	    that takes longer goes on, and is 503 meanwhile.
 //	E4. A cycle without changes writes nothing.

@@ -28,8 +28,9 @@ import (
 const (
 	// maxNote is what an Event may say, in octets.
 	maxNote = 1024
-	// sayTime is after which an object is told the same again.
-	sayTime = 30 * time.Minute
+	// sayTime is after which an object is told the same again. maxSaid bounds the remembered notes of a namespace, and
+	// the namespaces.
+	sayTime, maxSaid = 30 * time.Minute, 1 << 12
 )
 
 // sources are the objects that endpoints come from, as external-dns calls them. Of others no more is known than a name.
@@ -54,7 +55,7 @@ type teller struct {
 	objects dynamic.Interface
 	events  eventsclient.EventsV1Interface
 	telling sync.Mutex
-	// said is what objects were told.
+	// said has a cache for each namespace, of what its objects were told.
 	said *cache.LRUExpireCache
 }
 
@@ -107,32 +108,51 @@ func appendTexts(to []string, value any) []string {
 }
 
 // tellAll writes an Event of each candidate's object: why the candidate is left out, or that its Record stays. A later
-// cycle tells the rest, if this call is still at work then. A recorder of client-go would take two names of one object
-// for the same.
+// cycle tells the rest, if this call is still at work then, or a namespace has more than minShare. A recorder of
+// client-go would take two names of one object for the same.
 func (t *teller) tellAll(ctx context.Context, told []externaldns.Candidate) {
 	if !t.telling.TryLock() {
 		return
 	}
 	defer t.telling.Unlock()
-	for _, c := range told {
-		note := fmt.Sprintf("%s %s: %v", c.Endpoint.DNSName, c.Endpoint.RecordType, c.Err)
-		if len(note) > maxNote {
-			note = strings.ToValidUTF8(note[:maxNote-3], "") + "..."
+	said := map[string]*cache.LRUExpireCache{}
+	fresh := slices.DeleteFunc(told, func(c externaldns.Candidate) bool {
+		namespace := c.Resource.Namespace
+		if said[namespace] == nil {
+			known, has := t.said.Get(namespace)
+			if !has {
+				known = cache.NewLRUExpireCache(maxSaid)
+			}
+			said[namespace] = known.(*cache.LRUExpireCache)
+			t.said.Add(namespace, known, sayTime)
 		}
-		key := c.Resource.String() + "|" + note
-		if _, again := t.said.Get(key); again || ctx.Err() != nil {
+		_, again := said[namespace].Get(c.Resource.String() + "|" + noteOf(&c))
+		return again
+	})
+	orderFairly(fresh, func(c externaldns.Candidate) string { return c.Resource.Namespace })
+	counts := map[string]int{}
+	for _, c := range fresh {
+		if counts[c.Resource.Namespace]++; ctx.Err() != nil || counts[c.Resource.Namespace] > minShare {
 			continue
 		}
+		note, good := noteOf(&c), sayTime
 		klog.V(1).InfoS("told", "object", c.Resource.String(), "why", note)
-		good := sayTime
 		if err := t.writeEvent(ctx, &c, note); err != nil {
 			klog.V(1).InfoS("cannot write an event", "object", c.Resource.String(), "err", err)
 			if !errors.Is(err, errNoKind) {
 				good = refusedTime
 			}
 		}
-		t.said.Add(key, true, good)
+		said[c.Resource.Namespace].Add(c.Resource.String()+"|"+note, true, good)
 	}
+}
+
+func noteOf(c *externaldns.Candidate) string {
+	note := fmt.Sprintf("%s %s: %v", c.Endpoint.DNSName, c.Endpoint.RecordType, c.Err)
+	if len(note) > maxNote {
+		note = strings.ToValidUTF8(note[:maxNote-3], "") + "..."
+	}
+	return note
 }
 
 func (t *teller) writeEvent(ctx context.Context, c *externaldns.Candidate, note string) error {

@@ -154,7 +154,7 @@ func (c *Config) Run(ctx context.Context) error {
 	}
 	p := &provider{Mapping: c.Mapping, records: records.KubizoneV1alpha1(), central: central,
 		verdicts: cache.NewLRUExpireCache(maxRemembered),
-		teller:   &teller{objects: objects, events: local.EventsV1(), said: cache.NewLRUExpireCache(maxRemembered)}}
+		teller:   &teller{objects: objects, events: local.EventsV1(), said: cache.NewLRUExpireCache(maxSaid)}}
 	shell.Client = records.KubizoneV1alpha1().RESTClient()
 	return shell.Run(ctx, func(running, _ context.Context) error {
 		// external-dns is to close an idle connection first, after 90 s: a POST that meets the close ends it.

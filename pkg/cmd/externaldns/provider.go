@@ -26,6 +26,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
 
 	typed "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
@@ -271,17 +272,26 @@ func (p *provider) askServer(ctx context.Context, a *adjustment, c *externaldns.
 	return nil
 }
 
+// readAnswer returns the status of a write that the API has not let in, which one tenant alone can cause: by a name, a
+// budget that is used up, or a change at the same time. nil: the API is away, or does not know this process.
+func readAnswer(err error) *metav1.Status {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || apierrors.IsUnexpectedServerError(err) {
+		return nil
+	}
+	said := status.Status()
+	if said.Code/100 != 4 || said.Code == http.StatusUnauthorized || said.Code == http.StatusRequestTimeout {
+		return nil
+	}
+	return &said
+}
+
 // readRefusal is the server's sentence where the same request would be refused again, else "". A Record of that name
 // that is not ours is such a refusal, a Record that has changed is none.
 func readRefusal(err error) string {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) || apierrors.IsConflict(err) {
-		return ""
-	}
-	said := status.Status()
-	passes := []int32{http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusTooManyRequests}
+	said := readAnswer(err)
 	switch {
-	case said.Code/100 != 4 || slices.Contains(passes, said.Code):
+	case said == nil || apierrors.IsConflict(err) || apierrors.IsTooManyRequests(err):
 		return ""
 	case said.Details == nil || len(said.Details.Causes) == 0:
 		return cmp.Or(said.Message, http.StatusText(int(said.Code)))
@@ -300,41 +310,68 @@ type change struct {
 	remove         []*v1alpha1.Record
 }
 
-// failure is what was not done, of a candidate unless it is to be removed.
+// failure is what was not done, of a candidate or of a Record to be removed, whose candidate has what stands.
 type failure struct {
 	of  *externaldns.Candidate
 	err error
 }
 
-// applyChanges carries changes out: all of them, whatever becomes of the others. Its error says which were not.
+// applyChanges carries out all changes, whatever becomes of the others. Its error has those that the API did not
+// answer: external-dns takes the whole cycle for failed then, and reports an error to all objects of it.
 func (p *provider) applyChanges(ctx context.Context, changes contract.Changes) (refused []externaldns.Candidate, err error) {
 	stands, err := p.readStanding(ctx)
 	if err != nil {
 		return nil, err
 	}
 	p.kept = nil
-	all, wrong := p.sortChanges(stands, changes)
+	all, refused, wrong := p.sortChanges(stands, changes)
 	orderFairly(all, func(x *change) string { return x.namespace })
 	failed := make([][]failure, len(all))
 	workqueue.ParallelizeUntil(ctx, workers, len(all), func(i int) { failed[i] = p.carryOut(ctx, stands.standing, all[i], nil) })
 	for _, f := range slices.Concat(failed...) {
-		wrong = append(wrong, f.err)
-		if refusal := readRefusal(f.err); refusal != "" && f.of != nil {
+		switch refusal := readRefusal(f.err); {
+		case refusal != "":
 			f.of.Err = errors.New(refusal)
 			refused = append(refused, *f.of)
-			// What was let in is refused now, and is asked about anew.
-			p.verdicts.RemoveAll(func(key any) bool { return strings.HasPrefix(key.(string), prefixOf(f.of)) })
+		case readAnswer(f.err) != nil:
+			klog.V(1).InfoS("comes with a later cycle", "object", f.of.Resource.String(), "why", f.err)
+		default:
+			wrong = append(wrong, f.err)
 		}
+	}
+	if len(refused) > 0 {
+		p.refuseAdmitted(refused)
 	}
 	if err := errors.Join(append(wrong, ctx.Err())...); err != nil {
 		return refused, fmt.Errorf("not all is done, the rest comes with the next cycle: %w", err)
 	}
-	return nil, nil
+	return refused, nil
+}
+
+// refuseAdmitted replaces the verdicts of candidates that a dry run let in and the write did not, so that the next
+// cycles leave them out.
+func (p *provider) refuseAdmitted(refused []externaldns.Candidate) {
+	reasons := map[string]error{}
+	for _, c := range refused {
+		reasons[prefixOf(&c)] = c.Err
+	}
+	for _, key := range p.verdicts.Keys() {
+		parts := strings.SplitAfterN(key.(string), "|", 3)
+		reason := reasons[parts[0]+parts[1]]
+		if reason == nil {
+			continue
+		}
+		if known, has := p.verdicts.Get(key); has {
+			c := *known.(*externaldns.Candidate)
+			c.Err, c.Admitted = reason, false
+			p.verdicts.Add(key, &c, refusedTime)
+		}
+	}
 }
 
 // sortChanges sorts changes by namespace and name. That of what stands is where it stands; only a new Record goes where
 // the object is.
-func (p *provider) sortChanges(s *snapshot, changes contract.Changes) (all []*change, wrong []error) {
+func (p *provider) sortChanges(s *snapshot, changes contract.Changes) (all []*change, refused []externaldns.Candidate, wrong []error) {
 	byName := map[string]*change{}
 	at := func(namespace string, fqdn name.Name) *change {
 		key := namespace + "/" + fqdn.String()
@@ -354,7 +391,7 @@ func (p *provider) sortChanges(s *snapshot, changes contract.Changes) (all []*ch
 			c.Err = fmt.Errorf("its Record stands in another namespace than %s, and goes first", c.Namespace)
 		}
 		if c.Err != nil {
-			wrong = append(wrong, fmt.Errorf("%s: %w", c.Key, c.Err))
+			refused = append(refused, *c)
 			continue
 		}
 		s.standing.KeepTexts(c, texts[c.Name])
@@ -375,7 +412,7 @@ func (p *provider) sortChanges(s *snapshot, changes contract.Changes) (all []*ch
 			x.remove = append(x.remove, r)
 		}
 	}
-	return all, wrong
+	return all, refused, wrong
 }
 
 // carryOut writes what happens at one name, or asks by a dry run.
@@ -394,8 +431,11 @@ func (p *provider) carryOut(ctx context.Context, s externaldns.Standing, x *chan
 	}
 	for _, r := range x.remove {
 		err := p.records.Records(r.Namespace).Delete(ctx, r.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &r.UID}})
-		if !apierrors.IsNotFound(err) {
-			note(nil, r.Spec.DomainName+" "+r.Spec.Type, err)
+		if !apierrors.IsNotFound(err) || apierrors.IsUnexpectedServerError(err) {
+			gone := &externaldns.Candidate{Endpoint: externaldns.ReadEndpoint(r), Namespace: r.Namespace}
+			gone.Key, _ = gone.Endpoint.Key() // it stands by it
+			gone.Resource, _ = p.ResourceOf(r)
+			note(gone, gone.Key.String(), err)
 		}
 	}
 	for _, c := range x.create {

@@ -276,3 +276,120 @@ func TestRun_asksTheObjectOfWhatStands(t *testing.T) {
 		})
 	}
 }
+
+// E2: what the API has answered fails no cycle of external-dns, whose metrics and Events are of all namespaces. That
+// the API is away does. The object gets an Event of a refusal.
+func TestRun_failsForNoAnswer(t *testing.T) {
+	t.Parallel()
+	for name, step := range map[string]struct {
+		code  int
+		body  string
+		want  int
+		event bool
+	}{
+		"refused":               {403, statusOf(403, "Forbidden"), 204, true},
+		"invalid":               {422, statusOf(422, "Invalid"), 204, true},
+		"the budget is used up": {429, statusOf(429, "TooManyRequests"), 204, false},
+		"it has changed":        {409, statusOf(409, "Conflict"), 204, false},
+		"the API is busy":       {429, "Too many requests, please try again later.", 500, false},
+		"no APIService":         {404, "404 page not found", 500, false},
+		"no token":              {401, statusOf(401, "Unauthorized"), 500, false},
+		"an error":              {500, statusOf(500, "InternalError"), 500, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := &cluster{events: make(chan *eventsv1.Event, 10), answer: func(w http.ResponseWriter, r *http.Request) bool {
+				path := r.URL.Path
+				if r.Method == http.MethodGet || strings.HasSuffix(path, "/events") || strings.Contains(path, "/namespaces/fine/") {
+					return false
+				}
+				w.WriteHeader(step.code)
+				_, _ = io.WriteString(w, step.body)
+				return true
+			}}
+			url := runBefore(t, c.ServeHTTP) + "/records"
+			endpoint := func(name, namespace string) string {
+				return fmt.Sprintf(`[{"dnsName":"%s.example.org","recordType":"A","targets":["192.0.2.1"],
+					"labels":{"resource":"service/%s/x"}}]`, name, namespace)
+			}
+			for what, body := range map[string]string{
+				"create": `{"create":` + endpoint("y", "b") + `}`,
+				"update": `{"updateOld":` + endpoint("x", "a") + `,"updateNew":` + endpoint("x", "a") + `}`,
+				"delete": `{"delete":` + endpoint("x", "a") + `}`,
+			} {
+				if code, text := sendPost(t, url, body); code != step.want {
+					t.Errorf("%s: %d %s, want %d", what, code, text, step.want)
+				}
+				if step.event {
+					if event := c.waitForEvent(t); event.Reason != "NameRefused" {
+						t.Errorf("%s: %+v", what, event)
+					}
+				}
+			}
+			if code, text := sendPost(t, url, `{"create":`+endpoint("z", "fine")+`}`); code != http.StatusNoContent {
+				t.Errorf("%d %s", code, text)
+			}
+		})
+	}
+}
+
+// A name that a dry run lets in and the write does not is left out of the next cycles: with the policy upsert-only
+// external-dns removes no CNAME, so an address beside it is refused whenever it is written.
+func TestRun_leavesOutWhatTheWriteRefused(t *testing.T) {
+	t.Parallel()
+	c := &cluster{events: make(chan *eventsv1.Event, 10), answer: func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/records") || r.URL.Query().Has("dryRun") {
+			return false
+		}
+		w.WriteHeader(http.StatusUnprocessableEntity)
+		_, _ = io.WriteString(w, statusOf(422, "Invalid"))
+		return true
+	}}
+	url := runBefore(t, c.ServeHTTP)
+	wanted := `[{"dnsName":"y.example.org","recordType":"A","targets":["192.0.2.1"],"labels":{"resource":"service/a/y"}}]`
+	if _, text := sendPost(t, url+"/adjustendpoints", wanted); !strings.Contains(text, "y.example.org") {
+		t.Errorf("before: %s", text)
+	}
+	if code, text := sendPost(t, url+"/records", `{"create":`+wanted+`}`); code != http.StatusNoContent {
+		t.Errorf("%d %s", code, text)
+	}
+	if _, text := sendPost(t, url+"/adjustendpoints", wanted); strings.Contains(text, "y.example.org") {
+		t.Errorf("afterwards: %s", text)
+	}
+	if event := c.waitForEvent(t); event.Note != "y.example.org A: no" {
+		t.Errorf("%+v", event)
+	}
+}
+
+// E2: very many names of one namespace that are refused keep no Event from the objects of others (attack: more refused
+// names than are remembered).
+func TestRun_tellsEachNamespaceItsShare(t *testing.T) {
+	t.Parallel()
+	const many = 1000
+	c := &cluster{events: make(chan *eventsv1.Event, 3*many), answer: func(http.ResponseWriter, *http.Request) bool { return false }}
+	url := runBefore(t, c.ServeHTTP)
+	var endpoints []string
+	add := func(name, namespace string) {
+		endpoints = append(endpoints, fmt.Sprintf(`{"dnsName":"%s.example.org","recordType":"A","targets":["192.0.2.1"],"setIdentifier":"x",
+			"labels":{"resource":"ingress/%s/x"}}`, name, namespace))
+	}
+	for i := range many {
+		add(fmt.Sprintf("a%d", i), "mallory")
+	}
+	for i := range 3 {
+		add(fmt.Sprintf("z%d", i), "victim")
+	}
+	if code, text := sendPost(t, url+"/adjustendpoints", "["+strings.Join(endpoints, ",")+"]"); code != http.StatusOK {
+		t.Fatal(code, text)
+	}
+	counts := map[string]int{}
+	for counts["victim"] < 3 {
+		counts[c.waitForEvent(t).Namespace]++
+	}
+	if counts["mallory"] > 4 {
+		t.Errorf("%d Events of the other come first", counts["mallory"])
+	}
+	for counts["mallory"] < minShare {
+		counts[c.waitForEvent(t).Namespace]++
+	}
+}
