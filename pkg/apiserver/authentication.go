@@ -5,6 +5,7 @@ package apiserver
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
@@ -26,6 +27,8 @@ const (
 	// authenticationConfigMap of kube-system is where kube-apiserver says which authorities of clients it trusts, and
 	// which clients may name the user of a request.
 	authenticationConfigMap = "extension-apiserver-authentication"
+	clientCAKey             = "client-ca-file"
+	requestHeaderCAKey      = "requestheader-client-ca-file"
 	allowedNamesKey         = "requestheader-allowed-names"
 )
 
@@ -36,8 +39,8 @@ var healthPaths = []string{"/healthz", "/livez", "/readyz"}
 // with two things narrower than upstream's ApplyTo: headers that name a user are believed from allowed names alone,
 // where upstream lets an empty list mean every certificate of that authority; and anonymous are the health paths
 // alone (A6).
-func applyDelegatedAuthentication(o *genericoptions.DelegatingAuthenticationOptions, client kubernetes.Interface,
-	config *genericapiserver.Config) error {
+func applyDelegatedAuthentication(ctx context.Context, o *genericoptions.DelegatingAuthenticationOptions,
+	client kubernetes.Interface, config *genericapiserver.Config) error {
 	factory := authenticatorfactory.DelegatingAuthenticatorConfig{
 		Anonymous:                &apiserverapi.AnonymousAuthConfig{Enabled: true},
 		TokenAccessReviewClient:  client.AuthenticationV1(),
@@ -48,17 +51,24 @@ func applyDelegatedAuthentication(o *genericoptions.DelegatingAuthenticationOpti
 	for _, path := range healthPaths {
 		factory.Anonymous.Conditions = append(factory.Anonymous.Conditions, apiserverapi.AnonymousAuthCondition{Path: path})
 	}
+	var trust map[string]string
+	if !o.SkipInClusterLookup {
+		found, err := client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Get(ctx, authenticationConfigMap, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		trust = found.Data
+	}
 	var err error
-	if factory.ClientCertificateCAContentProvider, err = clientCA(o, client); err != nil {
+	if factory.ClientCertificateCAContentProvider, err = clientCA(o, client, trust); err != nil {
 		return err
 	}
 	if authority := factory.ClientCertificateCAContentProvider; authority != nil {
-		config.AddReadyzChecks(authorityCheck("client-ca", authority))
 		if err := config.Authentication.ApplyClientCert(authority, config.SecureServing); err != nil {
 			return fmt.Errorf("client CA: %w", err)
 		}
 	}
-	if factory.RequestHeaderConfig, err = requestHeader(o, client); err != nil {
+	if factory.RequestHeaderConfig, err = requestHeader(ctx, o, client, trust); err != nil {
 		return err
 	}
 	if header := factory.RequestHeaderConfig; header != nil {
@@ -79,7 +89,6 @@ func applyDelegatedAuthentication(o *genericoptions.DelegatingAuthenticationOpti
 			}
 			return nil
 		}))
-		config.AddReadyzChecks(authorityCheck("requestheader-client-ca", header.CAContentProvider))
 		config.Authentication.RequestHeaderConfig = header
 		if err := config.Authentication.ApplyClientCert(header.CAContentProvider, config.SecureServing); err != nil {
 			return fmt.Errorf("requestheader client CA: %w", err)
@@ -94,9 +103,9 @@ func applyDelegatedAuthentication(o *genericoptions.DelegatingAuthenticationOpti
 	return nil
 }
 
-// clientCA follows the file or the config map. Nil where neither is to be looked at.
-func clientCA(o *genericoptions.DelegatingAuthenticationOptions, client kubernetes.Interface) (dynamiccertificates.CAContentProvider,
-	error) {
+// clientCA follows the file or the config map, which has trust now. It is nil if neither names an authority.
+func clientCA(o *genericoptions.DelegatingAuthenticationOptions, client kubernetes.Interface, trust map[string]string) (
+	dynamiccertificates.CAContentProvider, error) {
 	if o.ClientCert.ClientCA != "" {
 		authority, err := o.ClientCert.GetClientCAContentProvider()
 		if err != nil {
@@ -108,26 +117,23 @@ func clientCA(o *genericoptions.DelegatingAuthenticationOptions, client kubernet
 		return nil, nil
 	}
 	// A cluster may do without client certificates.
-	found, err := client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Get(context.Background(), authenticationConfigMap, metav1.GetOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("client CA: %w", err)
-	}
-	if found.Data["client-ca-file"] == "" {
-		klog.Warningf("configmap %s/%s has no client-ca-file: client certificates are believed from the front proxy alone",
-			metav1.NamespaceSystem, authenticationConfigMap)
+	if trust[clientCAKey] == "" {
+		klog.Warningf("configmap %s/%s has no %s: client certificates are believed from the front proxy alone",
+			metav1.NamespaceSystem, authenticationConfigMap, clientCAKey)
 		return nil, nil
 	}
 	authority, err := dynamiccertificates.NewDynamicCAFromConfigMapController("client-ca", metav1.NamespaceSystem, authenticationConfigMap,
-		"client-ca-file", client)
+		clientCAKey, client)
 	if err != nil {
 		return nil, fmt.Errorf("client CA: %w", err)
 	}
-	return authority, nil
+	return newKnownCA(authority, authority, trust, clientCAKey)
 }
 
-// requestHeader says which client's headers are believed. Nil where neither file nor config map is to be looked at.
-func requestHeader(o *genericoptions.DelegatingAuthenticationOptions, client kubernetes.Interface) (
-	*authenticatorfactory.RequestHeaderConfig, error) {
+// requestHeader returns which client's headers are believed. It follows files or the config map, which has trust now.
+// Nil: neither is to be read.
+func requestHeader(ctx context.Context, o *genericoptions.DelegatingAuthenticationOptions, client kubernetes.Interface,
+	trust map[string]string) (*authenticatorfactory.RequestHeaderConfig, error) {
 	if o.RequestHeader.ClientCAFile != "" {
 		header, err := o.RequestHeader.ToAuthenticationRequestHeaderConfig()
 		if err != nil {
@@ -139,7 +145,7 @@ func requestHeader(o *genericoptions.DelegatingAuthenticationOptions, client kub
 		return nil, nil
 	}
 	authority, err := dynamiccertificates.NewDynamicCAFromConfigMapController("requestheader-client-ca", metav1.NamespaceSystem,
-		authenticationConfigMap, "requestheader-client-ca-file", client)
+		authenticationConfigMap, requestHeaderCAKey, client)
 	if err != nil {
 		return nil, fmt.Errorf("requestheader client CA: %w", err)
 	}
@@ -151,14 +157,18 @@ func requestHeader(o *genericoptions.DelegatingAuthenticationOptions, client kub
 			"requestheader-username-headers", "requestheader-uid-headers", "requestheader-group-headers",
 			"requestheader-extra-headers-prefix", allowedNamesKey),
 	}
-	if err := both.RunOnce(context.Background()); err != nil {
+	if err := both.RunOnce(ctx); err != nil {
 		return nil, fmt.Errorf("configmap %s/%s: %w", metav1.NamespaceSystem, authenticationConfigMap, err)
+	}
+	known, err := newKnownCA(both, both, trust, requestHeaderCAKey)
+	if err != nil {
+		return nil, err
 	}
 	values := func(value func() []string) headerrequest.StringSliceProvider {
 		return headerrequest.StringSliceProviderFunc(value)
 	}
 	return &authenticatorfactory.RequestHeaderConfig{
-		CAContentProvider:   both,
+		CAContentProvider:   known,
 		UsernameHeaders:     values(both.UsernameHeaders),
 		UIDHeaders:          values(both.UIDHeaders),
 		GroupHeaders:        values(both.GroupHeaders),
@@ -167,15 +177,37 @@ func requestHeader(o *genericoptions.DelegatingAuthenticationOptions, client kub
 	}, nil
 }
 
-// authorityCheck is the readiness of certificates that an authority signed: its controller reads it after the start,
-// and refuses them until then.
-func authorityCheck(name string, authority dynamiccertificates.CAContentProvider) healthz.HealthChecker {
-	return healthz.NamedCheck(name, func(*http.Request) error {
-		if len(authority.CurrentCABundleContent()) == 0 {
-			return fmt.Errorf("%s has not been read yet", authority.Name())
-		}
-		return nil
-	})
+// knownCA is an authority of the config map that is known before its controller first reads it, which is after the
+// server listens. Until then upstream's answers 401 to every client of the authority, and no client repeats that. A
+// connection whose handshake names other authorities alone would even be answered 401 for as long as it stands.
+type knownCA struct {
+	dynamiccertificates.CAContentProvider // the controller
+	dynamiccertificates.ControllerRunner
+	first dynamiccertificates.CAContentProvider
+}
+
+func newKnownCA(content dynamiccertificates.CAContentProvider, runner dynamiccertificates.ControllerRunner,
+	trust map[string]string, key string) (*knownCA, error) {
+	first, err := dynamiccertificates.NewStaticCAContent(content.Name(), []byte(trust[key]))
+	if err != nil {
+		return nil, fmt.Errorf("configmap %s/%s, %s: %w; kube-apiserver writes it from its flag --%s",
+			metav1.NamespaceSystem, authenticationConfigMap, key, err, key)
+	}
+	return &knownCA{content, runner, first}, nil
+}
+
+func (k *knownCA) CurrentCABundleContent() []byte {
+	if bundle := k.CAContentProvider.CurrentCABundleContent(); bundle != nil {
+		return bundle
+	}
+	return k.first.CurrentCABundleContent()
+}
+
+func (k *knownCA) VerifyOptions() (x509.VerifyOptions, bool) {
+	if options, ok := k.CAContentProvider.VerifyOptions(); ok {
+		return options, true
+	}
+	return k.first.VerifyOptions()
 }
 
 // neverEmpty answers an empty list with a name that no client has: upstream takes an empty list for every client.

@@ -149,7 +149,7 @@ func (d *Delegated) applyEntrance(ctx context.Context, config *genericapiserver.
 	if !d.Authentication.SkipInClusterLookup {
 		permissions.needs = append(permissions.needs, need{"--authentication-kubeconfig", client, authenticationConfigRules})
 	}
-	if err := applyDelegatedAuthentication(d.Authentication, client, config); err != nil {
+	if err := applyDelegatedAuthentication(ctx, d.Authentication, client, config); err != nil {
 		// If a missing permission is the reason, the error names all missing permissions at once.
 		return fmt.Errorf("authentication: %w", errors.Join(err, permissions.askPermissions(ctx)))
 	}

@@ -4,6 +4,7 @@
 package cluster
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -29,6 +31,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"kubi.zone/kubizone/test/must"
+	"kubi.zone/kubizone/test/rig"
 )
 
 // load is writers of records in one zone who know what they were answered.
@@ -329,4 +332,121 @@ func listShown(store cache.Store) map[string]string {
 		out[record.GetName()], _, _ = unstructured.NestedString(record.Object, "spec", "rdata")
 	}
 	return out
+}
+
+// A server is killed and started again under sixteen writers, and the Service leads to it all the time. Each answer is
+// final or tells the client to come again: a client repeats no 401, 403 or 404.
+func TestReplicas_killedUnderWriters(t *testing.T) {
+	c := requireCluster(t)
+	ctx := within(t, waitTimeout)
+	const namespace = "killed"
+	c.zoneFor(ctx, t, namespace)
+	c.service.SendToUnready(true)
+	defer c.service.SendToUnready(false)
+	kills := 3
+	if rig.Long() {
+		kills = 30
+	}
+	writers := make([]*rawWriter, 16)
+	enough := make(chan struct{})
+	var made atomic.Int64
+	var writing sync.WaitGroup
+	for i := range writers {
+		// A kubectl has a connection of its own.
+		w := &rawWriter{client: httpClient(t, c.kube.Admin()), base: c.kube.Admin().Host, namespace: namespace, made: &made,
+			answers: map[string]int{}}
+		writers[i] = w
+		writing.Go(func() { w.writeRecords(ctx, i, enough) })
+	}
+	err := func() error {
+		for kill := range kills {
+			for made.Load() < int64(kill*len(writers)) && ctx.Err() == nil {
+				time.Sleep(breath)
+			}
+			c.server.Kill()
+			if err := c.restartReplica(ctx, 0); err != nil {
+				return err
+			}
+		}
+		return c.waitReady(ctx)
+	}()
+	close(enough)
+	writing.Wait()
+	must.Succeed(t, err)
+	answers := map[string]int{}
+	for _, w := range writers {
+		for answer, count := range w.answers {
+			answers[answer] += count
+		}
+		for _, wrong := range w.wrong {
+			t.Error(wrong)
+		}
+	}
+	t.Log(answers)
+}
+
+// rawWriter makes records and notes what each request is answered.
+type rawWriter struct {
+	client          *http.Client
+	base, namespace string
+	made            *atomic.Int64 // by all writers
+	answers         map[string]int
+	wrong           []string // answers that a client takes for final though they say nothing of its request
+}
+
+// writeRecords makes records, and reads each, until enough is closed and the last is there.
+func (w *rawWriter) writeRecords(ctx context.Context, worker int, enough <-chan struct{}) {
+	path := w.base + "/apis/kubi.zone/v1alpha1/namespaces/" + w.namespace + "/records"
+	for n := 0; ; n++ {
+		name := fmt.Sprintf("w%d-%d", worker, n)
+		body, _ := json.Marshal(recordObject(w.namespace, name, name+"."+w.namespace+".example.")) // of strings
+		// What a 503 said nothing of may be there: then the next answer is 409.
+		if !w.repeatUnavailable(ctx, http.MethodPost, path, body, http.StatusCreated, http.StatusConflict) ||
+			!w.repeatUnavailable(ctx, http.MethodGet, path+"/"+name, nil, http.StatusOK, http.StatusOK) {
+			return
+		}
+		w.made.Add(1)
+		select {
+		case <-enough:
+			return
+		case <-time.After(breath):
+		}
+	}
+}
+
+// repeatUnavailable repeats a request while it is answered 503 or an answer is cut off, and reports whether it came to
+// what is wanted: first, or again once an earlier try may have been carried out.
+func (w *rawWriter) repeatUnavailable(ctx context.Context, method, path string, body []byte, first, again int) bool {
+	for tries := 0; ; tries++ {
+		code, text, err := w.sendRequest(ctx, method, path, body)
+		answer := fmt.Sprintf("%s %d", method, code)
+		if err != nil {
+			answer = method + " cut off"
+		}
+		w.answers[answer]++
+		switch {
+		case err != nil && ctx.Err() == nil, code == http.StatusServiceUnavailable:
+			time.Sleep(breath)
+		case code == first, tries > 0 && code == again:
+			return true
+		default:
+			w.wrong = append(w.wrong, fmt.Sprintf("%s %s, try %d: %d %s %v", method, path, tries, code, text, err))
+			return false
+		}
+	}
+}
+
+func (w *rawWriter) sendRequest(ctx context.Context, method, path string, body []byte) (code int, text []byte, err error) {
+	request, err := http.NewRequestWithContext(ctx, method, path, bytes.NewReader(body))
+	if err != nil {
+		return 0, nil, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := w.client.Do(request)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer response.Body.Close()
+	text, err = io.ReadAll(response.Body)
+	return response.StatusCode, text, err
 }

@@ -27,6 +27,7 @@ type Balancer struct {
 	mu       sync.Mutex
 	backends []netip.AddrPort // what Set named
 	ready    []netip.AddrPort // those of them whose last probe passed
+	unready  bool             // SendToUnready
 	next     int
 	open     map[net.Conn]struct{}
 }
@@ -63,6 +64,14 @@ func (b *Balancer) Set(backends ...netip.AddrPort) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.backends = backends
+}
+
+// SendToUnready also hands connections to backends that are not ready, or stops that: endpoints follow the readiness of
+// a container late that restarts quickly, and those of publishNotReadyAddresses and ExternalName never follow it.
+func (b *Balancer) SendToUnready(yes bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.unready = yes
 }
 
 // Ready is how many backends would get a connection now.
@@ -155,11 +164,15 @@ func (b *Balancer) carryConnection(client net.Conn) {
 func (b *Balancer) pickBackend() (netip.AddrPort, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.ready) == 0 {
+	to := b.ready
+	if b.unready {
+		to = b.backends
+	}
+	if len(to) == 0 {
 		return netip.AddrPort{}, false
 	}
 	b.next++
-	return b.ready[b.next%len(b.ready)], true
+	return to[b.next%len(to)], true
 }
 
 // keepConnections remembers connections for Close; false when it has begun.
