@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.etcd.io/etcd/client/v3/kubernetes"
@@ -79,6 +80,7 @@ type Server struct {
 	core       kubeclient.Interface
 	closing    sync.Once
 	namespaces namespaces
+	ready      atomic.Bool // it has been, once
 }
 
 // namespacesTimeout is how long cascades wait to hear of namespaces.
@@ -157,6 +159,10 @@ func (s *Server) assembleServer(registry install.Registry, config *genericapiser
 		healthz.NamedCheck("classes", func(*http.Request) error { return s.classes.Check() }),
 	)
 	config.HealthzChecks = append(config.HealthzChecks, s.keeper.Checks()...)
+	chain := config.BuildHandlerChainFunc
+	config.BuildHandlerChainFunc = func(handler http.Handler, c *genericapiserver.Config) http.Handler {
+		return chain(s.refuseEarly(handler, c), c)
+	}
 	items := keepItems(&config.Config)
 	if s.generic, err = config.Complete().New(Component, genericapiserver.NewEmptyDelegate()); err != nil {
 		return fmt.Errorf("API server: %w", err)

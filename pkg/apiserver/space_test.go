@@ -58,6 +58,7 @@ func TestServer_saysThatEtcdIsFullAndFreesIt(t *testing.T) {
 		server.Close()
 	})
 	go func() { api <- server.Run(ctx) }()
+	server.ready.Store(true) // without RunLedger, which would free etcd
 
 	client, err := clientv3.New(clientv3.Config{Endpoints: member.Endpoints(), DialTimeout: 10 * time.Second, Logger: zap.NewNop()})
 	if err != nil {

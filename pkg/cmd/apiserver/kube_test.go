@@ -54,6 +54,8 @@ type kube struct {
 	broken bool
 	// withheld is the resource that the server itself may not list.
 	withheld string
+	// silent is the path of a list that is not answered, and not watched.
+	silent string
 }
 
 func newKube(t *testing.T) *kube {
@@ -110,6 +112,9 @@ var kinds = map[string][2]string{
 }
 
 func (k *kube) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	for k.isSilent(r.URL.Path) && r.Context().Err() == nil {
+		time.Sleep(10 * time.Millisecond)
+	}
 	switch {
 	case r.Method == http.MethodPost:
 		k.reviewAccess(w, r)
@@ -118,6 +123,12 @@ func (k *kube) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		k.getObject(w, r)
 	}
+}
+
+func (k *kube) isSilent(path string) bool {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	return k.silent == path
 }
 
 // listObjects returns those at a path, by name. The mutex is held.

@@ -150,6 +150,49 @@ func makeAdminHeaders() map[string]string {
 	return map[string]string{"X-Remote-User": "admin", "X-Remote-Group": "system:masters"}
 }
 
+// A server that has not read yet what its answers rest on says so in a way that clients repeat: none repeats 401 or
+// 403.
+func TestRun_noFinalAnswerBeforeItKnows(t *testing.T) {
+	for what, path := range map[string]string{
+		"the authorities of clients": "/api/v1/namespaces/kube-system/configmaps",
+		"the namespaces":             "/api/v1/namespaces",
+		"the policies":               "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies",
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			k := newKube(t)
+			k.silent = path
+			r := startServer(t, k)
+			aggregator := r.makeClient(t, k.proxies, allowedProxy)
+			heard := false
+			waitUntil(t, "a zone is made", func() bool {
+				body := strings.NewReader(strings.ReplaceAll(zoneBody, "NAME", "z"))
+				request := must.Get(http.NewRequest(http.MethodPost, r.url+zonesPath, body))(t)
+				request.Header.Set("Content-Type", "application/json")
+				for name, value := range makeAdminHeaders() {
+					request.Header.Set(name, value)
+				}
+				answer, err := aggregator.Do(request)
+				if err != nil {
+					return false
+				}
+				defer answer.Body.Close()
+				text, _ := io.ReadAll(answer.Body)
+				if code := answer.StatusCode; code != http.StatusCreated && (code != http.StatusServiceUnavailable ||
+					answer.Header.Get("Retry-After") != "1") {
+					t.Fatalf("%d %v %s", code, answer.Header, text)
+				}
+				if !heard {
+					t.Logf("the first answer: %d %s", answer.StatusCode, text)
+				}
+				heard = true
+				k.changeCluster(func() { k.silent = "" })
+				return answer.StatusCode == http.StatusCreated
+			})
+		})
+	}
+}
+
 func TestRun_behindAKubeAPIServer(t *testing.T) {
 	k := newKube(t)
 	r := startServer(t, k)
