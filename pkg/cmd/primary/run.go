@@ -90,7 +90,13 @@ func (c *Config) Run(ctx context.Context) error {
 	updates.Connect(client.KubizoneV1alpha1().RESTClient())
 	dnsserving.NewMetrics(p.Registry, dns)
 	p.Informers = []process.Informers{informers, servers}
-	p.Background, p.WaitFirst = []func(context.Context){members.Run, classes.Run, keys.Run}, classes.WaitForSync
+	p.Background = []func(context.Context){members.Run, classes.Run, keys.Run}
+	p.WaitFirst = func(ctx context.Context) error {
+		if err := classes.WaitForSync(ctx); err != nil {
+			return err
+		}
+		return keys.WaitForSync(ctx)
+	}
 	// serving is true while questions are answered.
 	var serving atomic.Bool
 	p.Unready = func() string {

@@ -110,7 +110,10 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 		}
 		return controller.Run(ctx)
 	})
-	return all.runDuring(ctx, classes.WaitForSync)
+	if err := all.runDuring(ctx, classes.WaitForSync); err != nil {
+		return err
+	}
+	return all.runDuring(ctx, keys.WaitForSync)
 }
 
 func clientFor(kubeconfig, agent string) (*rest.Config, error) {

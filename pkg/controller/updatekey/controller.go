@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
@@ -66,6 +67,8 @@ type Controller struct {
 	Config
 	synced  cache.InformerSynced
 	changed chan struct{}
+	// begun is closed once every key was looked at.
+	begun chan struct{}
 	// read are the keys of Secrets as they were read last, by UID, and recorded the names that this process has written
 	// into a status, of which the informer may not have told yet. Run alone uses them.
 	read     map[types.UID]primary.Key
@@ -76,7 +79,7 @@ type Controller struct {
 
 // New registers with the informer and does nothing before Run.
 func New(config Config) (*Controller, error) {
-	c := &Controller{Config: config, changed: make(chan struct{}, 1), read: map[types.UID]primary.Key{},
+	c := &Controller{Config: config, changed: make(chan struct{}, 1), begun: make(chan struct{}), read: map[types.UID]primary.Key{},
 		recorded: map[types.UID]string{}}
 	wake := func(any) {
 		select {
@@ -93,15 +96,28 @@ func New(config Config) (*Controller, error) {
 	return c, nil
 }
 
+// WaitForSync returns when every key that there is is served, or was found not to be one to serve; else with the cause
+// of ctx. A primary that answers before says of keys that it does not know them, and no client repeats that update.
+func (c *Controller) WaitForSync(ctx context.Context) error {
+	select {
+	case <-c.begun:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 // Run keeps the keys until ctx ends.
 func (c *Controller) Run(ctx context.Context) {
 	if !cache.WaitForCacheSync(ctx.Done(), c.synced) || c.WaitFirst(ctx) != nil {
 		return
 	}
+	begin := sync.OnceFunc(func() { close(c.begun) })
 	for ctx.Err() == nil {
 		if err := c.syncKeys(ctx); err != nil && ctx.Err() == nil {
 			klog.FromContext(ctx).Error(err, "Update keys are not as they should be; trying again")
 		}
+		begin()
 		select {
 		case <-c.changed:
 		case <-time.After(lookInterval):
