@@ -27,12 +27,12 @@ const unanswered = 4 * time.Second
 // errUnanswered ends the context of a transaction whose time is up.
 var errUnanswered = errors.New("no answer within " + unanswered.String())
 
-// lost says that etcd did not answer a transaction, or answered that it does not know itself (M5).
+// lost reports whether etcd did not answer a transaction, or answered that it does not know the outcome (M5).
 func lost(err error) bool {
 	for _, known := range []error{
 		rpctypes.ErrTimeout, rpctypes.ErrTimeoutDueToLeaderFail, rpctypes.ErrTimeoutDueToConnectionLost,
 		rpctypes.ErrTimeoutWaitAppliedIndex,
-		rpctypes.ErrLeaderChanged, rpctypes.ErrNoLeader, rpctypes.ErrNotLeader, rpctypes.ErrStopped,
+		rpctypes.ErrLeaderChanged, rpctypes.ErrNoLeader, rpctypes.ErrNotLeader, rpctypes.ErrStopped, errSlow,
 	} {
 		if errors.Is(err, known) {
 			return true
@@ -58,8 +58,8 @@ func noSpace(err error) error {
 			"try again in a minute. If it stays full, an administrator has to raise its quota (docs/operations.md, NOSPACE)")
 }
 
-// unknown is what a client reads whose write etcd did not answer. Repeated, the write would find that it is there
-// already, or gone.
+// unknown returns the API error for a transaction whose outcome is not known. A client that repeats the write could
+// find that it is there already, or gone.
 func unknown(ctx context.Context, err error) error {
 	if !lost(err) && !(err != nil && errors.Is(context.Cause(ctx), errUnanswered)) {
 		return err
@@ -69,8 +69,8 @@ func unknown(ctx context.Context, err error) error {
 			"Read the object before you repeat the write; kubizone doctor tells an administrator how etcd is")
 }
 
-// Explain makes refusals for want of space, and transactions that etcd does not answer, API errors that say what to do
-// (M2, M5).
+// Explain returns a KV that finds out what became of a transaction whose answer was lost. A refusal for want of space,
+// and an outcome that stays unknown, are API errors that name the next step (M2, M5).
 func Explain(kv clientv3.KV) clientv3.KV { return explained{kv} }
 
 type explained struct{ clientv3.KV }
@@ -85,31 +85,4 @@ func (e explained) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse,
 	return response, noSpace(err)
 }
 
-func (e explained) Txn(ctx context.Context) clientv3.Txn {
-	ctx, done := context.WithTimeoutCause(ctx, unanswered, errUnanswered)
-	return explainedTxn{e.KV.Txn(ctx), ctx, done}
-}
-
-type explainedTxn struct {
-	clientv3.Txn
-	ctx  context.Context
-	done context.CancelFunc
-}
-
-func (t explainedTxn) If(compares ...clientv3.Cmp) clientv3.Txn {
-	return explainedTxn{t.Txn.If(compares...), t.ctx, t.done}
-}
-
-func (t explainedTxn) Then(ops ...clientv3.Op) clientv3.Txn {
-	return explainedTxn{t.Txn.Then(ops...), t.ctx, t.done}
-}
-
-func (t explainedTxn) Else(ops ...clientv3.Op) clientv3.Txn {
-	return explainedTxn{t.Txn.Else(ops...), t.ctx, t.done}
-}
-
-func (t explainedTxn) Commit() (*clientv3.TxnResponse, error) {
-	defer t.done()
-	response, err := t.Txn.Commit()
-	return response, unknown(t.ctx, noSpace(err))
-}
+func (e explained) Txn(ctx context.Context) clientv3.Txn { return &explainedTxn{kv: e.KV, parent: ctx} }

@@ -19,18 +19,26 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// answering is an etcd that answers each transaction with err, or, without one, not before its context ends.
+// answering is an etcd that answers each transaction with err, or, without one, not before its context ends. From the
+// second on it answers what it should if it recovers.
 type answering struct {
 	clientv3.KV
-	err error
+	err      error
+	recovers bool
+	asked    *int
 }
 
-func (a answering) Txn(ctx context.Context) clientv3.Txn { return answeringTxn{nil, ctx, a.err} }
+func (a answering) Txn(ctx context.Context) clientv3.Txn {
+	if a.asked == nil {
+		a.asked = new(int)
+	}
+	return answeringTxn{nil, ctx, a}
+}
 
 type answeringTxn struct {
 	clientv3.Txn
 	ctx context.Context
-	err error
+	answering
 }
 
 func (a answeringTxn) If(...clientv3.Cmp) clientv3.Txn  { return a }
@@ -38,6 +46,9 @@ func (a answeringTxn) Then(...clientv3.Op) clientv3.Txn { return a }
 func (a answeringTxn) Else(...clientv3.Op) clientv3.Txn { return a }
 
 func (a answeringTxn) Commit() (*clientv3.TxnResponse, error) {
+	if *a.asked++; a.recovers && *a.asked > 1 {
+		return &clientv3.TxnResponse{Succeeded: true}, nil
+	}
 	if a.err != nil {
 		return nil, a.err
 	}
@@ -71,6 +82,37 @@ func TestExplain_outcomesThatNobodyKnows(t *testing.T) {
 		if _, err := Explain(answering{err: given}).Txn(t.Context()).Commit(); !errors.Is(err, given) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// While the leader changes etcd refuses what only reads: it is asked again, and what writes is not.
+func TestExplain_readsAreRepeated(t *testing.T) {
+	get, put := clientv3.OpGet("k"), clientv3.OpPut("k", "v")
+	for name, test := range map[string]struct {
+		then, orelse []clientv3.Op
+		err          error
+		again        bool
+	}{
+		"a proof":                      {nil, nil, rpctypes.ErrLeaderChanged, true},
+		"facts":                        {[]clientv3.Op{get}, nil, rpctypes.ErrNoLeader, true},
+		"a proof that reads otherwise": {nil, []clientv3.Op{get}, status.Error(codes.Unavailable, "connection refused"), true},
+		"reads in a transaction of its own": {[]clientv3.Op{clientv3.OpTxn(nil, []clientv3.Op{get}, nil)}, nil,
+			rpctypes.ErrLeaderChanged, true},
+		"a write":           {[]clientv3.Op{get, put}, nil, rpctypes.ErrLeaderChanged, false},
+		"a write otherwise": {nil, []clientv3.Op{clientv3.OpDelete("k")}, rpctypes.ErrNoLeader, false},
+		"a write in a transaction of its own": {[]clientv3.Op{clientv3.OpTxn(nil, nil, []clientv3.Op{put})}, nil,
+			rpctypes.ErrLeaderChanged, false},
+		"a refusal": {[]clientv3.Op{get}, nil, rpctypes.ErrCompacted, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				kv := answering{err: test.err, recovers: true, asked: new(int)}
+				_, err := Explain(kv).Txn(t.Context()).If().Then(test.then...).Else(test.orelse...).Commit()
+				if again := *kv.asked == 2 && err == nil; again != test.again || *kv.asked > 2 {
+					t.Errorf("asked %d times: %v", *kv.asked, err)
+				}
+			})
+		})
 	}
 }
 

@@ -5,9 +5,8 @@
 // followed or deleted in pages (ranges.go), the namespace that pays for a transaction (charge.go), and goroutines
 // with deep stacks (workers.go).
 //
-// Promises. (1) It writes once: nothing is repeated where the outcome is unknown. (2) A watch hands
-// over each change once and in order, or returns an error. (3) What one call holds back of others is bounded: a page
-// of keys, not a range.
+// Promises. (1) It writes once. (2) A watch hands over each change once and in order, or returns an error. (3) What one
+// call holds back of others is bounded: a page of keys, not a range.
 //
 // It does not know zones, decisions or what a key says, nor which etcd answers: pkg/etcd/embed runs one, and
 // pkg/etcd/maintenance cares for it.

@@ -1,0 +1,253 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package maintenance
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/raft/v3"
+	"google.golang.org/grpc/status"
+)
+
+// A member forwards a write to the leader and waits. A leader that hands over, or ends, drops such a write, and does
+// not tell the member. So the answer to a write may be lost though nothing is wrong with etcd.
+//
+// A write is sent again if one of its compares names the revision of a key that it also writes: carried out once, the
+// write changes that revision, so it is not carried out twice, however late the first message arrives. If the second
+// one is refused by its compares, the keys tell whether the first was carried out.
+
+const (
+	// resendAfter is the time after which a write without an answer is sent again, and after twice that once more: an
+	// etcd that is slow takes two copies of a write at most.
+	resendAfter = time.Second
+	// repeatPause is the time between two tries of a transaction that etcd refused: a leader is elected in tens of
+	// milliseconds after a planned change.
+	repeatPause = 50 * time.Millisecond
+	// maxProbes is the number of keys of a write that are read at a time. Every etcd takes that many operations.
+	maxProbes = 100
+)
+
+// errSlow is the doubt about a write that was sent again.
+var errSlow = errors.New("no answer within " + resendAfter.String())
+
+// explainedTxn is sent with Commit, more than once if need be.
+type explainedTxn struct {
+	kv           clientv3.KV
+	parent       context.Context
+	cmps         []clientv3.Cmp
+	then, orelse []clientv3.Op
+}
+
+func (t *explainedTxn) If(cmps ...clientv3.Cmp) clientv3.Txn { t.cmps = cmps; return t }
+func (t *explainedTxn) Then(ops ...clientv3.Op) clientv3.Txn { t.then = ops; return t }
+func (t *explainedTxn) Else(ops ...clientv3.Op) clientv3.Txn { t.orelse = ops; return t }
+
+// Commit returns within the time of a transaction.
+func (t *explainedTxn) Commit() (*clientv3.TxnResponse, error) {
+	ctx, done := context.WithTimeoutCause(t.parent, unanswered, errUnanswered)
+	defer done()
+	var response *clientv3.TxnResponse
+	var err error
+	if writes(t.then) || writes(t.orelse) {
+		response, err = t.sendWrite(ctx)
+	} else {
+		response, err = t.sendRead(ctx, t.cmps, t.then, t.orelse)
+	}
+	return response, unknown(ctx, noSpace(err))
+}
+
+func (t *explainedTxn) sendOnce(ctx context.Context, cmps []clientv3.Cmp, then, orelse []clientv3.Op) (*clientv3.TxnResponse,
+	error) {
+	return t.kv.Txn(ctx).If(cmps...).Then(then...).Else(orelse...).Commit()
+}
+
+// sendRead sends a transaction that only reads until etcd answers it: nothing is in doubt.
+func (t *explainedTxn) sendRead(ctx context.Context, cmps []clientv3.Cmp, then, orelse []clientv3.Op) (*clientv3.TxnResponse,
+	error) {
+	for {
+		response, err := t.sendOnce(ctx, cmps, then, orelse)
+		if !lost(err) || !pauses(ctx) {
+			return response, err
+		}
+	}
+}
+
+// sendWrite sends the transaction, and again while that is safe and its outcome is not known.
+func (t *explainedTxn) sendWrite(ctx context.Context) (*clientv3.TxnResponse, error) {
+	again := t.mayBeSentAgain()
+	var doubt error // of the first try whose answer was lost
+	for timeout := resendAfter; ; {
+		trying, end := ctx, context.CancelFunc(func() {})
+		if again {
+			trying, end = context.WithTimeout(ctx, timeout)
+		}
+		response, err := t.sendOnce(trying, t.cmps, t.then, t.orelse)
+		late := trying.Err() != nil && ctx.Err() == nil
+		end()
+		switch {
+		case err == nil && (response.Succeeded || doubt == nil):
+			return response, nil
+		case err == nil:
+			return t.findOutcome(ctx, response, doubt)
+		case dropped(err): // certainly not carried out
+		case again && (late || lost(err)):
+			if late {
+				err, timeout = errSlow, 2*timeout
+			}
+			if doubt == nil {
+				doubt = err
+			}
+		case doubt != nil:
+			return nil, doubt
+		default:
+			return nil, err
+		}
+		if !late && !pauses(ctx) {
+			return nil, errors.Join(doubt, err)
+		}
+	}
+}
+
+// revisionIn returns the revision that a compare names for its key, 0 if it is a compare of another kind, or the key is
+// absent.
+func revisionIn(cmp clientv3.Cmp) int64 {
+	c := cmp.GetCompare()
+	if c.Target != etcdserverpb.Compare_MOD || c.Result != etcdserverpb.Compare_EQUAL || len(c.RangeEnd) > 0 {
+		return 0
+	}
+	return c.GetModRevision()
+}
+
+// mayBeSentAgain reports whether the transaction puts and deletes single keys, and changes the revision of one that a
+// compare names.
+func (t *explainedTxn) mayBeSentAgain() bool {
+	if writes(t.orelse) || slices.ContainsFunc(t.then, func(op clientv3.Op) bool {
+		return !op.IsPut() && !op.IsDelete() || len(op.RangeBytes()) > 0
+	}) {
+		return false
+	}
+	return slices.ContainsFunc(t.cmps, func(c clientv3.Cmp) bool {
+		return revisionIn(c) > 0 &&
+			slices.ContainsFunc(t.then, func(op clientv3.Op) bool { return bytes.Equal(op.KeyBytes(), c.KeyBytes()) })
+	})
+}
+
+// findOutcome returns the answer to a transaction that was refused by its compares when it was sent again: the refusal,
+// or the answer that was lost. It returns doubt if the keys do not tell.
+func (t *explainedTxn) findOutcome(ctx context.Context, refusal *clientv3.TxnResponse, doubt error) (*clientv3.TxnResponse, error) {
+	compared, last := map[string]int64{}, int64(0)
+	for _, c := range t.cmps {
+		if revision := revisionIn(c); revision > 0 {
+			compared[string(c.KeyBytes())] = revision
+			last = max(last, revision)
+		}
+	}
+	var (
+		stands bool  // a key is as it was, which this transaction would have changed
+		moved  bool  // a key has changed, so this transaction is not carried out from now on
+		taken  bool  // a key was made by another transaction, which this one would have put
+		absent bool  // a key is absent, which this transaction would have put
+		at     int64 // the revision of a key that this transaction has made; 0: none is known
+	)
+	found, err := t.readWritten(ctx)
+	if err != nil {
+		return nil, doubt
+	}
+	for i, op := range t.then {
+		was, kv := compared[string(op.KeyBytes())], found[i]
+		once := kv.GetVersion() == 1 && kv.GetCreateRevision() > last
+		switch same := op.IsPut() && bytes.Equal(kv.GetValue(), op.ValueBytes()); {
+		case was > 0 && kv.GetModRevision() == was:
+			stands = true
+		case same && (once || len(t.then) == 1):
+			at = kv.GetModRevision()
+		case once:
+			taken = true
+		case was == 0 && kv == nil && op.IsPut():
+			absent = true
+		}
+		moved = moved || was > 0 && kv != nil && kv.GetModRevision() != was
+	}
+	switch {
+	case at > 0 && !stands && !taken:
+		return t.answerAt(at, refusal), nil
+	case at == 0 && moved && (stands || taken || absent):
+		return refusal, nil
+	}
+	return nil, doubt
+}
+
+// readWritten returns what stands at the keys that the transaction writes, at one revision; nil: nothing does.
+func (t *explainedTxn) readWritten(ctx context.Context) (all []*mvccpb.KeyValue, err error) {
+	revision := int64(0) // the present one
+	for part := range slices.Chunk(t.then, maxProbes) {
+		gets := make([]clientv3.Op, len(part))
+		for i, op := range part {
+			gets[i] = clientv3.OpGet(string(op.KeyBytes()), clientv3.WithRev(revision))
+		}
+		found, err := t.sendRead(ctx, nil, gets, nil)
+		if err != nil {
+			return nil, err
+		}
+		revision = found.Header.Revision
+		for _, one := range found.Responses {
+			var kv *mvccpb.KeyValue
+			if kvs := one.GetResponseRange().Kvs; len(kvs) > 0 {
+				kv = kvs[0]
+			}
+			all = append(all, kv)
+		}
+	}
+	return all, nil
+}
+
+// answerAt returns etcd's answer to the transaction, as carried out at a revision.
+func (t *explainedTxn) answerAt(revision int64, another *clientv3.TxnResponse) *clientv3.TxnResponse {
+	answer := &clientv3.TxnResponse{Succeeded: true, Header: &etcdserverpb.ResponseHeader{ClusterId: another.Header.ClusterId,
+		MemberId: another.Header.MemberId, Revision: revision, RaftTerm: another.Header.RaftTerm}}
+	for _, op := range t.then {
+		one, header := &etcdserverpb.ResponseOp{}, &etcdserverpb.ResponseHeader{Revision: revision}
+		if op.IsPut() {
+			one.Response = &etcdserverpb.ResponseOp_ResponsePut{ResponsePut: &etcdserverpb.PutResponse{Header: header}}
+		} else {
+			deleted := &etcdserverpb.DeleteRangeResponse{Header: header}
+			one.Response = &etcdserverpb.ResponseOp_ResponseDeleteRange{ResponseDeleteRange: deleted}
+		}
+		answer.Responses = append(answer.Responses, one)
+	}
+	return answer
+}
+
+// dropped reports whether a member that leads has refused a write while it hands over. Nothing of it is carried out.
+func dropped(err error) bool {
+	return err != nil && status.Convert(err).Message() == raft.ErrProposalDropped.Error()
+}
+
+// writes reports whether one of the operations may change a key.
+func writes(ops []clientv3.Op) bool {
+	return slices.ContainsFunc(ops, func(op clientv3.Op) bool {
+		if op.IsTxn() {
+			_, then, orelse := op.Txn()
+			return writes(then) || writes(orelse)
+		}
+		return !op.IsGet()
+	})
+}
+
+// pauses waits a moment, and reports whether ctx goes on.
+func pauses(ctx context.Context) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(repeatPause):
+		return true
+	}
+}
