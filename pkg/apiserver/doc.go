@@ -15,13 +15,14 @@
 //	    the cluster around an API: discovery of the core group, and SelfSubjectAccessReview.
 //	A4. No object of ours has a TTL, and no corrupt one is deleted unread: both would take records out of a zone
 //	    behind the ledger's back.
-//	A5. A stopping server first says that it is not ready, then answers the requests that it has accepted, then
-//	    closes its connections to etcd.
+//	A5. A stopping server first says that it is not ready, then sends clients elsewhere with its answers, then answers
+//	    the requests that it has accepted, then closes its connections to etcd.
 //	A6. Behind a kube-apiserver, that server says which user makes a request and what the user may do. Headers
 //	    that name a user are believed only from certificates whose name is on its list, and from none where the
 //	    list is empty; an anonymous client sees the health paths and nothing else.
 //	A7. Behind a kube-apiserver, it is ready when it has all permissions there that it needs; until then it names
 //	    each RBAC rule that it lacks.
+//	A8. Until it has been ready once it answers requests for objects with 503 and Retry-After.
 //
 // It does not decide anything about names and records (law, ledger), does not speak DNS (primary), and does not know
 // where etcd runs: pkg/etcd/embed may be told to start one.

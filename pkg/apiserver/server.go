@@ -81,6 +81,7 @@ type Server struct {
 	closing    sync.Once
 	namespaces namespaces
 	ready      atomic.Bool // it has been, once
+	leaving    atomic.Bool // clients are sent to another server
 }
 
 // namespacesTimeout is how long cascades wait to hear of namespaces.
@@ -161,7 +162,7 @@ func (s *Server) assembleServer(registry install.Registry, config *genericapiser
 	config.HealthzChecks = append(config.HealthzChecks, s.keeper.Checks()...)
 	chain := config.BuildHandlerChainFunc
 	config.BuildHandlerChainFunc = func(handler http.Handler, c *genericapiserver.Config) http.Handler {
-		return chain(s.refuseEarly(handler, c), c)
+		return s.sendAway(chain(s.refuseEarly(handler, c), c))
 	}
 	items := keepItems(&config.Config)
 	if s.generic, err = config.Complete().New(Component, genericapiserver.NewEmptyDelegate()); err != nil {
@@ -332,6 +333,7 @@ func (s *Server) Registry() metrics.KubeRegistry { return s.registry }
 
 // Run serves the API until ctx ends; then it says that it is not ready, answers what it has taken in, and returns (A5).
 func (s *Server) Run(ctx context.Context) error {
+	defer s.leaveAfter(ctx)()
 	return s.generic.PrepareRun().RunWithContext(ctx)
 }
 

@@ -12,6 +12,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"os"
 	"path/filepath"
 	"strings"
@@ -242,6 +243,11 @@ func TestRun_behindAKubeAPIServer(t *testing.T) {
 		})
 	})
 	t.Run("not ready before it closes", func(t *testing.T) {
+		near := r.makeClient(t, k.proxies, allowedProxy)
+		near.Transport.(*http.Transport).ForceAttemptHTTP2 = true
+		if code, body := sendRequest(t, near, http.MethodGet, r.url+zonesPath, makeAdminHeaders(), ""); code != http.StatusOK {
+			t.Fatalf("%d %s", code, body)
+		}
 		ended := make(chan error, 1)
 		go func() { ended <- r.stop() }()
 		waitUntil(t, "not ready", func() bool {
@@ -252,6 +258,7 @@ func TestRun_behindAKubeAPIServer(t *testing.T) {
 			""); code != http.StatusOK {
 			t.Errorf("on a new connection, not ready and not closed: %d %s", code, body)
 		}
+		expectSentAway(t, near, r.url+zonesPath)
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
@@ -259,6 +266,26 @@ func TestRun_behindAKubeAPIServer(t *testing.T) {
 			t.Error("it listens after its end")
 		}
 	})
+}
+
+// expectSentAway sends requests until one goes over a new connection, as it would to another server. Each is answered.
+func expectSentAway(t *testing.T, client *http.Client, url string) {
+	t.Helper()
+	for anew := false; !anew; time.Sleep(time.Millisecond) {
+		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) { anew = !c.Reused }})
+		request := must.Get(http.NewRequestWithContext(ctx, http.MethodGet, url, nil))(t)
+		for name, value := range makeAdminHeaders() {
+			request.Header.Set(name, value)
+		}
+		answer, err := client.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != http.StatusOK {
+			t.Fatalf("on the connection from before: %s", answer.Status)
+		}
+	}
 }
 
 // Hardening, attacks 41 to 43, and 401 and 403 as kube-apiserver answers them.

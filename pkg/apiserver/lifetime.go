@@ -4,7 +4,9 @@
 package apiserver
 
 import (
+	"context"
 	"net/http"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,14 +29,16 @@ func (s *Server) refuseEarly(handler http.Handler, config *genericapiserver.Conf
 			handler.ServeHTTP(w, r)
 			return
 		}
-		early := apierrors.NewServiceUnavailable("this server has just started, and /readyz says what it still reads; nothing was done: try again")
+		early := apierrors.NewServiceUnavailable("this server has just started, and /readyz says what it still reads; " +
+			"nothing was done: try again")
 		early.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: 1}
-		responsewriters.ErrorNegotiated(early, config.Serializer, schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}, w, r)
+		version := schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}
+		responsewriters.ErrorNegotiated(early, config.Serializer, version, w, r)
 	})
 }
 
-// hasBeenReady reports whether /readyz has passed since the start. It asks on behalf of a request: whoever has seen
-// /readyz pass is answered.
+// hasBeenReady reports whether /readyz has passed since the start. Until then each request asks /readyz, so that a
+// client that has seen it pass is answered.
 func (s *Server) hasBeenReady(r *http.Request) bool {
 	if s.ready.Load() {
 		return true
@@ -49,4 +53,26 @@ func (s *Server) hasBeenReady(r *http.Request) bool {
 		s.ready.Store(true)
 	}
 	return s.ready.Load()
+}
+
+// sendAway ends the connection of each client with an answer, once the Service has forgotten a server that stops. A
+// client goes to another server with its next request. Without that, kube-apiserver's connection would stay until
+// requests are refused, and its clients would come again seconds later. kube-apiserver does not repeat a write that
+// crosses the end of its connection (kubernetes/kubernetes#135285), now or then.
+func (s *Server) sendAway(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.leaving.Load() {
+			w.Header().Set("Connection", "close") // HTTP/2 sends GOAWAY for that
+		}
+		handler.ServeHTTP(w, r)
+	})
+}
+
+// leaveAfter has connections ended from half of the shutdown delay on, in which the Service forgets the server. The
+// delay begins with the end of ctx.
+func (s *Server) leaveAfter(ctx context.Context) (stop func() bool) {
+	return context.AfterFunc(ctx, func() {
+		time.Sleep(s.generic.ShutdownDelayDuration / 2)
+		s.leaving.Store(true)
+	})
 }
