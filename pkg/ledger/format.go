@@ -11,6 +11,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // stored is the part of the config key about the form of the store.
@@ -87,8 +88,10 @@ func (r refused) Commit() (*clientv3.TxnResponse, error) { return nil, outgrownE
 
 // outgrownError is the error for clients of a server that is about to end because a newer version has the store.
 func outgrownError() error {
-	return endsError{apierrors.NewServiceUnavailable("a newer kubizone has taken the store over, and this server ends; " +
-		"nothing was written: try again, and another server answers")}
+	ends := apierrors.NewServiceUnavailable("a newer kubizone has taken the store over, and this server ends; " +
+		"nothing was written: try again, and another server answers")
+	ends.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: 1}
+	return endsError{ends}
 }
 
 type endsError struct{ *apierrors.StatusError }
