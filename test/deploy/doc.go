@@ -18,7 +18,8 @@
 //	M8. Alerts ring when something is wrong and are quiet otherwise, by promtool; the dashboard shows each metric.
 //	M9. The commands by which README.md installs it, delegates a name and asks a BIND for it do so.
 //	M10. The pictures of docs/images name the processes and ports of the chart.
-//	M11. Of the three servers of the form ha any one may go, in an upgrade or by force, while the others take writes.
+//	M11. A rolling restart or upgrade of the three servers of the form ha costs a client no error that obeys
+//	     Retry-After. Any one of them may go by force, while the others take writes.
 //
 // It does not know a kubelet: the server of the tests is a process beside kube-apiserver, which the Service points to.
 //
