@@ -19,6 +19,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -56,7 +57,10 @@ type localPod struct {
 	pod                 *corev1.Pod
 	dir, ip             string
 	dns, control, agent netip.AddrPort
+	probe               netip.AddrPort // open while named answers, as the supervisor of the agent says
 	named, program      *rig.Process
+	// started: the startup probe of this named has succeeded.
+	started bool
 	// env is the environment of named, beside that of the test.
 	env []string
 	// stopped is when the pod was first seen to be deleted.
@@ -207,6 +211,9 @@ func (k *kubelet) placePod(pod *corev1.Pod) (*localPod, error) {
 	if p.agent, err = rig.FreePort(); err != nil {
 		return nil, err
 	}
+	if p.probe, err = rig.FreePort(); err != nil {
+		return nil, err
+	}
 	for _, dir := range []string{"etc", "state"} {
 		if err := os.MkdirAll(filepath.Join(p.dir, dir), 0o700); err != nil {
 			return nil, err
@@ -234,6 +241,7 @@ func (p *localPod) localizeText(text string) string {
 		fmt.Sprintf("inet 127.0.0.1 port %d", render.RNDCPort), fmt.Sprintf("inet 127.0.0.1 port %d", p.control.Port()),
 		fmt.Sprintf("127.0.0.1:%d", render.RNDCPort), p.control.String(), fmt.Sprintf("127.0.0.1:%d", render.DNSPort), p.dns.String(),
 		"--listen=:"+strconv.Itoa(render.AgentPort), "--listen="+p.agent.String(),
+		"--supervise=:"+strconv.Itoa(render.ProbePort), "--supervise="+p.probe.String(),
 	).Replace(text)
 }
 
@@ -348,6 +356,7 @@ func (k *kubelet) refreshPod(p *localPod) error {
 		if *process != nil {
 			select {
 			case <-(*process).Ended():
+				_ = syscall.Kill(-(*process).Pid(), syscall.SIGKILL) // a container ends with its first process
 			default:
 				continue
 			}
@@ -357,7 +366,7 @@ func (k *kubelet) refreshPod(p *localPod) error {
 		}
 		var env []string
 		if process == &p.named {
-			env = p.env
+			env, p.started = p.env, false
 		}
 		if *process, err = rig.StartProcess(env, p.dir, arguments[0], arguments[1:]...); err != nil {
 			return err
@@ -395,9 +404,17 @@ const probeFailures = 2
 // probes verifies no certificate, as a kubelet does not.
 var probes = &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 
-// probePod is the readiness probe of a pod: the agent's of one of the fleet, a connection by TCP of one of bindy.
+// probePod carries out the probes of a pod. Where the startup probe asks the agent, it does so once for each named, and
+// then the readiness probe asks the supervisor of the agent for a connection. Else named is asked for one.
 func (k *kubelet) probePod(p *localPod) error {
-	if isFleets(p.pod) {
+	asksAgent := slices.ContainsFunc(p.pod.Spec.Containers, func(c corev1.Container) bool {
+		return c.StartupProbe != nil && c.StartupProbe.HTTPGet != nil
+	})
+	at := p.dns
+	if asksAgent {
+		at = p.probe
+	}
+	if asksAgent && !p.started {
 		request, err := http.NewRequestWithContext(k.w.ctx, http.MethodGet, "https://"+p.agent.String()+"/api/v1/ready", nil)
 		if err != nil {
 			return err
@@ -410,9 +427,9 @@ func (k *kubelet) probePod(p *localPod) error {
 		if answer.StatusCode != http.StatusOK {
 			return errors.New(answer.Status)
 		}
-		return nil
+		p.started = true
 	}
-	connection, err := (&net.Dialer{Timeout: time.Second}).DialContext(k.w.ctx, "tcp", p.dns.String())
+	connection, err := (&net.Dialer{Timeout: time.Second}).DialContext(k.w.ctx, "tcp", at.String())
 	if err != nil {
 		return err
 	}

@@ -18,8 +18,23 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// messageTime bounds one DNS message and its answer.
-const messageTime = 10 * time.Second
+// messageTime bounds one DNS message and its answer, probeTime that of AskNamed.
+const messageTime, probeTime = 10 * time.Second, 2 * time.Second
+
+// AskNamed asks named at an address for the SOA of the root, by UDP and without a key. Any answer is one, also a
+// refusal.
+func AskNamed(ctx context.Context, nameserver string) error {
+	conn, err := new(net.Dialer).DialContext(ctx, "udp", nameserver)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(probeTime)); err != nil {
+		return err
+	}
+	_, err = transfer.Exchange(ctx, conn, transfer.NewQuestion(name.Root, mdns.TypeSOA), nil)
+	return err
+}
 
 // queryRRset asks named for an RRset.
 func (a *Agent) queryRRset(ctx context.Context, owner name.Name, t rdata.Type) ([]mdns.RR, error) {

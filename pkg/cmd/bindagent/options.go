@@ -39,6 +39,7 @@ type options struct {
 	dnsServer, tsigKeyFile  string
 	zoneDir, configDir      string
 	catalogsFile            string
+	supervise               string
 }
 
 func newOptions() *options {
@@ -64,6 +65,8 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 		"after a change of a file there named is told to read it again; empty for none")
 	flags.StringVar(&o.catalogsFile, "catalogs-file", o.catalogsFile, "file with the names of the catalog zones that named follows, "+
 		"one a line: after a start, /ready waits for their members")
+	flags.StringVar(&o.supervise, "supervise", o.supervise, "address and port for a readiness probe by TCP, open while named answers DNS: "+
+		"the agent then runs as a child process, which is started again when it ends or hangs; empty for none")
 }
 
 // NewCommand is the command with its flags.
@@ -80,6 +83,13 @@ bindcar 0.9. named needs "allow-new-zones yes;" and a controls block. A line tha
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			logger := newLogger(command)
+			if o.supervise != "" {
+				s, err := o.newSupervisor(command.OutOrStdout(), command.ErrOrStderr(), logger)
+				if err != nil {
+					return err
+				}
+				return s.run(command.Context())
+			}
 			s, err := o.makeServer(logger)
 			if err != nil {
 				return err

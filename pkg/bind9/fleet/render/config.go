@@ -28,6 +28,7 @@ const (
 	DNSPort    = 5353
 	RNDCPort   = 9530
 	AgentPort  = 8443
+	ProbePort  = 8081 // the supervisor of the agent
 	configFile = "named.conf"
 	// catalogsFile tells the agent which catalogs named follows.
 	catalogsFile = "catalogs"

@@ -191,10 +191,34 @@ func (s *Server) bindContainer() *coreac.ContainerApplyConfiguration {
 			coreac.ContainerPort().WithName("dns-udp").WithProtocol(corev1.ProtocolUDP).WithContainerPort(DNSPort),
 			coreac.ContainerPort().WithName("dns-tcp").WithProtocol(corev1.ProtocolTCP).WithContainerPort(DNSPort),
 		).
-		// BIND reads its zones before it listens.
-		WithStartupProbe(coreac.Probe().WithTCPSocket(tcp).WithPeriodSeconds(2).WithTimeoutSeconds(2).WithFailureThreshold(300)).
+		WithStartupProbe(s.startupProbe()).
 		WithLivenessProbe(coreac.Probe().WithTCPSocket(tcp).WithPeriodSeconds(10).WithTimeoutSeconds(5).WithFailureThreshold(3)).
-		WithReadinessProbe(coreac.Probe().WithTCPSocket(tcp).WithPeriodSeconds(5).WithTimeoutSeconds(3).WithFailureThreshold(2))
+		WithReadinessProbe(s.readinessProbe())
+}
+
+// The pod is ready when BIND is: the container of the agent has no probe. The startup probe asks the agent, once after
+// each start of BIND, whether the zones are loaded (S11.25). The readiness probe asks the supervisor of the agent,
+// which goes on when the agent crashes or hangs, whether BIND answers. A bindcar knows nothing of zones and has no
+// supervisor.
+
+// startupProbe gives BIND an hour for its zones, and for a primary that hands them out. A BIND that hangs meanwhile is
+// started again then.
+func (s *Server) startupProbe() *coreac.ProbeApplyConfiguration {
+	if s.Agent() == bind9.AgentBindcar {
+		return coreac.Probe().WithTCPSocket(coreac.TCPSocketAction().WithPort(intstr.FromString("dns-tcp"))).
+			WithPeriodSeconds(2).WithTimeoutSeconds(2).WithFailureThreshold(300)
+	}
+	ready := coreac.HTTPGetAction().WithPath("/api/v1/ready").WithPort(intstr.FromInt32(AgentPort)).WithScheme(corev1.URISchemeHTTPS)
+	return coreac.Probe().WithHTTPGet(ready).WithPeriodSeconds(2).WithTimeoutSeconds(5).WithFailureThreshold(1800)
+}
+
+func (s *Server) readinessProbe() *coreac.ProbeApplyConfiguration {
+	port := intstr.FromInt32(ProbePort)
+	if s.Agent() == bind9.AgentBindcar {
+		port = intstr.FromString("dns-tcp")
+	}
+	return coreac.Probe().WithTCPSocket(coreac.TCPSocketAction().WithPort(port)).WithPeriodSeconds(5).WithTimeoutSeconds(3).
+		WithFailureThreshold(2)
 }
 
 func (s *Server) agentContainer() *coreac.ContainerApplyConfiguration {
@@ -221,24 +245,14 @@ func (s *Server) agentContainer() *coreac.ContainerApplyConfiguration {
 				secret("RNDC_KEY_NAME", RNDCSecretName(s.Name), dataKeyName),
 				value("NSUPDATE_KEY_NAME", s.Transfer.Name), value("NSUPDATE_ALGORITHM", string(s.Transfer.Algorithm)),
 				secret("NSUPDATE_SECRET", TransferSecretName(s.Group()), dataSecret),
-			).
-			// Its /ready is 200 when it is not ready.
-			WithReadinessProbe(coreac.Probe().WithTCPSocket(coreac.TCPSocketAction().WithPort(
-				intstr.FromString("https"))).WithPeriodSeconds(5).WithTimeoutSeconds(3).WithFailureThreshold(2))
+			)
 	} else {
-		health := func(path string) *coreac.HTTPGetActionApplyConfiguration {
-			return coreac.HTTPGetAction().WithPath(path).WithPort(intstr.FromString("https")).WithScheme(corev1.URISchemeHTTPS)
-		}
 		container.WithImage(formatImage(agent.Image, s.Platform.AgentImage, "latest")).
 			WithArgs("bind-agent", "--listen=:"+port, "--rndc-server="+control, "--rndc-key-file="+ConfigDir+"/"+rndcFile,
 				"--dns-server=127.0.0.1:"+dns, "--tsig-key-file="+ConfigDir+"/"+tsigFile, "--zone-dir="+StateDir,
 				"--token-file="+ConfigDir+"/"+tokenFile, "--config-dir="+ConfigDir, "--catalogs-file="+ConfigDir+"/"+catalogsFile,
 				"--tls-cert-file="+ConfigDir+"/"+corev1.TLSCertKey, "--tls-private-key-file="+ConfigDir+"/"+corev1.TLSPrivateKeyKey,
-				"-v=1").
-			WithLivenessProbe(coreac.Probe().WithHTTPGet(health("/api/v1/health")).WithPeriodSeconds(10).WithTimeoutSeconds(
-				5).WithFailureThreshold(3)).
-			WithReadinessProbe(coreac.Probe().WithHTTPGet(health("/api/v1/ready")).WithPeriodSeconds(5).WithTimeoutSeconds(
-				5).WithFailureThreshold(2))
+				"--supervise=:"+strconv.Itoa(ProbePort), "-v=1")
 	}
 	return container
 }

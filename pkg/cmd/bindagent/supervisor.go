@@ -1,0 +1,210 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package bindagent
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"kubi.zone/kubizone/pkg/bind9/agent"
+	"kubi.zone/kubizone/pkg/bind9/agent/protocol"
+)
+
+const (
+	// The agent is asked for its health every healthPause, has half of that to answer, and is killed after maxSilences
+	// without an answer.
+	healthPause, maxSilences = 10 * time.Second, 3
+	// An agent that has ended is started again after restartPause. The pause doubles up to maxRestartPause, and begins
+	// anew for an agent that ran for longer than that.
+	restartPause, maxRestartPause = time.Second, 30 * time.Second
+	// named is asked every namedPause. After maxFailures without an answer the probe address is closed.
+	namedPause, maxFailures = 2 * time.Second, 2
+)
+
+// supervisor runs the agent as a child process: the supervisor is the first process of its container, and so the
+// container lives on when the agent crashes. Kubernetes takes a pod out of its Services when any of its containers
+// ends, whatever the others answer.
+type supervisor struct {
+	// probe is the address that takes connections while named answers.
+	probe string
+	// nameserver is where named answers DNS, health the URL of the agent's health.
+	nameserver, health string
+	// command returns the agent as a process that ends with ctx.
+	command func(ctx context.Context) *exec.Cmd
+	// healthPause and namedPause are the constants, but in tests.
+	healthPause, namedPause time.Duration
+	logger                  *slog.Logger
+}
+
+// newSupervisor supervises the program that this process is, with its own arguments and without --supervise.
+func (o *options) newSupervisor(out, stderr io.Writer, logger *slog.Logger) (*supervisor, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	host, port, err := net.SplitHostPort(o.listen)
+	if err != nil {
+		return nil, fmt.Errorf("--listen: %q must be [ADDRESS]:PORT", o.listen)
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	scheme := "http"
+	if o.tlsCert != "" {
+		scheme = "https"
+	}
+	return &supervisor{
+		probe: o.supervise, nameserver: o.dnsServer, healthPause: healthPause, namedPause: namedPause, logger: logger,
+		health: scheme + "://" + net.JoinHostPort(host, port) + protocol.Base + "/health",
+		command: func(ctx context.Context) *exec.Cmd {
+			command := exec.CommandContext(ctx, program, append(os.Args[1:len(os.Args):len(os.Args)], "--supervise=")...)
+			command.Stdout, command.Stderr = out, stderr
+			return command
+		},
+	}, nil
+}
+
+// run supervises until ctx ends, and returns when the agent has ended (B4).
+func (s *supervisor) run(ctx context.Context) error {
+	// An address that cannot be taken is a fault of the command line, and is told at once.
+	open, err := net.Listen("tcp", s.probe)
+	if err != nil {
+		return fmt.Errorf("--supervise: %w; name an address of this machine and a free port", err)
+	}
+	if err := open.Close(); err != nil {
+		return err
+	}
+	go s.watchNamed(ctx)
+	for pause := restartPause; ; {
+		began := time.Now()
+		err := s.runAgent(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if time.Since(began) > maxRestartPause {
+			pause = restartPause
+		}
+		s.logger.Warn("the agent has ended and is started again", "err", err, "after", pause)
+		select {
+		case <-time.After(pause):
+			pause = min(2*pause, maxRestartPause)
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// runAgent runs the agent until it ends or ctx does, and kills an agent that hangs.
+func (s *supervisor) runAgent(ctx context.Context) error {
+	running, ended := context.WithCancel(ctx)
+	defer ended()
+	command := s.command(ctx)
+	command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) }
+	command.WaitDelay = endTime + time.Second // the agent waits endTime for its requests
+	if err := command.Start(); err != nil {
+		return err
+	}
+	go func() {
+		for silences := 0; silences < maxSilences; {
+			select {
+			case <-time.After(s.healthPause):
+			case <-running.Done():
+				return
+			}
+			if err := s.askHealth(running); err == nil {
+				silences = 0
+			} else if silences++; running.Err() == nil {
+				s.logger.Warn("the agent does not answer", "err", err, "times", silences)
+			}
+		}
+		_ = command.Process.Kill() // Wait says how it ended
+	}()
+	err := command.Wait()
+	if err == nil {
+		err = errors.New("it ended by itself")
+	}
+	return err
+}
+
+// prober asks the process that this one has started: its certificate is not verified.
+var prober = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+
+func (s *supervisor) askHealth(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.healthPause/2)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.health, nil)
+	if err != nil {
+		return err
+	}
+	response, err := prober.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return errors.New(response.Status)
+	}
+	return nil
+}
+
+// watchNamed has the probe address open while named answers, until ctx ends. The kernel takes connections for a
+// process that hangs: only a supervisor that runs, and finds named silent, takes the pod out of its Service.
+func (s *supervisor) watchNamed(ctx context.Context) {
+	var open net.Listener
+	closeProbe := func() {
+		if open != nil {
+			open.Close()
+			open = nil
+		}
+	}
+	defer closeProbe()
+	for failures := 0; ctx.Err() == nil; {
+		if err := agent.AskNamed(ctx, s.nameserver); err == nil {
+			failures = 0
+			if open == nil {
+				open = s.openProbe()
+			}
+		} else if failures++; failures >= maxFailures && open != nil && ctx.Err() == nil {
+			s.logger.Warn("named does not answer DNS: the server is not ready until it does", "err", err)
+			closeProbe()
+		}
+		select {
+		case <-time.After(s.namedPause):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// openProbe opens the probe address, or returns nil: it is tried again at the next answer of named.
+func (s *supervisor) openProbe() net.Listener {
+	open, err := net.Listen("tcp", s.probe)
+	if err != nil {
+		s.logger.Warn("the probe address cannot be opened", "err", err)
+		return nil
+	}
+	go func() {
+		for {
+			conn, err := open.Accept()
+			if errors.Is(err, net.ErrClosed) {
+				return
+			}
+			if err != nil {
+				time.Sleep(s.namedPause) // no file descriptor is left
+				continue
+			}
+			conn.Close()
+		}
+	}()
+	return open
+}
