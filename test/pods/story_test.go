@@ -15,7 +15,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -86,6 +88,8 @@ type world struct {
 	helm    string
 	kubectl string
 	dir     string
+	// killed are the containers, as POD/CONTAINER, that a test has ended.
+	killed sync.Map
 }
 
 // waitUntil waits for a fact.
@@ -199,6 +203,9 @@ func (w *world) checkParts(t *testing.T) {
 		for container, log := range w.node.Logs(namespace, "") {
 			if line := refused.FindString(log); line != "" {
 				t.Errorf("%s/%s was refused something: %s", namespace, container, line)
+			}
+			if _, killed := w.killed.Load(container); killed {
+				continue
 			}
 			if line := regexp.MustCompile(`(?m)^(ended: .*|panic: .*)$`).FindString(log); line != "" {
 				t.Errorf("%s/%s %s", namespace, container, line)
@@ -323,6 +330,7 @@ func TestChart_carriesAFleetThroughItsLife(t *testing.T) {
 		t.Run("a bindcar makes zones", w.usesBindcar)
 		t.Run("a class loses its servers", w.losesServers)
 		t.Run("a server loses a zone", w.losesZone)
+		t.Run("an agent dies, and a BIND", w.losesProcesses)
 		t.Run("Gardener asks for a name", w.servesGardener)
 	})
 }
@@ -520,6 +528,115 @@ func (w *world) losesZone(t *testing.T) {
 	})
 	w.waitAnswer(t, server, "www.drifting.example.", dns.TypeA, "192.0.2.80")
 	w.waitReady(t, "drifting", "True")
+}
+
+// losesProcesses: a BIND that answers stays in its Service though its agent dies or hangs, which its status says; one
+// that has died comes back with its zones (S11.25, S11.32).
+func (w *world) losesProcesses(t *testing.T) {
+	t.Parallel()
+	const server, name, agent, bind = "dying-secondary-0", "www.dying.example.", "agent", "bind9"
+	w.waitQuiet(t, "dying")
+	w.waitAnswer(t, []string{server}, name, dns.TypeA, "192.0.2.80")
+	processes := func(container string) []int {
+		t.Helper()
+		return must.Get(w.node.Processes(servers, server, container))(t)
+	}
+	// ask asks the Service until stop, which returns what was not answered with the address.
+	ask := func() (stop func() (asked int, wrong []string)) {
+		ctx, cancel := context.WithCancel(w.ctx)
+		asked, wrong, ended := 0, []string(nil), make(chan struct{})
+		go func() {
+			defer close(ended)
+			for ; ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
+				asked++
+				if out, err := w.askServer(server, name, dns.TypeA); err != nil || !strings.Contains(out, "192.0.2.80") {
+					wrong = append(wrong, fmt.Sprintf("%s %s%v", time.Now().Format("15:04:05.000"), out, err))
+				}
+			}
+		}()
+		return func() (int, []string) { cancel(); <-ended; return asked, wrong }
+	}
+	stays := func(what string, loseAgent func()) {
+		t.Helper()
+		stop := ask()
+		loseAgent()
+		if asked, wrong := stop(); len(wrong) > 0 || asked < 5 {
+			t.Errorf("%s: %d of %d questions to the Service have no answer: %q", what, len(wrong), asked, wrong[:min(5, len(wrong))])
+		}
+	}
+	waitForAnother := func(former int) {
+		t.Helper()
+		w.waitUntil(t, "another agent runs", func() error {
+			if all := processes(agent); len(all) != 2 || all[1] == former {
+				return fmt.Errorf("%d", all)
+			}
+			return nil
+		})
+	}
+	for what, signal := range map[string]syscall.Signal{"an agent dies": syscall.SIGKILL, "an agent hangs": syscall.SIGSTOP} {
+		stays(what, func() {
+			child := processes(agent)[1]
+			must.Succeed(t, syscall.Kill(child, signal))
+			waitForAnother(child)
+		})
+	}
+	degraded := func(want metav1.ConditionStatus, reason string) {
+		t.Helper()
+		w.waitUntil(t, fmt.Sprintf("Degraded of %s is %s, reason %s", server, want, reason), func() error {
+			instance, err := w.ours.Bind9V1alpha1().Bind9Instances(servers).Get(w.ctx, server, metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			if c := meta.FindStatusCondition(instance.Status.Conditions, "Degraded"); c == nil || c.Status != want || c.Reason != reason {
+				return fmt.Errorf("%+v", c)
+			}
+			return nil
+		})
+	}
+	degraded(metav1.ConditionFalse, "AsExpected")
+	stays("an agent and its supervisor hang", func() {
+		all := processes(agent)
+		for _, id := range all {
+			must.Succeed(t, syscall.Kill(id, syscall.SIGSTOP))
+		}
+		degraded(metav1.ConditionTrue, "AgentSilent")
+		for _, id := range all {
+			must.Succeed(t, syscall.Kill(id, syscall.SIGCONT))
+		}
+		degraded(metav1.ConditionFalse, "AsExpected")
+	})
+	pod := must.Get(w.core.CoreV1().Pods(servers).List(w.ctx, metav1.ListOptions{LabelSelector: "bind9.kubi.zone/instance=" + server}))(t).Items[0].Name
+	ready := func(want bool, restarts int32) {
+		t.Helper()
+		w.waitUntil(t, fmt.Sprintf("BIND in the pod of %s is ready: %t, after %d starts more", server, want, restarts), func() error {
+			pod, err := w.core.CoreV1().Pods(servers).Get(w.ctx, pod, metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			for _, c := range pod.Status.ContainerStatuses {
+				if c.Name == bind && (c.Ready != want || c.RestartCount != restarts) {
+					return fmt.Errorf("%+v", c)
+				}
+			}
+			return nil
+		})
+	}
+	// A BIND that hangs leaves the Service, and the one that died too. Neither answers for a zone that it has not loaded.
+	named := processes(bind)[0]
+	must.Succeed(t, syscall.Kill(named, syscall.SIGSTOP))
+	ready(false, 0)
+	must.Succeed(t, syscall.Kill(named, syscall.SIGCONT))
+	ready(true, 0)
+	stop := ask()
+	w.killed.Store(pod+"/"+bind, true)
+	must.Succeed(t, syscall.Kill(named, syscall.SIGKILL))
+	ready(true, 1)
+	w.waitAnswer(t, []string{server}, name, dns.TypeA, "192.0.2.80")
+	if _, wrong := stop(); slices.ContainsFunc(wrong, func(text string) bool {
+		return strings.Contains(text, "REFUSED") || strings.Contains(text, "SERVFAIL") || strings.Contains(text, "NXDOMAIN")
+	}) {
+		t.Errorf("it answers for a zone that it has not: %q", wrong)
+	}
 }
 
 // usesBindcar: a secondary whose agent is a bindcar gets zones.

@@ -9,8 +9,8 @@ const (
 	ConditionReady = "Ready"
 	// ConditionProgressing: True while servers are made, changed or removed.
 	ConditionProgressing = "Progressing"
-	// ConditionDegraded: True while a server that was ready is not, or while an object in the way is another
-	// manager's.
+	// ConditionDegraded: True while a server that was ready is not, while the agent of a server does not answer, or
+	// while an object in the way is another manager's.
 	ConditionDegraded = "Degraded"
 	// ConditionConfigValid: False while BIND's own check refuses the configuration, which is not applied then.
 	ConditionConfigValid = "ConfigValid"

@@ -13,11 +13,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	testingclock "k8s.io/utils/clock/testing"
 
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	ours "kubi.zone/kubizone/api/client/clientset/versioned/fake"
 	"kubi.zone/kubizone/api/client/informers/externalversions"
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
@@ -103,5 +106,72 @@ func TestAskPods_boundsTheTimeOfAServer_S11_11(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// S11.32: an agent that does not answer twice in a row degrades its server until it answers. What a slow agent is not
+// asked says nothing, and a pod that is not ready is not asked.
+func TestAskInstance_noticesASilentAgent_S11_32(t *testing.T) {
+	const namespace, name = "team", "ns1"
+	instance := &bind9.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	meta := metav1.ObjectMeta{Namespace: namespace, Name: name,
+		Annotations: map[string]string{render.AnnotationOwner: render.KindInstance + "/" + name},
+		Labels:      map[string]string{render.LabelManager: render.Manager, render.LabelInstallation: "a.b"}}
+	pod := &corev1.Pod{ObjectMeta: meta}
+	secret := &corev1.Secret{ObjectMeta: meta, Data: map[string][]byte{"token": []byte("a-token-of-sixteen"),
+		"ca.crt": {1}, "tls.crt": {1}, "tls.key": {1}}}
+	secret.Name = render.AgentSecretName(name)
+	f := newFleet(t, ours.NewSimpleClientset(), clock.RealClock{}, namespace)
+	var answer error
+	asked := 0
+	f.Ask = func(context.Context, *corev1.Pod, *render.Server) (string, error) { asked++; return "", answer }
+	for _, object := range []struct {
+		of  schema.GroupVersionResource
+		put any
+	}{{render.Secrets, secret}, {pods, pod}} {
+		must.Succeed(t, informerOf(f.children.factories[namespace], object.of).Informer().GetStore().Add(object.put))
+	}
+	at, refused := cache.MetaObjectToName(instance), errors.New("connection refused")
+	queue := f.loops["instance"].queue
+	for i, step := range []struct {
+		ready  bool
+		answer error
+		// silent: it counts as silent after the question. told: a reconcile follows.
+		silent, told bool
+	}{
+		{true, nil, false, false},
+		{true, refused, false, false},
+		{true, errNotAsked, false, false},
+		{true, refused, true, true},
+		{true, errors.New("timeout"), true, false},
+		{true, errNotAsked, true, false},
+		{true, nil, false, true},
+		{true, refused, false, false},
+		{true, nil, false, false},
+		{true, refused, false, false},
+		{true, refused, true, true},
+		{false, refused, false, true},
+	} {
+		next := pod.DeepCopy()
+		if step.ready {
+			next.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+		}
+		must.Succeed(t, informerOf(f.children.factories[namespace], pods).Informer().GetStore().Update(next))
+		before := asked
+		answer = step.answer
+		f.askInstance(t.Context(), instance)
+		if (asked > before) != step.ready {
+			t.Errorf("step %d: asked %t", i, asked > before)
+		}
+		if got := f.silent.find(at); (got != nil) != step.silent || got != nil && !errors.Is(got, refused) {
+			t.Errorf("step %d: %v", i, got)
+		}
+		if told := queue.Len() > 0; told != step.told {
+			t.Errorf("step %d: told %t", i, told)
+		}
+		for queue.Len() > 0 {
+			one, _ := queue.Get()
+			queue.Done(one)
+		}
 	}
 }

@@ -67,6 +67,8 @@ type facts struct {
 	pods            []*corev1.Pod
 	made            []madeObject
 	former          []*appsv1.ReplicaSet
+	// silent is why the agent of its pod does not answer, nil if it does.
+	silent error
 }
 
 // decision is what is to be done now.
@@ -228,6 +230,10 @@ func (f *facts) judgeServer(s *standing, status *bind9.Bind9InstanceStatus) {
 		s.degrade(f.err)
 	case f.server.Replicas > 0 && !f.ready && wasThere:
 		s.set(bind9.ConditionDegraded, true, ReasonUnavailable, "the server was ready and is not")
+	case f.ready && f.silent != nil:
+		s.set(bind9.ConditionDegraded, true, ReasonAgentSilent, fmt.Sprintf("BIND answers with the configuration and the zones "+
+			"that it has, and its agent, which changes them, does not answer: %v; see kubectl logs -n %s -l %s=%s -c %s", f.silent,
+			f.server.Namespace, bind9.LabelInstance, f.server.Name, render.AgentContainer))
 	}
 	f.judgeProgress(s)
 	status.AgentURL = "https://" + render.AgentHost(f.server.Namespace, f.server.Name)

@@ -31,6 +31,7 @@ func (f *Fleet) observeServer(w *facts) {
 	w.service, _ = f.children.cached(render.Services, w.server.Namespace, w.server.Name).(*corev1.Service)
 	w.made = f.children.listMade(w.server.Namespace, render.KindInstance+"/"+w.server.Name)
 	w.former = f.children.listSuperseded(w.server.Namespace, w.server.Name)
+	w.silent = f.silent.find(cache.MetaObjectToName(w.instance))
 }
 
 // readServer finds out what a server is to be.
@@ -206,9 +207,9 @@ func (f *Fleet) listPods(server *render.Server) (all []*corev1.Pod) {
 	return all
 }
 
-// selectPods are the pods of a server for which something holds.
-func (f *facts) selectPods(holds func(*corev1.Pod) bool) []*corev1.Pod {
-	return slices.DeleteFunc(slices.Clone(f.pods), func(pod *corev1.Pod) bool { return !holds(pod) })
+// selectPods returns the pods for which something holds.
+func selectPods(pods []*corev1.Pod, holds func(*corev1.Pod) bool) []*corev1.Pod {
+	return slices.DeleteFunc(slices.Clone(pods), func(pod *corev1.Pod) bool { return !holds(pod) })
 }
 
 func podReady(pod *corev1.Pod) bool {
@@ -234,7 +235,7 @@ func (f *Fleet) haveKeys(ctx context.Context, w *facts) bool {
 		}
 		return err
 	}
-	return w.hash != "" && f.slow.askPods(ctx, w.server, "configuration "+w.hash, w.selectPods(podRuns), ask) == nil
+	return w.hash != "" && f.slow.askPods(ctx, w.server, "configuration "+w.hash, selectPods(w.pods, podRuns), ask) == nil
 }
 
 // checkServing returns what the pod of a server lacks to stand behind the Service in the place of another one: it is
@@ -248,7 +249,7 @@ func (f *Fleet) checkServing(ctx context.Context, w *facts) error {
 	case !f.haveKeys(ctx, w):
 		return errOtherConfig
 	}
-	return f.slow.askPods(ctx, w.server, "members", w.selectPods(podReady), func(ctx context.Context, pod *corev1.Pod) error {
+	return f.slow.askPods(ctx, w.server, "members", selectPods(w.pods, podReady), func(ctx context.Context, pod *corev1.Pod) error {
 		return f.Members(ctx, pod, w.server)
 	})
 }

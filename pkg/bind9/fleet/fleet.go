@@ -63,6 +63,7 @@ type Fleet struct {
 	loops      map[string]*loop
 	taken      takenKeys
 	slow       slowPods
+	silent     silences
 	replacing  replacements
 }
 

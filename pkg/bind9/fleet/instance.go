@@ -18,6 +18,7 @@ import (
 func (f *Fleet) reconcileInstance(ctx context.Context, at cache.ObjectName) (time.Duration, error) {
 	instance, err := f.instances.Bind9Instances(at.Namespace).Get(at.Name)
 	if err != nil {
+		f.silent.countAnswer(at, nil)
 		return 0, ignoreNotFound(err) // what it may have left the sweep removes
 	}
 	if instance.DeletionTimestamp != nil {

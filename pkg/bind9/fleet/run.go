@@ -55,6 +55,7 @@ func New(config Config) (*Fleet, error) {
 			config.Cluster, 0, informers.WithTransform(trimObject)),
 		taken:     takenKeys{by: map[taker]string{}},
 		slow:      slowPods{clock: config.Clock, by: map[cache.ObjectName]slowAnswers{}},
+		silent:    silences{by: map[cache.ObjectName]silence{}},
 		replacing: replacements{server: map[cache.ObjectName]string{}},
 	}
 	f.children.isOwner = f.findOwner
@@ -258,6 +259,7 @@ func (f *Fleet) Run(ctx context.Context) error {
 		defer loop.queue.ShutDown()
 	}
 	running.Go(func() { f.sweepUntil(ctx) })
+	running.Go(func() { f.watchAgents(ctx) })
 	<-ctx.Done()
 	return nil
 }

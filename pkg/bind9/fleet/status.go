@@ -37,6 +37,7 @@ const (
 	ReasonTakingOver      = "TakingOver"
 	ReasonApplyFailed     = "ApplyFailed"
 	ReasonUnavailable     = "Unavailable"
+	ReasonAgentSilent     = "AgentSilent"
 	ReasonAsExpected      = "AsExpected"
 	ReasonClusterNotFound = "ClusterNotFound"
 	ReasonKeyNotReady     = "KeyNotReady"

@@ -36,6 +36,7 @@ import (
 //	    [rotates] [peers-rotate] [held] [look-again=DURATION]      its TSIG keys, and those of a signer's cluster
 //	    [turn=SERVER]                  where it takes its turn: it waits until the pod of that one is replaced
 //	    [pod=none|changes]             what there is of it
+//	    [silent]                       its agent does not answer
 //	    [left=RESOURCE,...]            objects of it that it has no more
 //	    [former=owned|new|AGE,...]     ReplicaSets of another manager: with their Deployment still, or idle for so long
 //	    [fail=hold|read|apply|drain|remove] [foreign] [take-over=service|deployment]      how a step goes
@@ -200,6 +201,9 @@ func (s *storyFacts) buildServer() (w, read *facts) {
 		}
 	}
 	w.ready = w.ready && server.Replicas > 0
+	if s.hasKey("silent") {
+		w.silent = errors.New("connection refused")
+	}
 	for _, left := range s.listValues("left") {
 		for _, resource := range made {
 			if resource.Resource == left {

@@ -9,8 +9,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -194,4 +196,37 @@ func (n *Node) Execute(ctx context.Context, namespace, prefix, name string, argu
 		return out.String(), err
 	}
 	return "", fmt.Errorf("pod %s/%s has no container %s", namespace, found[len(found)-1].object.Name, name)
+}
+
+// Processes returns the ids of the first process of a container and of those that it has started, of the last pod of a
+// namespace whose name begins so. They are ids of this process's namespace.
+func (n *Node) Processes(namespace, prefix, name string) ([]int, error) {
+	found := n.findPods(namespace, prefix)
+	for _, p := range found[max(0, len(found)-1):] {
+		for _, c := range p.containers {
+			c.mu.Lock()
+			process := c.process
+			c.mu.Unlock()
+			if c.spec.Name != name || process == nil {
+				continue
+			}
+			all := []int{process.Pid()}
+			threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", process.Pid()))
+			for _, thread := range threads {
+				children, err := os.ReadFile(thread)
+				if err != nil {
+					continue // the thread has ended
+				}
+				for _, child := range strings.Fields(string(children)) {
+					id, err := strconv.Atoi(child)
+					if err != nil {
+						return nil, err
+					}
+					all = append(all, id)
+				}
+			}
+			return all, err
+		}
+	}
+	return nil, fmt.Errorf("no container %s runs in a pod %s/%s", name, namespace, prefix)
 }

@@ -1,0 +1,113 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/tools/cache"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/pkg/bind9/fleet/render"
+)
+
+const (
+	// agentInterval is between two questions to the agent of a server. maxSilences in a row degrade the server: an
+	// agent that has crashed or hangs is started again within a minute.
+	agentInterval, maxSilences = time.Minute, 2
+)
+
+// silences counts, for each server, the questions in a row that its agent has not answered, up to maxSilences, with the
+// error of the last one that was counted.
+type silences struct {
+	mu sync.Mutex
+	by map[cache.ObjectName]silence
+}
+
+type silence struct {
+	times int
+	err   error
+}
+
+// countAnswer counts a question, nil for an answer, and reports whether find has another result than before.
+func (s *silences) countAnswer(at cache.ObjectName, err error) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := s.by[at].times
+	switch {
+	case err == nil:
+		delete(s.by, at)
+		return before == maxSilences
+	case before == maxSilences:
+		return false
+	}
+	s.by[at] = silence{before + 1, err}
+	return before+1 == maxSilences
+}
+
+// find returns why the agent of a server counts as silent, nil if it does not.
+func (s *silences) find(at cache.ObjectName) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if of := s.by[at]; of.times == maxSilences {
+		return of.err
+	}
+	return nil
+}
+
+// watchAgents asks the agent of each server, until ctx ends: a pod is ready while its BIND answers, and tells nothing
+// of its agent (S11.32).
+func (f *Fleet) watchAgents(ctx context.Context) {
+	for {
+		all, _ := f.instances.List(labels.Everything()) // an error of the cache's alone, of which there is none
+		var asking errgroup.Group
+		asking.SetLimit(workers)
+		for _, instance := range all {
+			asking.Go(func() error {
+				f.askInstance(ctx, instance)
+				return nil
+			})
+		}
+		_ = asking.Wait()
+		select {
+		case <-ctx.Done():
+			return
+		case <-f.Clock.After(agentInterval):
+		}
+	}
+}
+
+// askInstance asks the agents of the pods of an instance that are ready. Without one, nothing is known of the agent.
+func (f *Fleet) askInstance(ctx context.Context, instance *bind9.Bind9Instance) {
+	at := cache.MetaObjectToName(instance)
+	if err := f.askHealth(ctx, at, instance); ctx.Err() == nil && !errors.Is(err, errNotAsked) && f.silent.countAnswer(at, err) {
+		f.look("instance", at.Namespace, at.Name)
+	}
+}
+
+func (f *Fleet) askHealth(ctx context.Context, at cache.ObjectName, instance *bind9.Bind9Instance) error {
+	if instance.Spec.External != nil || instance.DeletionTimestamp != nil || !f.children.covers(at.Namespace) {
+		return nil
+	}
+	server := &render.Server{Namespace: at.Namespace, Name: at.Name, Replicas: 1}
+	pods := selectPods(f.listPods(server), podReady)
+	secret, ok := f.children.cached(render.Secrets, at.Namespace, render.AgentSecretName(at.Name)).(*corev1.Secret)
+	if len(pods) == 0 || !ok {
+		return nil
+	}
+	var err error
+	if server.Access, err = render.ReadAccess(secret.Data); err != nil {
+		return nil // a reconcile makes another Secret
+	}
+	return f.slow.askPods(ctx, server, "health", pods, func(ctx context.Context, pod *corev1.Pod) error {
+		_, err := f.Ask(ctx, pod, server)
+		return err
+	})
+}
