@@ -4,6 +4,7 @@
 package primary
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/netip"
@@ -417,5 +418,37 @@ func TestNotify_theSignerOfWhatItSigns(t *testing.T) {
 	}
 	if got := signs.listSerials(); !slices.Equal(got, []uint32{7, 8, 9}) {
 		t.Errorf("the signer is told of %d, want 7, 8 and 9", got)
+	}
+}
+
+// A target that is told before it can ask would ask in vain: no NOTIFY is sent before Reachable returns, and then every
+// zone is announced at its serial of then.
+func TestNotify_waitsUntilTargetsReachUs(t *testing.T) {
+	target := newSecondary(t, confirmNotify)
+	set := serveZones(makeSnapshot(t, "u", "", "example.org.", 1), makeSnapshot(t, "v", "", "example.net.", 1))
+	begun, reached := make(chan struct{}), make(chan struct{})
+	p := startPrimary(t, Config{Zones: set, Notify: []Target{{Addr: target.addressOf()}}, Reachable: func(ctx context.Context) {
+		close(begun)
+		select {
+		case <-reached:
+		case <-ctx.Done():
+		}
+	}})
+	<-begun
+	set.Put(makeSnapshot(t, "u", "", "example.org.", 2), true)
+	conn := dialTCP(t, p)
+	must.Succeed(t, (&mdns.Conn{Conn: conn}).WriteMsg(makeQuery("example.org.", mdns.TypeSOA)))
+	if answer := must.Get((&mdns.Conn{Conn: conn}).ReadMsg())(t); len(answer.Answer) != 1 || answer.Answer[0].(*mdns.SOA).Serial != 2 {
+		t.Errorf("it answers %v meanwhile", answer)
+	}
+	if heard := target.listSerials(); len(heard) > 0 {
+		t.Errorf("a target that cannot reach it was told of %v", heard)
+	}
+	close(reached)
+	target.waitForNotifies(t, 2)
+	heard := target.listSerials()
+	slices.Sort(heard)
+	if !slices.Equal(heard, []uint32{1, 2}) {
+		t.Errorf("told of %v", heard)
 	}
 }

@@ -95,7 +95,12 @@ func (p *Primary) Run(ctx context.Context) error {
 		}
 	})
 	p.log.Info("Serving DNS", "address", p.pair.at.String(), "views", p.config.Views)
-	listeners.Go(func() { p.notifier.runNotifier(ctx) })
+	listeners.Go(func() {
+		if p.config.Reachable != nil {
+			p.config.Reachable(ctx)
+		}
+		p.notifier.runNotifier(ctx)
+	})
 	listeners.Go(func() { p.classes.publishCatalogs(ctx, p.config.Clock) })
 
 	<-ctx.Done()

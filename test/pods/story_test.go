@@ -333,6 +333,7 @@ func TestChart_carriesAFleetThroughItsLife(t *testing.T) {
 		t.Run("an agent dies, and a BIND", w.losesProcesses)
 		t.Run("Gardener asks for a name", w.servesGardener)
 	})
+	t.Run("the primary is lost", w.losesPrimary)
 }
 
 func mustAddress(t *testing.T, w *world, service string) string {
@@ -605,7 +606,8 @@ func (w *world) losesProcesses(t *testing.T) {
 		}
 		degraded(metav1.ConditionFalse, "AsExpected")
 	})
-	pod := must.Get(w.core.CoreV1().Pods(servers).List(w.ctx, metav1.ListOptions{LabelSelector: "bind9.kubi.zone/instance=" + server}))(t).Items[0].Name
+	its := metav1.ListOptions{LabelSelector: "bind9.kubi.zone/instance=" + server}
+	pod := must.Get(w.core.CoreV1().Pods(servers).List(w.ctx, its))(t).Items[0].Name
 	ready := func(want bool, restarts int32) {
 		t.Helper()
 		w.waitUntil(t, fmt.Sprintf("BIND in the pod of %s is ready: %t, after %d starts more", server, want, restarts), func() error {
@@ -621,7 +623,7 @@ func (w *world) losesProcesses(t *testing.T) {
 			return nil
 		})
 	}
-	// A BIND that hangs leaves the Service, and the one that died too. Neither answers for a zone that it has not loaded.
+	// A BIND that hangs leaves the Service, and one that died too. It answers for no zone that it has not loaded.
 	named := processes(bind)[0]
 	must.Succeed(t, syscall.Kill(named, syscall.SIGSTOP))
 	ready(false, 0)
@@ -636,6 +638,35 @@ func (w *world) losesProcesses(t *testing.T) {
 		return strings.Contains(text, "REFUSED") || strings.Contains(text, "SERVFAIL") || strings.Contains(text, "NXDOMAIN")
 	}) {
 		t.Errorf("it answers for a zone that it has not: %q", wrong)
+	}
+}
+
+// losesPrimary: the only hidden primary is killed, and the next one tells a secondary of nothing before it can be
+// asked: BIND asks at once, and while a question of its leads nowhere it holds back what it is told later.
+func (w *world) losesPrimary(t *testing.T) {
+	const server, zone, primary = "dying-secondary-0", "dying", "kubizone-primary"
+	w.waitQuiet(t, zone)
+	alice := w.clientAs(t, "alice").KubizoneV1alpha1()
+	failures := func() (lines []string) {
+		for container, log := range w.node.Logs(servers, server) {
+			if strings.HasSuffix(container, "/bind9") {
+				lines = append(lines, regexp.MustCompile(`(?m)^.*refresh: failure trying primary.*$`).FindAllString(log, -1)...)
+			}
+		}
+		return lines
+	}
+	for container := range w.node.Logs(kuberig.InstallNamespace, primary) {
+		w.killed.Store(container, true)
+	}
+	for round := range 3 {
+		before, address := len(failures()), fmt.Sprintf("192.0.2.%d", 90+round)
+		must.Succeed(t, syscall.Kill(must.Get(w.node.Processes(kuberig.InstallNamespace, primary, "primary"))(t)[0], syscall.SIGKILL))
+		must.Get(alice.Records(team).Patch(w.ctx, "dying-www", types.MergePatchType, []byte(`{"spec":{"rdata":"`+address+`"}}`),
+			metav1.PatchOptions{}))(t)
+		w.waitAnswer(t, []string{server}, "www.dying.example.", dns.TypeA, address)
+		if all := failures(); len(all) > before {
+			t.Errorf("the secondary asked in vain: %q", all[before:])
+		}
 	}
 }
 

@@ -4,6 +4,7 @@
 package dnsserving
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -53,13 +54,15 @@ type Config struct {
 	Keys      []primary.Key
 	Allow     []primary.Rule
 	Notify    []primary.Target
+	// Reachable is that of primary.Config; nil: secondaries reach the process at once.
+	Reachable func(ctx context.Context)
 }
 
 // Primary takes the port at once, so that a port that is taken ends the program before it starts anything else.
 func (c *Config) Primary(zones primary.Zones, updates primary.Updates) (*primary.Primary, error) {
 	dns, err := primary.New(primary.Config{
 		Zones: zones, Views: c.DNSViews, Listen: c.DNSListen,
-		Keys: c.Keys, Allow: c.Allow, Notify: c.Notify, Updates: updates,
+		Keys: c.Keys, Allow: c.Allow, Notify: c.Notify, Reachable: c.Reachable, Updates: updates,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("--dns-listen: %w", err)

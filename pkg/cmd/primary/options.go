@@ -5,11 +5,15 @@ package primary
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net/netip"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
 
 	"kubi.zone/kubizone/pkg/cmd/dnsserving"
@@ -22,6 +26,7 @@ type Options struct {
 	Client       *kubeconfig.Options
 	HealthListen string
 	SecretsDir   string
+	Service      string
 }
 
 // NewOptions are the defaults.
@@ -37,6 +42,8 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 		"port 0 takes a free one")
 	flags.StringVar(&o.SecretsDir, "secrets-dir", o.SecretsDir, "directory with the Secrets that DNSClasses name, "+
 		"as files NAMESPACE/NAME/KEY, instead of those of the cluster")
+	flags.StringVar(&o.Service, "service", o.Service, "NAMESPACE/NAME of the Service by which secondaries reach this pod: "+
+		"they get no NOTIFY before the Service has the pod, or half a minute is over")
 }
 
 // Config is what the options mean.
@@ -46,6 +53,8 @@ type Config struct {
 	Client       *rest.Config
 	// SecretsDir is empty for the Secrets of the cluster.
 	SecretsDir string
+	// Service is the one by which secondaries reach this pod; zero: they reach it at once.
+	Service types.NamespacedName
 	// Warnings are for the operator and stop nothing.
 	Warnings []string
 	// Out takes the lines for people.
@@ -59,7 +68,15 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 	c.Config, c.Warnings, dns = o.Options.Complete()
 	c.HealthListen, health = dnsserving.ListenAddress("--health-listen", o.HealthListen, 8080)
 	c.Client, _, client = o.Client.Client()
-	return c, errors.Join(dns, health, client)
+	var service error
+	if o.Service != "" {
+		namespace, name, _ := strings.Cut(o.Service, "/")
+		if c.Service = (types.NamespacedName{Namespace: namespace, Name: name}); len(validation.IsDNS1123Label(namespace)) > 0 ||
+			len(validation.IsDNS1123Label(name)) > 0 {
+			service = fmt.Errorf("--service %q: write NAMESPACE/NAME", o.Service)
+		}
+	}
+	return c, errors.Join(dns, health, client, service)
 }
 
 // NewCommand is the sub-command.
@@ -71,8 +88,8 @@ func NewCommand() *cobra.Command {
 		Long: `Serve the zones of an API to secondaries until SIGTERM: a hidden primary that answers SOA, AXFR and IXFR and sends NOTIFY.
 Views are served to those that --transfer-allow lets in, the zones of each DNSClass with a block transfer to that class's
 secondaries; any number of primaries serves the same. It reads as the user of the kubeconfig, or as its pod's ServiceAccount,
-which needs list and watch of zones, deliveries and dnsclasses, get of dnsclasses, zones/entries and zones/changes, and get of
-the Secrets that DNSClasses name. A line that begins with "ready" says when it serves.`,
+which needs list and watch of zones, deliveries and dnsclasses, get of dnsclasses, zones/entries and zones/changes, get of
+the Secrets that DNSClasses name, and with --service list of endpointslices there. A line that begins with "ready" says when it serves.`,
 		Example: `  kubizone primary --dns-listen :53 --transfer-allow 192.0.2.0/24 --transfer-to 192.0.2.53
   kubizone primary --kubeconfig ./data/kubeconfig --dns-listen 127.0.0.1:5301 --health-listen 127.0.0.1:0`,
 		Args: cobra.NoArgs,

@@ -5,6 +5,7 @@ package primary
 
 import (
 	"context"
+	"net"
 	"slices"
 	"sync/atomic"
 
@@ -30,6 +31,21 @@ import (
 func (c *Config) Run(ctx context.Context) error {
 	set := zoneview.NewSet(zoneview.Within(memory.Total()))
 	updates := &updatekey.Poster{}
+	// The feed bounds its requests in flight; the server limits their rate by priority and fairness.
+	reach := rest.CopyConfig(c.Client)
+	reach.QPS = -1
+	reach.UserAgent = version.UserAgent("kubizone-primary")
+	cluster, err := kubernetes.NewForConfig(reach)
+	if err != nil {
+		return err
+	}
+	if c.Service.Name != "" {
+		own, err := net.InterfaceAddrs()
+		if err != nil {
+			return err
+		}
+		c.Reachable = func(ctx context.Context) { waitForEndpoint(ctx, cluster, c.Service, own) }
+	}
 	dns, err := c.Primary(set, updates)
 	if err != nil {
 		return err
@@ -44,18 +60,11 @@ func (c *Config) Run(ctx context.Context) error {
 		p.Say("warning: %s", warning)
 	}
 
-	// The feed bounds its requests in flight; the server limits their rate by priority and fairness.
-	reach := rest.CopyConfig(c.Client)
-	reach.QPS = -1
-	reach.UserAgent = version.UserAgent("kubizone-primary")
 	client, err := versioned.NewForConfig(reach)
 	if err != nil {
 		return err
 	}
-	secrets, err := c.secrets(reach)
-	if err != nil {
-		return err
-	}
+	secrets := c.secrets(cluster)
 	informers := externalversions.NewSharedInformerFactory(client, 0)
 	// Of their own: a cluster without the APIService of Bind9Instances is served all the same.
 	servers := externalversions.NewSharedInformerFactory(client, 0)
@@ -118,13 +127,9 @@ func (c *Config) Run(ctx context.Context) error {
 }
 
 // secrets returns where Secrets are read from: the cluster, or a directory if one is named.
-func (c *Config) secrets(reach *rest.Config) (class.Secrets, error) {
+func (c *Config) secrets(cluster kubernetes.Interface) class.Secrets {
 	if c.SecretsDir != "" {
-		return delivering.DirectorySecrets(c.SecretsDir), nil
+		return delivering.DirectorySecrets(c.SecretsDir)
 	}
-	client, err := kubernetes.NewForConfig(reach)
-	if err != nil {
-		return nil, err
-	}
-	return delivering.NewClusterSecrets(client.CoreV1()), nil
+	return delivering.NewClusterSecrets(cluster.CoreV1())
 }
