@@ -116,7 +116,8 @@ const (
 
 // Reasons of the condition Ready.
 const (
-	// ReasonPending: written into the zone, not yet confirmed by every class in force (S6.13).
+	// ReasonPending: written into the zone, not yet confirmed by every class in force (S6.13). Of another object: no
+	// controller has judged it yet (S7.11).
 	ReasonPending = "Pending"
 	// ReasonNoClass: no class is in force for the zone, so it is not delivered, and was withdrawn from classes that
 	// had it (S6.13).

@@ -34,7 +34,7 @@ func makeDelivery() *v1alpha1.Delivery {
 func TestStrategy_prepare(t *testing.T) {
 	created := makeDelivery()
 	strategy.PrepareForCreate(t.Context(), created)
-	if !reflect.DeepEqual(created.Status, v1alpha1.DeliveryStatus{}) || created.Generation != 1 {
+	if !reflect.DeepEqual(created.Status, v1alpha1.DeliveryStatus{Conditions: kind.Unjudged(created)}) || created.Generation != 1 {
 		t.Errorf("created %+v", created)
 	}
 	before, after := makeDelivery(), makeDelivery()

@@ -37,8 +37,19 @@ func (s Strategy[T]) NamespaceScoped() bool { return !s.Of.ClusterScoped }
 
 // PrepareForCreate clears what only the server sets.
 func (s Strategy[T]) PrepareForCreate(ctx context.Context, obj runtime.Object) {
-	s.keepServerFields(ctx, obj.(T), s.Of.New())
-	obj.(T).SetGeneration(1)
+	of := obj.(T)
+	s.keepServerFields(ctx, of, s.Of.New())
+	of.SetGeneration(1)
+	statusOf(of).FieldByName("Conditions").Set(reflect.ValueOf(Unjudged(of)))
+}
+
+// Unjudged returns the conditions of a new object: tools take one without a condition for one that is ready (S7.11). A
+// commit that judges the object replaces them.
+func Unjudged(of metav1.Object) []metav1.Condition {
+	return []metav1.Condition{{
+		Type: v1alpha1.ConditionReady, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonPending,
+		Message: "no controller has judged it yet", ObservedGeneration: of.GetGeneration(), LastTransitionTime: of.GetCreationTimestamp(),
+	}}
 }
 
 // PrepareForUpdate keeps what only the server sets, and counts changes of spec (S7.4).

@@ -34,7 +34,8 @@ func makeRecord() *v1alpha1.Record {
 func TestStrategy_prepare(t *testing.T) {
 	created := makeRecord()
 	strategy.PrepareForCreate(t.Context(), created)
-	if !reflect.DeepEqual(created.Status, v1alpha1.RecordStatus{}) || created.Generation != 1 || len(created.Labels) != 0 {
+	if !reflect.DeepEqual(created.Status, v1alpha1.RecordStatus{Conditions: kind.Unjudged(created)}) || created.Generation != 1 ||
+		len(created.Labels) != 0 {
 		t.Errorf("created %+v", created)
 	}
 
