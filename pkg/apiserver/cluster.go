@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -24,16 +25,22 @@ import (
 
 const namespacesPath = "/api/v1/namespaces/"
 
-// serveCluster answers standalone what clients ask of the cluster around an API: which resources it has, what they may
-// do, and whether a namespace is there. Behind a kube-apiserver, clients ask that server.
+// serveCluster answers standalone what clients ask of the cluster around an API: which resources it has, who they are,
+// what they may do, and whether a namespace is there. Behind a kube-apiserver, clients ask that server.
 func serveCluster(server *genericapiserver.GenericAPIServer, registry install.Registry, authorizer authorizer.Authorizer) error {
 	serveCore(server, registry)
-	group := genericapiserver.NewDefaultAPIGroupInfo(authorizationv1.GroupName, registry.Scheme, registry.ParameterCodec, registry.Codecs)
-	group.VersionedResourcesStorageMap[authorizationv1.SchemeGroupVersion.Version] = map[string]rest.Storage{
-		"selfsubjectaccessreviews": accessReviews{authorizer},
-	}
-	if err := server.InstallAPIGroup(&group); err != nil {
-		return fmt.Errorf("API group %s: %w", authorizationv1.GroupName, err)
+	for _, review := range []struct {
+		schema.GroupVersionResource
+		storage rest.Storage
+	}{
+		{authenticationv1.SchemeGroupVersion.WithResource("selfsubjectreviews"), subjectReviews{}},
+		{authorizationv1.SchemeGroupVersion.WithResource("selfsubjectaccessreviews"), accessReviews{authorizer}},
+	} {
+		group := genericapiserver.NewDefaultAPIGroupInfo(review.Group, registry.Scheme, registry.ParameterCodec, registry.Codecs)
+		group.VersionedResourcesStorageMap[review.Version] = map[string]rest.Storage{review.Resource: review.storage}
+		if err := server.InstallAPIGroup(&group); err != nil {
+			return fmt.Errorf("API group %s: %w", review.Group, err)
+		}
 	}
 	return nil
 }

@@ -12,7 +12,7 @@
 //	    that its hash does not prove is in no view: the zone is frozen, and no other zone waits for it.
 //	A3. Standalone, a client with a certificate of group system:masters may do everything; any other client is
 //	    refused with the reason, except on the paths of health and version. It also answers what clients ask of
-//	    the cluster around an API: discovery of the core group, and SelfSubjectAccessReview.
+//	    the cluster around an API: discovery of the core group, and SelfSubjectReview, SelfSubjectAccessReview.
 //	A4. No object of ours has a TTL, and no corrupt one is deleted unread: both would take records out of a zone
 //	    behind the ledger's back.
 //	A5. A stopping server first says that it is not ready, then sends clients elsewhere with its answers, then answers

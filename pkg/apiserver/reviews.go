@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,9 +23,47 @@ import (
 // addReviews registers the reviews in a scheme. The generic server decodes into the internal version of a group: here
 // too its Go types are those of the version that is served, as in package install.
 func addReviews(scheme *runtime.Scheme) {
+	utilruntime.Must(authenticationv1.AddToScheme(scheme))
 	utilruntime.Must(authorizationv1.AddToScheme(scheme))
+	scheme.AddKnownTypes(schema.GroupVersion{Group: authenticationv1.GroupName, Version: runtime.APIVersionInternal},
+		&authenticationv1.SelfSubjectReview{})
 	scheme.AddKnownTypes(schema.GroupVersion{Group: authorizationv1.GroupName, Version: runtime.APIVersionInternal},
 		&authorizationv1.SelfSubjectAccessReview{})
+}
+
+// subjectReviews answers who the user of a request is, as upstream's registry of kube-apiserver does.
+type subjectReviews struct{}
+
+var _ rest.Creater = subjectReviews{}
+
+func (subjectReviews) New() runtime.Object { return &authenticationv1.SelfSubjectReview{} }
+
+func (subjectReviews) GetSingularName() string { return "selfsubjectreview" }
+
+func (subjectReviews) NamespaceScoped() bool { return false }
+
+func (subjectReviews) Destroy() {} // nothing is stored
+
+func (subjectReviews) Create(ctx context.Context, object runtime.Object, validate rest.ValidateObjectFunc, _ *metav1.CreateOptions) (
+	runtime.Object, error) {
+	user, ok := request.UserFrom(ctx)
+	if !ok {
+		return nil, apierrors.NewBadRequest("no user present on request")
+	}
+	if validate != nil {
+		if err := validate(ctx, object.DeepCopyObject()); err != nil {
+			return nil, err
+		}
+	}
+	info := authenticationv1.UserInfo{Username: user.GetName(), UID: user.GetUID(), Groups: user.GetGroups(),
+		Extra: map[string]authenticationv1.ExtraValue{}}
+	for key, value := range user.GetExtra() {
+		info.Extra[key] = value
+	}
+	return &authenticationv1.SelfSubjectReview{
+		ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.Now()},
+		Status:     authenticationv1.SelfSubjectReviewStatus{UserInfo: info},
+	}, nil
 }
 
 // accessReviews answers what the user of a request may do, as upstream's registry of kube-apiserver does. Selectors are

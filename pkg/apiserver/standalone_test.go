@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -181,7 +182,8 @@ func TestDiscovery_hasACoreGroupWithNothingInIt(t *testing.T) {
 			}
 		}
 		slices.Sort(found)
-		if want := []string{"authorization.k8s.io/v1 selfsubjectaccessreviews"}; !slices.Equal(found, want) {
+		want := []string{"authentication.k8s.io/v1 selfsubjectreviews", "authorization.k8s.io/v1 selfsubjectaccessreviews"}
+		if !slices.Equal(found, want) {
 			t.Errorf("%s: %q, want %q", how, found, want)
 		}
 	}
@@ -190,10 +192,15 @@ func TestDiscovery_hasACoreGroupWithNothingInIt(t *testing.T) {
 	}
 }
 
-// A3: `kubectl auth can-i`.
-func TestReviews_sayWhatAUserMay(t *testing.T) {
+// A3: `kubectl auth whoami` and `kubectl auth can-i`.
+func TestReviews_sayWhoAUserIsAndMay(t *testing.T) {
 	url, us := startBareServer(t)
 	client := makeAdminClient(t, url, us)
+	me, err := client.AuthenticationV1().SelfSubjectReviews().Create(t.Context(), &authenticationv1.SelfSubjectReview{},
+		metav1.CreateOptions{})
+	if err != nil || me.Status.UserInfo.Username == "" || !slices.Contains(me.Status.UserInfo.Groups, user.SystemPrivilegedGroup) {
+		t.Errorf("SelfSubjectReview: %v %v", me, err)
+	}
 	ask := func(spec authorizationv1.SelfSubjectAccessReviewSpec) (*authorizationv1.SelfSubjectAccessReview, error) {
 		return client.AuthorizationV1().SelfSubjectAccessReviews().Create(t.Context(), &authorizationv1.SelfSubjectAccessReview{Spec: spec}, metav1.CreateOptions{})
 	}
