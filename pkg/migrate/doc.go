@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package migrate makes Zones and Records of the custom resources of other operators: kubizone v0.1 to v0.4, bindy,
-// external-dns, and external-dns-management of Gardener.
+// Package migrate makes Zones, Records and DNSClasses of the custom resources of other operators: kubizone v0.1 to
+// v0.4, bindy, external-dns, external-dns-management of Gardener, and the one with DNSRecords and a webhook.
 //
 // It promises:
 //

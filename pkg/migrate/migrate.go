@@ -43,7 +43,7 @@ func Convert(all []*unstructured.Unstructured) (converted []*unstructured.Unstru
 		// Optional fields may be stored as null, and lists as empty ones.
 		dropEmpty(o.Object)
 		switch group := o.GroupVersionKind().Group; group {
-		case bindyGroup, gardenerGroup, externalDNSGroup:
+		case bindyGroup, gardenerGroup, externalDNSGroup, webhookGroup:
 			groups[group] = append(groups[group], o)
 		default:
 			c.convertV0(o)
@@ -59,6 +59,7 @@ func Convert(all []*unstructured.Unstructured) (converted []*unstructured.Unstru
 	c.convertBindy(groups[bindyGroup])
 	c.convertGardener(groups[gardenerGroup])
 	c.convertExternalDNS(groups[externalDNSGroup])
+	c.convertWebhook(groups[webhookGroup])
 	return c.converted, c.found
 }
 

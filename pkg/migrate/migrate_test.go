@@ -468,6 +468,8 @@ func FuzzConvert(f *testing.F) {
 		"SRVRecord":     `{"name":"_a._b","priority":1,"weight":2,"port":3,"target":"."}`,
 		"DNSEntry":      `{"dnsName":"a.example.org","targets":["::ffff:192.0.2.1"]}`,
 		"DNSAnnotation": `{"annotations":{}}`,
+		"DNSRecord":     `{"type":"MX","domain":"example.org","subdomain":"@","values":["a"],"metadata":{"priority":65535}}`,
+		"DNSClass":      `{"server":"https://a.example","hmacAuth":{"secretRef":{"name":"a","namespace":"b","key":"c"}}}`,
 		"DNSEndpoint":   `{"endpoints":[{"dnsName":"a.example.org","recordType":"A","targets":["::ffff:192.0.2.1"],"recordTTL":0}]}`,
 	} {
 		f.Add(kind, spec)
@@ -481,6 +483,8 @@ func FuzzConvert(f *testing.F) {
 		switch {
 		case kind == "DNSEndpoint":
 			api = externalAPI
+		case kind == "DNSRecord" || kind == "DNSClass":
+			api = webhookAPI
 		case strings.HasPrefix(kind, "DNSE") || strings.HasPrefix(kind, "DNSA"):
 			api = gardenerAPI
 		}
@@ -539,6 +543,12 @@ func checkConverted(t *testing.T, text string) {
 			t.Errorf("%v in\n%s", err, text)
 		}
 		validation.Record(&record)
+	case "DNSClass":
+		var class v1alpha1.DNSClass
+		if err := yaml.UnmarshalStrict([]byte(text), &class); err != nil {
+			t.Errorf("%v in\n%s", err, text)
+		}
+		validation.DNSClass(&class, false)
 	default:
 		t.Errorf("kind %v", content["kind"])
 	}

@@ -33,13 +33,13 @@ const (
 // object whose owner has another uid, and no controller would remove the finalizers.
 func (c *conversion) convertV0(o *unstructured.Unstructured) {
 	kind := o.GroupVersionKind()
-	const exportOthers = "export zones.kubi.zone and records.kubi.zone alone"
 	switch {
 	case kind.Group != v1alpha1.GroupName && kind.Group != devGroup:
-		c.refuse(o, fmt.Sprintf("%s is no custom resource of kubizone", o.GetAPIVersion()), exportOthers)
+		c.refuse(o, fmt.Sprintf("%s is of no operator that is imported from", o.GetAPIVersion()),
+			"export the others alone, or write Zones and Records for it: docs/migration.md")
 		return
 	case kind.Kind != "Zone" && kind.Kind != "Record":
-		c.refuse(o, fmt.Sprintf("kubizone had no kind %s", kind.Kind), exportOthers)
+		c.refuse(o, fmt.Sprintf("kubizone had no kind %s", kind.Kind), "export zones.kubi.zone and records.kubi.zone alone")
 		return
 	}
 	o.SetGroupVersionKind(schema.GroupVersionKind{Group: v1alpha1.GroupName, Version: kind.Version, Kind: kind.Kind})

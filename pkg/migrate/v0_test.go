@@ -78,9 +78,9 @@ spec: {domainName: example.org., minimumSerial: 7}
 
 func TestConvertV0_refusesWhatItIsNot(t *testing.T) {
 	for want, text := range map[string]string{
-		"no custom resource of kubizone": "{apiVersion: v1, kind: ConfigMap, metadata: {name: x}}",
-		"no kind Cluster":                "{apiVersion: kubi.zone/v1alpha1, kind: Cluster, metadata: {name: x}}",
-		"being deleted":                  `{apiVersion: kubi.zone/v1alpha1, kind: Zone, metadata: {name: x, deletionTimestamp: "2024-01-01T00:00:00Z"}}`,
+		"v1 is of no operator that is imported from; export the others alone": "{apiVersion: v1, kind: ConfigMap, metadata: {name: x}}",
+		"no kind Cluster": "{apiVersion: kubi.zone/v1alpha1, kind: Cluster, metadata: {name: x}}",
+		"being deleted":   `{apiVersion: kubi.zone/v1alpha1, kind: Zone, metadata: {name: x, deletionTimestamp: "2024-01-01T00:00:00Z"}}`,
 	} {
 		if objects, said := converts(t, text); len(objects) > 0 || !strings.Contains(said, want) {
 			t.Errorf("%s: %q, want %q", text, said, want)

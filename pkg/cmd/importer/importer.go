@@ -319,8 +319,9 @@ through, and the exit code is 1.
 All sources go into one Zone. Manifests of Zones and Records are written by kubectl apply.
 
 With --from-crd, the sources are manifests (.yaml, .yml, .json) of custom resources of kubizone v0, or of bindy
-(bindy.firestoned.io), external-dns (DNSEndpoint of externaldns.k8s.io) and external-dns-management
-(dns.gardener.cloud), which become Zones and Records. A field that is not carried over is reported with the next step.`,
+(bindy.firestoned.io), external-dns (DNSEndpoint of externaldns.k8s.io), external-dns-management (dns.gardener.cloud) and
+the operator with DNSRecords (dns.homelab.mortenolsen.pro), which become Zones, Records and DNSClasses. A field that is not
+carried over is reported with the next step.`,
 		Example: `  kubizone import example.org.zone --zone platform/example-org
   kubizone import example.org.zone --zone platform/example-org --create-zone
   kubizone import example.org.zone --zone platform/example-org --prune

@@ -1,0 +1,165 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+)
+
+// webhookGroup is that of the operator with DNSClasses and DNSRecords, whose webhook protocol Kubizone speaks.
+const (
+	webhookGroup = "dns.homelab.mortenolsen.pro"
+	// webhookTTL is what the operator sends for a DNSRecord without a TTL, of a DNSClass without one.
+	webhookTTL = 300
+)
+
+// recordSpec is the spec of a DNSRecord.
+type recordSpec struct {
+	Type        string      `json:"type"`
+	Domain      string      `json:"domain"`
+	Subdomain   string      `json:"subdomain"`
+	DNSClassRef namedObject `json:"dnsClassRef"`
+	Values      []string    `json:"values"`
+	TTL         *int32      `json:"ttl"`
+	Description string      `json:"description"`
+	Metadata    struct {
+		Priority *uint16 `json:"priority"`
+		Weight   *uint16 `json:"weight"`
+		Port     *uint16 `json:"port"`
+	} `json:"metadata"`
+}
+
+type namedObject struct {
+	Name string `json:"name"`
+}
+
+// classSpec is the spec of its DNSClass.
+type classSpec struct {
+	Server         string             `json:"server"`
+	DefaultTTL     *int32             `json:"defaultTTL"`
+	TimeoutSeconds *int32             `json:"timeoutSeconds"`
+	HMACAuth       *v1alpha1.HMACAuth `json:"hmacAuth"`
+}
+
+// convertWebhook makes Records of DNSRecords and DNSClasses of DNSClasses. A DNSRecord does not say which namespace may
+// have which names of its domain, so the Zones are the administrator's to write.
+func (c *conversion) convertWebhook(all []*unstructured.Unstructured) {
+	using, having := make(map[string][]string), make(map[string]*unstructured.Unstructured)
+	for _, o := range all {
+		if o.GetKind() == "DNSRecord" {
+			c.convertDNSRecord(o, using, having)
+		}
+	}
+	for _, o := range all {
+		switch kind := o.GetKind(); kind {
+		case "DNSRecord":
+		case "DNSClass":
+			c.convertDNSClass(o, using[o.GetName()])
+		default:
+			c.omit(o, kind+" has no zone data", "")
+		}
+	}
+}
+
+// convertDNSClass makes a DNSClass for the namespaces that have DNSRecords of it.
+func (c *conversion) convertDNSClass(o *unstructured.Unstructured, namespaces []string) {
+	var spec classSpec
+	if err := readSpec(o.Object["spec"], &spec); err != nil {
+		c.refuse(o, err.Error(), fixFields)
+		return
+	}
+	class := v1alpha1.DNSClassSpec{
+		DefaultTTL: cmp.Or(spec.DefaultTTL, ptr.To[int32](webhookTTL)),
+		Webhook:    &v1alpha1.WebhookProvider{Server: spec.Server, TimeoutSeconds: spec.TimeoutSeconds, HMACAuth: spec.HMACAuth},
+	}
+	if len(namespaces) == 0 {
+		c.omit(o, "no DNSRecord of the source has the class, so it may deliver no zone", "set spec.namespaces of the DNSClass")
+	} else {
+		slices.Sort(namespaces)
+		class.Namespaces = &v1alpha1.NamespaceSelection{Names: slices.Compact(namespaces)}
+	}
+	c.addReplacement(o, "DNSClass", o.GetName(), &class)
+}
+
+// convertDNSRecord makes a Record of a DNSRecord. having has the DNSRecord of each RRset, using the namespaces of each
+// class.
+func (c *conversion) convertDNSRecord(o *unstructured.Unstructured, using map[string][]string,
+	having map[string]*unstructured.Unstructured) {
+	var spec recordSpec
+	if err := readSpec(o.Object["spec"], &spec); err != nil {
+		c.refuse(o, err.Error(), fixFields)
+		return
+	}
+	owner, err := name.Parse(absoluteHost(strings.TrimPrefix(spec.Subdomain+"."+spec.Domain, "@.")))
+	if err != nil {
+		c.refuse(o, fmt.Sprintf("spec.subdomain, spec.domain: %v", err), fixFields)
+		return
+	}
+	record := v1alpha1.RecordSpec{DomainName: owner.String(), Type: strings.ToUpper(spec.Type), TTL: spec.TTL,
+		Description: spec.Description}
+	values, err := spec.makeValues(record.Type)
+	if err != nil {
+		c.refuse(o, err.Error(), fixFields)
+		return
+	}
+	rrset := owner.String() + " " + record.Type
+	if older := having[rrset]; older != nil {
+		c.refuse(o, fmt.Sprintf("spec.subdomain: DNSRecord %s, which is older, has %s", id(older), rrset), "delete one of the two")
+		return
+	}
+	having[rrset] = o
+	if class := spec.DNSClassRef.Name; class != "" {
+		using[class] = append(using[class], o.GetNamespace())
+	}
+	setData(&record, values)
+	c.addReplacement(o, "Record", o.GetName(), &record)
+}
+
+// makeValues returns the data of a DNSRecord of a type. Hosts are absolute, with or without the last dot.
+func (s *recordSpec) makeValues(rrType string) ([]string, error) {
+	t, err := rdata.ParseType(rrType)
+	if err != nil {
+		return nil, fmt.Errorf("spec.type: %w", err)
+	}
+	before, given := "", []struct {
+		field string
+		value *uint16
+	}{{"priority", s.Metadata.Priority}, {"weight", s.Metadata.Weight}, {"port", s.Metadata.Port}}
+	needed := map[rdata.Type]int{rdata.MX: 1, rdata.SRV: 3}[t]
+	for i, of := range given {
+		switch {
+		case i < needed && of.value == nil:
+			return nil, fmt.Errorf("spec.metadata.%s: is missing, and %s has it", of.field, t)
+		case i >= needed && of.value != nil:
+			return nil, fmt.Errorf("spec.metadata.%s: %s has none", of.field, t)
+		case i < needed:
+			before += fmt.Sprint(*of.value) + " "
+		}
+	}
+	if len(s.Values) == 0 {
+		return nil, errors.New("spec.values: there are none")
+	}
+	values := make([]string, len(s.Values))
+	for i, value := range s.Values {
+		switch t {
+		case rdata.CNAME, rdata.MX, rdata.NS, rdata.PTR, rdata.SRV:
+			value = before + absoluteHost(value)
+		case rdata.TXT:
+			value = textValue(value)
+		}
+		values[i] = value
+	}
+	return values, nil
+}

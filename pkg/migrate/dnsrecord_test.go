@@ -1,0 +1,149 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"kubi.zone/kubizone/test/must"
+)
+
+const webhookAPI = "apiVersion: " + webhookGroup + "/v1alpha1\n"
+
+// M1: a class with its Secret, for the namespaces that have records of it, and records of each form.
+func TestConvertWebhook(t *testing.T) {
+	record := func(name, namespace, spec string) string {
+		return webhookAPI + "kind: DNSRecord\nmetadata: {name: " + name + ", namespace: " + namespace +
+			", finalizers: [dns.homelab.mortenolsen.pro/finalizer]}\nspec: {dnsClassRef: {name: cloud}, domain: example.org, " +
+			spec + "}\nstatus: {state: Created, fqdn: x}\n"
+	}
+	becomes(t, `apiVersion: kubi.zone/v1alpha1
+kind: Record
+metadata: {name: mail, namespace: blog}
+spec: {domainName: example.org., type: MX, values: [10 a.example.net., 10 b.example.net.]}
+---
+apiVersion: kubi.zone/v1alpha1
+kind: Record
+metadata: {name: service, namespace: blog}
+spec: {domainName: _sip._tcp.example.org., type: SRV, rdata: 0 5 5060 sip.example.net.}
+---
+apiVersion: kubi.zone/v1alpha1
+kind: Record
+metadata: {name: text, namespace: blog}
+spec: {domainName: example.org., type: TXT, values: ['"v=spf1 -all"', '"a \"b\""']}
+---
+apiVersion: kubi.zone/v1alpha1
+kind: Record
+metadata: {name: address, namespace: shop}
+spec: {domainName: www.example.org., type: A, values: [192.0.2.1, 192.0.2.2], ttl: 60, description: the shop}
+---
+apiVersion: kubi.zone/v1alpha1
+kind: Record
+metadata: {name: alias, namespace: shop}
+spec: {domainName: '*.dev.example.org.', type: CNAME, rdata: www.example.org.}
+---
+apiVersion: kubi.zone/v1alpha1
+kind: DNSClass
+metadata: {name: cloud}
+spec:
+  defaultTTL: 600
+  namespaces: {names: [blog, shop]}
+  webhook:
+    server: https://hook.example:7100
+    timeoutSeconds: 20
+    hmacAuth: {secretRef: {name: hook, namespace: dns, key: shared}, algorithm: SHA512}
+`,
+		webhookAPI+"kind: DNSClass\nmetadata: {name: cloud}\n"+
+			"spec:\n  server: https://hook.example:7100\n  defaultTTL: 600\n  timeoutSeconds: 20\n"+
+			"  hmacAuth: {secretRef: {name: hook, namespace: dns, key: shared}, algorithm: SHA512}\nstatus: {health: {status: Healthy}}\n",
+		record("address", "shop", "subdomain: www, type: A, values: [192.0.2.1, 192.0.2.2], ttl: 60, description: the shop"),
+		record("alias", "shop", "subdomain: '*.dev', type: cname, values: [www.example.org]"),
+		record("mail", "blog", "subdomain: '@', type: MX, values: [a.example.net, b.example.net.], metadata: {priority: 10}"),
+		record("service", "blog", "subdomain: _sip._tcp, type: SRV, values: [sip.example.net], "+
+			"metadata: {priority: 0, weight: 5, port: 5060}"),
+		record("text", "blog", `subdomain: "@", type: TXT, values: [v=spf1 -all, 'a "b"']`),
+	)
+}
+
+// M1, M3: each object that is not carried over is reported, with the field.
+func TestConvertWebhook_reportsWhatIsNotCarriedOver(t *testing.T) {
+	record := func(spec string) string {
+		return webhookAPI + "kind: DNSRecord\nmetadata: {name: x, namespace: a}\n" +
+			"spec: {dnsClassRef: {name: c}, domain: example.org, subdomain: x, " + spec + "}\n"
+	}
+	class := func(spec string) string {
+		return webhookAPI + "kind: DNSClass\nmetadata: {name: c}\nspec: {server: 'http://a.example'" + spec + "}\n"
+	}
+	replace := func(text, before, after string) string { return strings.Replace(text, before, after, 1) }
+	address := record("type: A, values: [192.0.2.1]")
+	for name, test := range map[string]struct {
+		text    string
+		objects int
+		want    string
+	}{
+		"a name that is none": {replace(address, "subdomain: x", "subdomain: a..b"), 0, "spec.subdomain, spec.domain: "},
+		"no subdomain":        {replace(address, "subdomain: x, ", ""), 0, "spec.subdomain, spec.domain: "},
+		"no type":             {record("values: [192.0.2.1]"), 0, "spec.type: "},
+		"no values":           {record("type: A, values: []"), 0, "spec.values: there are none"},
+		"no priority":         {record("type: MX, values: [a.example.net]"), 0, "spec.metadata.priority: is missing"},
+		"no port": {record("type: SRV, values: [a.example.net], metadata: {priority: 1, weight: 1}"), 0,
+			"spec.metadata.port: is missing"},
+		"a weight of an MX": {record("type: MX, values: [a.example.net], metadata: {priority: 1, weight: 1}"), 0,
+			"spec.metadata.weight: MX has none"},
+		"a priority of an A":  {record("type: A, values: [192.0.2.1], metadata: {priority: 1}"), 0, "spec.metadata.priority: A has none"},
+		"a field of tomorrow": {record("type: A, values: [192.0.2.1], proxied: true"), 0, `unknown field "proxied"`},
+		"an older one": {address + "---\n" + replace(address, "name: x, namespace: a", "name: x, namespace: b"), 1,
+			"dnsrecord b/x: spec.subdomain: DNSRecord a/x, which is older, has x.example.org. A"},
+		"a class of nobody":   {class(""), 1, "no DNSRecord of the source has the class"},
+		"a class of tomorrow": {class(", retries: 1"), 0, `unknown field "retries"`},
+		"a kind of tomorrow":  {webhookAPI + "kind: DNSZone\nmetadata: {name: c}\n", 0, "DNSZone has no zone data"},
+		"a record of a Service": {replace(address, "namespace: a", "namespace: a, ownerReferences: "+
+			"[{apiVersion: v1, kind: Service, name: s, uid: u}]"), 1, "metadata.ownerReferences: Service s"},
+	} {
+		objects, said := converts(t, test.text)
+		if len(objects) != test.objects || !strings.Contains(said, test.want) {
+			t.Errorf("%s: %d objects, want %d, reported %q, want %q", name, len(objects), test.objects, said, test.want)
+		}
+	}
+}
+
+// M1: each field of both kinds changes the objects or is reported.
+func TestConvertWebhook_passesNoFieldOver(t *testing.T) {
+	for kind, text := range map[string]string{
+		"DNSRecord": `{"type":"SRV","domain":"example.org","subdomain":"_a._b","dnsClassRef":{"name":"c"},
+			"values":["a.example.net"],"ttl":60,"description":"d","metadata":{"priority":1,"weight":2,"port":3}}`,
+		"DNSClass": `{"server":"https://a.example","defaultTTL":60,"timeoutSeconds":5,
+			"hmacAuth":{"secretRef":{"name":"n","namespace":"m","key":"k"},"secret":"s","algorithm":"SHA512"}}`,
+	} {
+		convert := func(drop func(spec map[string]any)) string {
+			t.Helper()
+			var spec map[string]any
+			must.Succeed(t, json.Unmarshal([]byte(text), &spec))
+			drop(spec)
+			// The class of a DNSRecord shows by the namespaces of the DNSClass.
+			document := must.Get(json.Marshal(map[string]any{"apiVersion": webhookGroup + "/v1alpha1", "kind": kind,
+				"metadata": map[string]any{"name": "x", "namespace": map[string]string{"DNSRecord": "a"}[kind]}, "spec": spec}))(t)
+			objects, said := converts(t, string(document)+"\n",
+				webhookAPI+"kind: DNSClass\nmetadata: {name: c}\nspec: {server: 'http://a.example'}\n")
+			return strings.Join(objects, "\n") + said
+		}
+		whole := convert(func(map[string]any) {})
+		var walk func(at string, enter func(map[string]any) map[string]any)
+		walk = func(at string, enter func(map[string]any) map[string]any) {
+			var all map[string]any
+			must.Succeed(t, json.Unmarshal([]byte(text), &all))
+			for field, value := range enter(all) {
+				if convert(func(spec map[string]any) { delete(enter(spec), field) }) == whole {
+					t.Errorf("%s: %s%s changes nothing and is not reported", kind, at, field)
+				}
+				if _, inner := value.(map[string]any); inner {
+					walk(at+field+".", func(of map[string]any) map[string]any { return enter(of)[field].(map[string]any) })
+				}
+			}
+		}
+		walk("", func(spec map[string]any) map[string]any { return spec })
+	}
+}
