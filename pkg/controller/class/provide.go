@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -70,8 +71,7 @@ func (p *providers) readSecret(ctx context.Context, namespace, name string) (map
 			"or name another one in the DNSClass", namespace, name, next)}
 	}
 	if err != nil {
-		return nil, "error", &delivery.Error{Reason: delivery.ReasonSecretNotFound,
-			Message: fmt.Sprintf("the Secret %s/%s cannot be read; the controller's log says why", namespace, name), Err: err}
+		return nil, "error", unreadableSecret(namespace, name, err)
 	}
 	sum := sha256.New()
 	for _, key := range slices.Sorted(maps.Keys(data)) {
@@ -79,6 +79,17 @@ func (p *providers) readSecret(ctx context.Context, namespace, name string) (map
 		sum.Write(data[key])
 	}
 	return data, string(sum.Sum(nil)), nil
+}
+
+// unreadableSecret is the fault of a class for which a Secret cannot be read, with the next step.
+func unreadableSecret(namespace, name string, err error) *delivery.Error {
+	next := "it is tried again, and the controller's log has the error"
+	if apierrors.IsForbidden(err) {
+		next = fmt.Sprintf("give the controller a Role to get and watch it, as the value classes of the chart does: "+
+			"--set 'classes.CLASS.secrets.%s={%s}'", namespace, name)
+	}
+	return &delivery.Error{Reason: delivery.ReasonSecretNotFound, Err: err,
+		Message: fmt.Sprintf("the Secret %s/%s cannot be read: %s", namespace, name, next)}
 }
 
 // digestSecrets reads Secrets again. of are the digests that they had, which those keep that cannot be read.
