@@ -7,12 +7,16 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
 // What the body of a write may be (S5.12). The generic server allows 3 MiB and 10,000 levels and operations. A merge
@@ -31,10 +35,30 @@ const (
 	maxEntries = 10_000
 )
 
+// checkBodies bounds the bodies of all requests, and keeps those of patches for their storage.
+func checkBodies(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		info, ok := request.RequestInfoFrom(r.Context())
+		if !ok || !info.IsResourceRequest || r.Body == nil || r.Body == http.NoBody {
+			handler.ServeHTTP(w, r)
+			return
+		}
+		contentType := r.Header.Get("Content-Type")
+		// Controllers write deliveries, in JSON, and those list as much as their validation allows.
+		if body := boundBody(r.Body, info.Resource, contentType); body.isYAML || info.Resource != "deliveries" {
+			r.Body = body
+		}
+		if info.Verb == "patch" && info.Subresource != "scale" { // a Scale is of another type than its cluster
+			r = kind.KeepPatch(r, types.PatchType(mediaOf(contentType)))
+		}
+		handler.ServeHTTP(w, r)
+	})
+}
+
 // boundedBody is a body that ends in an error where it is more than a write may be.
 type boundedBody struct {
 	io.ReadCloser
-	what        string // the kind of object
+	what        string // the resource
 	left        int    // octets
 	isJSON      bool
 	isJSONPatch bool
@@ -44,8 +68,8 @@ type boundedBody struct {
 	refusal     error     // why that is not handed on
 }
 
-func boundBody(body io.ReadCloser, kind, contentType string) *boundedBody {
-	b := &boundedBody{ReadCloser: body, what: kind, left: maxBody}
+func boundBody(body io.ReadCloser, resource, contentType string) *boundedBody {
+	b := &boundedBody{ReadCloser: body, what: resource, left: maxBody}
 	switch mediaOf(contentType) {
 	case runtime.ContentTypeProtobuf: // That is read once.
 	case runtime.ContentTypeYAML, string(types.ApplyYAMLPatchType):
@@ -89,7 +113,7 @@ func (b *boundedBody) Read(into []byte) (int, error) {
 		return n, b.tooMany()
 	}
 	if b.isJSONPatch && b.in.items > maxOperations {
-		return n, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("a JSON patch of a %s has at most %d operations (S5.12): "+
+		return n, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("a JSON patch of %s has at most %d operations (S5.12): "+
 			"replace the whole field, or send several patches", b.what, maxOperations))
 	}
 	return n, err
@@ -106,7 +130,7 @@ func (b *boundedBody) readWhole() {
 		b.refusal = b.tooLarge()
 	default:
 		if err := yaml.Unmarshal(text, &document); err != nil {
-			b.refusal = apierrors.NewBadRequest(fmt.Sprintf("%s cannot be read: %v", b.what, err))
+			b.refusal = apierrors.NewBadRequest(fmt.Sprintf("a write of %s cannot be read: %v", b.what, err))
 		} else {
 			b.refusal = b.checkNode(&document, 0)
 		}
@@ -118,8 +142,8 @@ func (b *boundedBody) readWhole() {
 func (b *boundedBody) checkNode(node *yaml.Node, depth int) error {
 	switch node.Kind {
 	case yaml.AliasNode:
-		return apierrors.NewBadRequest(fmt.Sprintf("%s cannot be read: line %d has the alias *%s; aliases are not taken (S5.12): "+
-			"write the value out", b.what, node.Line, node.Value))
+		return apierrors.NewBadRequest(fmt.Sprintf("a write of %s cannot be read: line %d has the alias *%s; "+
+			"aliases are not taken (S5.12): write the value out", b.what, node.Line, node.Value))
 	case yaml.MappingNode, yaml.SequenceNode:
 		if depth > maxDepth {
 			return b.tooDeep()
@@ -141,15 +165,15 @@ func (b *boundedBody) checkNode(node *yaml.Node, depth int) error {
 }
 
 func (b *boundedBody) tooLarge() error {
-	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("a write of a %s has at most %d KiB as it is sent (S5.12): "+
+	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("a write of %s has at most %d KiB as it is sent (S5.12): "+
 		"write several objects, or leave out managedFields and status", b.what, maxBody>>10))
 }
 func (b *boundedBody) tooDeep() error {
-	return apierrors.NewBadRequest(fmt.Sprintf("%s cannot be read: lists and objects in it are nested deeper than %d levels (S5.12): "+
-		"no field needs more than 20", b.what, maxDepth))
+	return apierrors.NewBadRequest(fmt.Sprintf("a write of %s cannot be read: lists and objects in it are nested deeper "+
+		"than %d levels (S5.12): no field needs more than 20", b.what, maxDepth))
 }
 func (b *boundedBody) tooMany() error {
-	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("a list or object in a write of a %s has at most %d entries (S5.12): "+
+	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("a list or object in a write of %s has at most %d entries (S5.12): "+
 		"no field takes more than a tenth of that; leave out labels and annotations", b.what, maxEntries))
 }
 

@@ -45,7 +45,7 @@ func TestWrite_boundsItsBody_S5_12(t *testing.T) {
 		}
 		return `{"metadata":{"labels":{` + strings.Join(labels, ", ") + `}}}`
 	}
-	const manyEntries = "a list or object in a write of a Record has at most 10000 entries (S5.12)"
+	const manyEntries = "a list or object in a write of records has at most 10000 entries (S5.12)"
 	for what, test := range map[string]struct {
 		verb, media, body string
 		code              int32 // 0: allowed
@@ -57,14 +57,14 @@ func TestWrite_boundsItsBody_S5_12(t *testing.T) {
 		"of octets":                {"POST", runtime.ContentTypeProtobuf, strings.Repeat("x", maxBody+1), http.StatusRequestEntityTooLarge, "at most 512 KiB"},
 		"a long text to apply":     {"PATCH", string(types.ApplyYAMLPatchType), "# " + strings.Repeat("x", maxBody), http.StatusRequestEntityTooLarge, "at most 512 KiB"},
 		"sixty levels":             {"PATCH", string(types.MergePatchType), `{"x":` + nested(maxDepth-1) + `}`, 0, ""},
-		"deeper":                   {"PATCH", string(types.MergePatchType), `{"x":` + nested(maxDepth) + `}`, http.StatusBadRequest, "Record cannot be read: lists and objects in it are nested deeper than 64 levels (S5.12)"},
+		"deeper":                   {"PATCH", string(types.MergePatchType), `{"x":` + nested(maxDepth) + `}`, http.StatusBadRequest, "a write of records cannot be read: lists and objects in it are nested deeper than 64 levels (S5.12)"},
 		"much deeper":              {"PATCH", string(types.MergePatchType), `{"x":` + nested(9000) + `}`, http.StatusBadRequest, "deeper than 64"},
 		"strategically":            {"PATCH", string(types.StrategicMergePatchType), `{"x":` + nested(9000) + `}`, http.StatusBadRequest, "deeper than 64"},
 		"by an operation":          {"PATCH", string(types.JSONPatchType), `[{"op":"add","path":"/x","value":` + nested(9000) + `}]`, http.StatusBadRequest, "deeper than 64"},
 		"as it is made":            {"POST", inJSON, strings.Replace(aRecord, "{", `{"x":`+nested(9000)+",", 1), http.StatusBadRequest, "deeper than 64"},
 		"brackets in a text":       {"PATCH", string(types.MergePatchType), `{"metadata":{"annotations":{"a":"\"` + strings.Repeat("[{", 1000) + `\\"}}}`, 0, ""},
 		"a thousand operations":    {"PATCH", string(types.JSONPatchType), operations(maxOperations), 0, ""},
-		"one more":                 {"PATCH", string(types.JSONPatchType), operations(maxOperations + 1), http.StatusRequestEntityTooLarge, "a JSON patch of a Record has at most 1000 operations (S5.12): replace the whole field"},
+		"one more":                 {"PATCH", string(types.JSONPatchType), operations(maxOperations + 1), http.StatusRequestEntityTooLarge, "a JSON patch of records has at most 1000 operations (S5.12): replace the whole field"},
 		"labels enough": {"PATCH", string(types.MergePatchType), labelled(maxEntries), http.StatusUnprocessableEntity,
 			"metadata"},
 		"more labels": {"PATCH", string(types.MergePatchType), labelled(maxEntries + 1), http.StatusRequestEntityTooLarge,

@@ -250,7 +250,7 @@ func testFleetSelectors(t *testing.T, api typed.Bind9V1alpha1Interface) {
 	}
 }
 
-// S11.5; and what no schema tells is told as for the other group (S5.3).
+// S11.5; and what no schema tells is told as for the other group (S5.13).
 func testFleetRefused(t *testing.T, client *versioned.Clientset) {
 	ctx := t.Context()
 	clusters := client.Bind9V1alpha1().Bind9Clusters("refused")
@@ -261,10 +261,10 @@ func testFleetRefused(t *testing.T, client *versioned.Clientset) {
 	}
 	for _, test := range []struct{ body, want string }{
 		{`{"apiVersion":"bind9.kubi.zone/v1alpha1","kind":"Bind9Cluster","metadata":{"name":"edge"},"spec":{"version":9.2}}`,
-			"version of type string"},
-		{`{"apiVersion":"bind9.kubi.zone/v1alpha1","kind":"Bind9Cluster","metadata":{"name":"edge"},"spec":{"storage":{"type":"EmptyDir","capacity":["1Gi"]}}}`, "storage.capacity of type"},
+			"spec.version: got number 9.2; want a string: put it into quotes"},
+		{`{"apiVersion":"bind9.kubi.zone/v1alpha1","kind":"Bind9Cluster","metadata":{"name":"edge"},"spec":{"storage":{"type":"EmptyDir","capacity":["1Gi"]}}}`, `spec.storage.capacity: got list ["1Gi"]; want a quantity such as "1Gi"`},
 		{`{"apiVersion":"bind9.kubi.zone/v1alpha1","kind":"Bind9Cluster","metadata":{"name":"edge"},"spec":{"primary":{"replica":2}}}`,
-			`unknown field "spec.primary.replica"`},
+			`spec.primary.replica: unknown field; did you mean replicas?`},
 	} {
 		err := client.Bind9V1alpha1().RESTClient().Post().Namespace("refused").Resource("bind9clusters").Param("fieldValidation", "Strict").
 			SetHeader("Content-Type", "application/json").Body([]byte(test.body)).Do(ctx).Error()

@@ -34,6 +34,7 @@ import (
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/acme"
+	"kubi.zone/kubizone/pkg/apis/decoding"
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
@@ -298,18 +299,23 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 		s.announcer.announceRefused(key, rcode, message)
 	})
 	paths["updatekeys/share"] = updatekey.NewShareREST(updateKeys, records, updated)
-	group := genericapiserver.NewDefaultAPIGroupInfo(v1alpha1.GroupName, registry.Scheme, registry.ParameterCodec, registry.Codecs)
+	newGroup := func(name string) genericapiserver.APIGroupInfo {
+		info := genericapiserver.NewDefaultAPIGroupInfo(name, registry.Scheme, registry.ParameterCodec, registry.Codecs)
+		info.NegotiatedSerializer = decoding.Serializer{NegotiatedSerializer: registry.Codecs, Creater: registry.Scheme}
+		return info
+	}
+	group := newGroup(v1alpha1.GroupName)
 	group.VersionedResourcesStorageMap[v1alpha1.SchemeGroupVersion.Version] = paths
 	// Nothing that a zone contains depends on this group.
 	servers, err := fleet.NewStorage(fleet.Config{Scheme: registry.Scheme, RESTOptions: options, Authorizer: s.authorizer, Rules: of.fleet})
 	if err != nil {
 		return err
 	}
-	serverGroup := genericapiserver.NewDefaultAPIGroupInfo(bind9.GroupName, registry.Scheme, registry.ParameterCodec, registry.Codecs)
+	serverGroup := newGroup(bind9.GroupName)
 	serverGroup.VersionedResourcesStorageMap[bind9.SchemeGroupVersion.Version] = servers
 	groups := []*genericapiserver.APIGroupInfo{&group, &serverGroup}
 	if of.acme.Serve {
-		solver := genericapiserver.NewDefaultAPIGroupInfo(acme.GroupName, registry.Scheme, registry.ParameterCodec, registry.Codecs)
+		solver := newGroup(acme.GroupName)
 		solver.VersionedResourcesStorageMap[acme.SchemeGroupVersion.Version] = map[string]rest.Storage{acme.Resource: &acmesolver.REST{
 			Config: acmesolver.Config{Writer: writer, Authorizer: s.authorizer, ClusterIssuers: of.acme.ClusterIssuers}}}
 		groups = append(groups, &solver)

@@ -88,7 +88,8 @@ func TestApply_together_S10_1(t *testing.T) {
 		"a conflict": {makeManifest("c", "192.0.2.9"), []string{"-f", "-"},
 			`-, record c: Apply failed with 1 conflict: conflict with "kubectl-edit" using kubi.zone/v1alpha1: .spec.rdata; ` +
 				`for the conflicts: remove the fields from the file`},
-		"an unknown field": {strings.Replace(makeManifest("d", "192.0.2.4"), "rdata", "rdatas", 1), []string{"-f", "-"}, "rdatas"},
+		"an unknown field": {strings.Replace(makeManifest("d", "192.0.2.4"), "rdata", "rdatas", 1), []string{"-f", "-"},
+			"spec.rdatas: unknown field; did you mean rdata?"},
 	} {
 		if out, err := run(c.in, c.arguments...); err == nil || !strings.Contains(err.Error(), c.want) || out != "" {
 			t.Errorf("%s: %q, %v", what, out, err)

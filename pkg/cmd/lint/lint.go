@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/decoding"
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/load"
@@ -67,7 +68,8 @@ type linter struct {
 func lintFiles(files []string, in io.Reader, out io.Writer) error {
 	registry := install.New()
 	info, _ := runtime.SerializerInfoForMediaType(registry.Codecs.SupportedMediaTypes(), runtime.ContentTypeJSON)
-	l := &linter{decoder: registry.Codecs.DecoderToVersion(info.StrictSerializer, install.InternalGroupVersion), out: out}
+	decoders := decoding.Serializer{NegotiatedSerializer: registry.Codecs, Creater: registry.Scheme}
+	l := &linter{decoder: decoders.DecoderToVersion(info.StrictSerializer, install.InternalGroupVersion), out: out}
 	for _, file := range files {
 		paths := []string{file}
 		if file != "-" {

@@ -21,7 +21,9 @@ func TestLint_judgesEachObject(t *testing.T) {
 		{"address", head + "kind: Record\nmetadata: {name: www}\nspec: {domainName: www.example.org., type: CNAME, rdata: 192.0.2.1}\n",
 			"error: F: record www: spec.rdata: Invalid value: \"192.0.2.1\": 192.0.2.1 is an address, and CNAME names a host: use type A"},
 		{"a field that is none", head + "kind: Record\nmetadata: {name: www}\nspec: {domainname: www.example.org.}\n",
-			`unknown field "spec.domainname"`},
+			`error: F: record www: strict decoding error: spec.domainname: unknown field; did you mean domainName?`},
+		{"a bare no", head + "kind: Record\nmetadata: {name: www}\nspec: {domainName: www.example.org., type: TXT, rdata: no}\n",
+			`error: F: record www: spec.rdata: got bool false; want a string: put it into quotes`},
 		{"warning", head + "kind: Zone\nmetadata: {name: z}\nspec: {domainName: example.org., refresh: 100, retry: 50}\n",
 			"warning: F: zone z: spec.refresh: 100 seconds are few"},
 		{"a later object", "apiVersion: v1\nkind: Namespace\nmetadata: {name: other}\n---\n" + head +

@@ -156,6 +156,7 @@ func (r *REST[T]) Create(ctx context.Context, obj runtime.Object, further rest.V
 // Update updates an object, creates it for a server-side apply, or decides a dry run.
 func (r *REST[T]) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, onCreate rest.ValidateObjectFunc,
 	onUpdate rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
+	info = explained{info}
 	seen := &remember{UpdatedObjectInfo: info}
 	dry := r.Decide != nil && dryrun.IsDryRun(options.DryRun)
 	if dry {

@@ -129,7 +129,7 @@ func (*subresource[T]) Destroy() {}
 func (s *subresource[T]) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, onCreate rest.ValidateObjectFunc,
 	onUpdate rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	var before T
-	info = rest.WrapUpdatedObjectInfo(info, func(_ context.Context, written, stored runtime.Object) (runtime.Object, error) {
+	info = rest.WrapUpdatedObjectInfo(explained{info}, func(_ context.Context, written, stored runtime.Object) (runtime.Object, error) {
 		before = stored.(T)
 		uid, has := written.(T).GetUID(), stored.(T).GetUID()
 		if uid != "" && has != "" && uid != has {

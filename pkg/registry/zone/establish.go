@@ -87,18 +87,17 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validation rest.V
 // held. So a name that needs the permission ends the attempt; the permission is checked, and the update begins again.
 func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
 	updateValidation rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
-	attempt, asked := ctx, ""
+	attempt, asked, needs := ctx, "", ""
 	info = &rebased{UpdatedObjectInfo: info, read: func(ctx context.Context, version string) *v1alpha1.Zone {
 		return r.readAt(ctx, name, version)
 	}}
 	for range maxReviews {
-		out, created, err := r.REST.Update(attempt, name, unasked{completed{info, r}, asked}, createValidation, updateValidation,
-			forceAllowCreate, options)
-		var review *reviewFirst
-		if !errors.As(err, &review) {
+		out, created, err := r.REST.Update(attempt, name, unasked{completed{info, r}, asked, &needs}, createValidation,
+			updateValidation, forceAllowCreate, options)
+		if needs == asked {
 			return out, created, err
 		}
-		asked = review.resource
+		asked = needs
 		if attempt, err = r.askEstablish(ctx, asked); err != nil {
 			return nil, false, err
 		}
@@ -107,17 +106,11 @@ func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectI
 		errors.New("its domainName keeps changing; please read it and try again"))
 }
 
-// reviewFirst ends an attempt to update whose name has not been authorized.
-type reviewFirst struct{ resource string }
-
-func (r *reviewFirst) Error() string {
-	return "to be asked first: " + subresourceEstablish + " " + r.resource
-}
-
-// unasked ends an update to a name that has not been authorized.
+// unasked ends an update to another name than the one that has been authorized, and notes which one it needs.
 type unasked struct {
 	rest.UpdatedObjectInfo
 	asked string
+	needs *string
 }
 
 func (u unasked) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.Object, error) {
@@ -136,7 +129,8 @@ func (u unasked) UpdatedObject(ctx context.Context, old runtime.Object) (runtime
 		return obj, nil
 	}
 	if resource, ok := resourceName(&after.Spec); ok && resource != u.asked {
-		return nil, &reviewFirst{resource}
+		*u.needs = resource
+		return nil, apierrors.NewConflict(v1alpha1.Resource("zones"), after.Name, errors.New("its name has not been authorized"))
 	}
 	return obj, nil
 }

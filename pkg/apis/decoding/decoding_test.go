@@ -1,0 +1,116 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package decoding_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
+	kjson "sigs.k8s.io/json"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/decoding"
+	"kubi.zone/kubizone/pkg/apis/kubizone/install"
+)
+
+// S5.13: each fault names the field, its value, and what the field takes.
+func TestExplain_namesFieldAndTheRightValue_S5_13(t *testing.T) {
+	zone, record := reflect.TypeFor[v1alpha1.Zone](), reflect.TypeFor[v1alpha1.Record]()
+	class, cluster := reflect.TypeFor[v1alpha1.DNSClass](), reflect.TypeFor[bind9.Bind9Cluster]()
+	for _, test := range []struct {
+		of   reflect.Type
+		text string
+		want []string
+	}{
+		{record, "spec:\n  rdata: no\n  ttl: '300'\n", []string{
+			`spec.rdata: got bool false; want a string: put it into quotes`,
+			`spec.ttl: got string "300"; want a whole number of at most 2147483647, without quotes`}},
+		{record, `{"spec":{"DomainName":"a","valus":[],"x":1}}`, []string{
+			`spec.DomainName: unknown field; did you mean domainName?`,
+			`spec.valus: unknown field; did you mean values?`,
+			`spec.x: unknown field`}},
+		{record, `{"metdata":{}, "kidn":"Record"}`, []string{
+			`kidn: unknown field; did you mean kind?`, `metdata: unknown field; did you mean metadata?`}},
+		{record, `{"spec":{"values":[1,{"a":1},["b"]]}}`, []string{
+			`spec.values[0]: got number 1; want a string: put it into quotes`,
+			`spec.values[1]: got object {"a":1}; want a string: put it into quotes`,
+			`spec.values[2]: got list ["b"]; want a string: put it into quotes`}},
+		{record, `[]`, []string{`the body: got list []; want an object`}},
+		{zone, `{"spec":{"minimumSerial":1.5,"withdrawalGracePeriod":3600}}`, []string{
+			`spec.minimumSerial: got number 1.5; want a whole number, without quotes`,
+			`spec.withdrawalGracePeriod: got number 3600; want a duration such as "24h"`}},
+		{class, `{"spec":{"webhook":{"tls":{"caBundle":"%"}}}}`, []string{`spec.webhook.tls.caBundle: got string "%"; want base64`}},
+		{class, `{"spec":{"webhook":{"timeoutSeconds":"` + strings.Repeat("9", 99) + `"}}}`, []string{
+			`spec.webhook.timeoutSeconds: got string "` + strings.Repeat("9", 59) + `; want a whole number of at most 2147483647, ` +
+				`without quotes`}},
+		{cluster, `{"spec":{"storage":{"capacity":["1Gi"]}}}`, []string{
+			`spec.storage.capacity: got list ["1Gi"]; want a quantity such as "1Gi"`}},
+		{record, `{"spec":{"ttl":null,"$retainKeys":["a"]},"metadata":{"labels":{"$patch":"replace"}}}`, nil},
+		{record, `: not YAML: [`, nil},
+	} {
+		var got []string
+		for _, fault := range decoding.Explain(decoding.Read([]byte(test.text)), test.of, "", true) {
+			got = append(got, fault.Error())
+		}
+		if d := cmp.Diff(test.want, got); d != "" {
+			t.Errorf("%s (- wanted)\n%s", test.text, d)
+		}
+	}
+}
+
+// An answer is bounded, and so is the work for it.
+func TestExplain_namesTenFaultsAtMost(t *testing.T) {
+	values := `{"spec":{"values":[` + strings.TrimSuffix(strings.Repeat("1,", 10_000), ",") + `]}}`
+	if faults := decoding.Explain(decoding.Read([]byte(values)), reflect.TypeFor[v1alpha1.Record](), "", true); len(faults) != 10 {
+		t.Errorf("%d faults", len(faults))
+	}
+}
+
+// A body that the decoder reads has no fault of type, and one that it refuses has one.
+func FuzzExplain(f *testing.F) {
+	for _, text := range []string{`{"spec":{"ttl":1.0,"retry":1e2,"delegations":[{"records":[{"shared":true}]}]}}`,
+		`{"spec":{"refresh":3000000000}}`, `{"spec":null}`, `[]`, `"x"`, `1`, `{"spec":{"SPEC":1}}`,
+		`{"metadata":{"labels":{"a":1},"creationTimestamp":"2026-01-02T15:04:05Z","managedFields":[{"fieldsV1":{"f:a":{}}}]}}`,
+		`{"spec":{"withdrawalGracePeriod":"1h","limits":{"maxDeletePercent":"1"}}}`} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if !json.Valid([]byte(text)) || strings.TrimSpace(text) == "null" {
+			return
+		}
+		if duplicates, _ := kjson.UnmarshalStrict([]byte(text), &map[string]any{}); len(duplicates) > 0 {
+			return // the last one counts
+		}
+		wrong := kjson.UnmarshalCaseSensitivePreserveInts([]byte(text), &v1alpha1.Zone{})
+		faults := decoding.Explain(decoding.Read([]byte(text)), reflect.TypeFor[v1alpha1.Zone](), "", false)
+		if (wrong != nil) != (len(faults) > 0) {
+			t.Errorf("%s: the decoder says %v, Explain %v", text, wrong, faults)
+		}
+	})
+}
+
+// BenchmarkDecode decodes a Record that fits, by the decoder of the codecs and by that which explains faults.
+func BenchmarkDecode(b *testing.B) {
+	registry := install.New()
+	info, _ := runtime.SerializerInfoForMediaType(registry.Codecs.SupportedMediaTypes(), runtime.ContentTypeJSON)
+	text := []byte(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"www","namespace":"team"},` +
+		`"spec":{"domainName":"www.example.","type":"A","rdata":"192.0.2.1","ttl":300}}`)
+	for name, serializer := range map[string]runtime.NegotiatedSerializer{"codecs": registry.Codecs,
+		"explained": decoding.Serializer{NegotiatedSerializer: registry.Codecs, Creater: registry.Scheme}} {
+		decoder := serializer.DecoderToVersion(info.StrictSerializer, install.InternalGroupVersion)
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, _, err := decoder.Decode(text, nil, &v1alpha1.Record{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

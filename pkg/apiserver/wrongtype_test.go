@@ -1,0 +1,219 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	restclient "k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
+
+	"kubi.zone/kubizone/test/must"
+)
+
+const (
+	aRecord = `{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"www","namespace":"team"},` +
+		`"spec":{"domainName":"www.example.","type":"A","rdata":"192.0.2.1"}}`
+	aZone = `{"apiVersion":"kubi.zone/v1alpha1","kind":"Zone","metadata":{"name":"z","namespace":"team"},` +
+		`"spec":{"domainName":"example.","delegations":[{"namespace":"team","records":[{"pattern":"*"}]}]}}`
+)
+
+// writer sends bodies as they are, into namespace team.
+type writer struct {
+	*testing.T
+	rest restclient.Interface
+}
+
+func (w writer) create(resource, media, body string, parameters ...string) error {
+	return w.send(w.rest.Post().SetHeader("Content-Type", media).Body([]byte(body)), resource, parameters...)
+}
+
+func (w writer) update(resource, name, body string, parameters ...string) error {
+	return w.send(w.rest.Put().Name(name).SetHeader("Content-Type", "application/json").Body([]byte(body)), resource, parameters...)
+}
+
+func (w writer) patch(by types.PatchType, resource, name, body string, parameters ...string) error {
+	parameters = append(parameters, "fieldManager=test")
+	if by == types.ApplyYAMLPatchType {
+		parameters = append(parameters, "force=true")
+	}
+	return w.send(w.rest.Patch(by).Name(name).Body([]byte(body)), resource, parameters...)
+}
+
+func (w writer) send(request *restclient.Request, resource string, parameters ...string) error {
+	if resource != "dnsclasses" {
+		request = request.Namespace("team")
+	}
+	for _, parameter := range parameters {
+		name, value, _ := strings.Cut(parameter, "=")
+		request = request.Param(name, value)
+	}
+	return request.Resource(resource).Do(w.Context()).Error()
+}
+
+func startWriter(t *testing.T) writer {
+	w := writer{t, startWholeServer(t).RESTClient()}
+	must.Succeed(t, w.create("zones", "application/json", aZone))
+	must.Succeed(t, w.create("records", "application/json", aRecord))
+	return w
+}
+
+// S5.13: a field of the wrong type, a number too large for it, and an unknown field are refused with 400, the field,
+// its value and the right one, by whatever write they come.
+func TestWrite_namesTheFieldThatDoesNotFit_S5_13(t *testing.T) {
+	w := startWriter(t)
+	for _, test := range []struct{ resource, patch, says string }{
+		{"records", `{"spec":{"ttl":"1h"}}`, `spec.ttl: got string "1h"; want a whole number of at most 2147483647, without quotes`},
+		{"records", `{"spec":{"ttl":1.5}}`, `spec.ttl: got number 1.5; want a whole number`},
+		{"records", `{"spec":{"ttl":99999999999}}`, `spec.ttl: got number 99999999999; want a whole number of at most 2147483647`},
+		{"records", `{"spec":{"ttl":4294967396}}`, `spec.ttl: got number 4294967396; want a whole number`},
+		{"records", `{"spec":{"rdata":10}}`, `spec.rdata: got number 10; want a string: put it into quotes`},
+		{"records", `{"spec":{"rdata":false}}`, `spec.rdata: got bool false; want a string: put it into quotes`},
+		{"records", `{"spec":{"values":"192.0.2.1"}}`, `spec.values: got string "192.0.2.1"; want a list: put it into [ ]`},
+		{"records", `{"spec":{"zoneRef":"z"}}`, `spec.zoneRef: got string "z"; want an object`},
+		{"records", `{"metadata":{"labels":{"n":1}}}`, `metadata.labels.n: got number 1; want a string: put it into quotes`},
+		{"records", `{"spec":{"rdatta":"192.0.2.9"}}`, `spec.rdatta: unknown field; did you mean rdata?`},
+		{"records", `{"spec":{"zoneRef":{"nmae":"z"}}}`, `spec.zoneRef.nmae: unknown field; did you mean name?`},
+		{"records", `{"spec":{"weather":"fair"}}`, `spec.weather: unknown field`},
+		{"records", `{"name":"www"}`, `name: unknown field`},
+		{"zones", `{"spec":{"delegations":[{"namespace":"a"},{"records":[{"pattern":"*","types":"A"}]}]}}`,
+			`spec.delegations[1].records[0].types: got string "A"; want a list: put it into [ ]`},
+		{"zones", `{"spec":{"delegations":[{"records":[{"pattern":"*","shared":"yes"}]}]}}`,
+			`spec.delegations[0].records[0].shared: got string "yes"; want true or false, without quotes`},
+		{"zones", `{"spec":{"withdrawalGracePeriod":3600}}`, `spec.withdrawalGracePeriod: got number 3600; want a duration such as "24h"`},
+		{"zones", `{"spec":{"withdrawalGracePeriod":"a day"}}`, `spec.withdrawalGracePeriod: got string "a day"; want a duration`},
+		{"zones", `{"spec":{"retry":true,"ttl":[]}}`, `spec.retry: got bool true; want a whole number`},
+		{"zones", `{"spec":{"retry":true,"ttl":[]}}`, `spec.ttl: got list []; want a whole number`},
+	} {
+		kind, object, name := "Record", aRecord, "www"
+		if test.resource == "zones" {
+			kind, object, name = "Zone", aZone, "z"
+		}
+		merged := must.Get(mergePatch(object, test.patch))(t)
+		applied := must.Get(mergePatch(`{"apiVersion":"kubi.zone/v1alpha1","kind":"`+kind+`"}`, test.patch))(t)
+		var operations []string
+		for field, value := range readFields(t, test.patch) {
+			operations = append(operations, fmt.Sprintf(`{"op":"add","path":%q,"value":%s}`, field, value))
+		}
+		byOperations := "[" + strings.Join(operations, ",") + "]"
+		const strict = "fieldValidation=Strict"
+		answers := map[string]error{
+			"update":          w.update(test.resource, name, merged, strict),
+			"create":          w.create(test.resource, "application/json", merged, strict),
+			"create by YAML":  w.create(test.resource, "application/yaml", string(must.Get(yaml.JSONToYAML([]byte(merged)))(t)), strict),
+			"merge patch":     w.patch(types.MergePatchType, test.resource, name, test.patch, strict),
+			"strategic patch": w.patch(types.StrategicMergePatchType, test.resource, name, test.patch, strict),
+			"JSON patch":      w.patch(types.JSONPatchType, test.resource, name, byOperations, strict),
+			"apply":           w.patch(types.ApplyYAMLPatchType, test.resource, name, applied),
+			"apply anew":      w.patch(types.ApplyYAMLPatchType, test.resource, "new", applied),
+		}
+		for how, err := range answers {
+			if !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), test.says) || len(err.Error()) > 400 {
+				t.Errorf("%s %s: %v\nwant %s", how, test.patch, err, test.says)
+			}
+		}
+	}
+	set := `{"apiVersion":"kubi.zone/v1alpha1","kind":"ChangeSet","spec":{"fieldManager":"test","items":[{"%s":%s}]}}`
+	wrong := strings.Replace(aRecord, `"192.0.2.1"`, "false", 1)
+	for _, way := range []string{"create", "apply"} {
+		err := w.create("changesets", "application/json", fmt.Sprintf(set, way, wrong))
+		if !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), "spec.items[0] (www): ") ||
+			!strings.Contains(err.Error(), "spec.rdata: got bool false; want a string") {
+			t.Errorf("an item that is to %s: %v", way, err)
+		}
+	}
+	for operations, says := range map[string]string{
+		`[{"op":"copy","from":"/spec/rdata","path":"/spec/ttl"}]`: `spec.ttl: got string "192.0.2.1"; want a whole number`,
+		`[{"op":"add","path":"/spec/values","value":["a"]},{"op":"add","path":"/spec/values/-","value":1}]`: `spec.values[1]: got ` +
+			`number 1; want a string`,
+	} {
+		err := w.patch(types.JSONPatchType, "records", "www", operations)
+		if !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v, want %s", operations, err, says)
+		}
+	}
+}
+
+// A patch that is refused for another reason gets that reason, and one that fits is taken.
+func TestWrite_takesPatchesThatFit(t *testing.T) {
+	w := startWriter(t)
+	operations := `[{"op":"replace","path":"/spec/rdata","value":"192.0.2.300"}]`
+	if err := w.patch(types.JSONPatchType, "records", "www", operations); !apierrors.IsInvalid(err) ||
+		!strings.Contains(err.Error(), `spec.rdata: Invalid value: "192.0.2.300"`) {
+		t.Error(err)
+	}
+	// A directive is no field.
+	must.Succeed(t, w.patch(types.StrategicMergePatchType, "records", "www", `{"metadata":{"labels":{"$patch":"replace","n":"1"},`+
+		`"$deleteFromPrimitiveList/finalizers":["x"]},"spec":{"$retainKeys":["domainName","type","rdata"],"domainName":"www.example.",`+
+		`"type":"A","rdata":"192.0.2.2","ttl":null}}`, "fieldValidation=Strict"))
+	must.Succeed(t, w.patch(types.ApplyYAMLPatchType, "records", "www", `{"apiVersion":"kubi.zone/v1alpha1","kind":"Record",`+
+		`"metadata":{"creationTimestamp":null},"spec":{"domainName":"www.example.","type":"A","rdata":"192.0.2.2"}}`))
+	must.Succeed(t, w.patch(types.MergePatchType, "records", "www", `{"spec":{"rdatta":"x"}}`, "fieldValidation=Ignore"))
+}
+
+// Upstream answers these with 500, which counts as a fault of the server.
+func TestWrite_blamesTheClientForItsPatch(t *testing.T) {
+	w := startWriter(t)
+	class := `{"apiVersion":"kubi.zone/v1alpha1","kind":"DNSClass","spec":{"views":["a","a"]}}`
+	for body, err := range map[string]error{
+		class:                     w.patch(types.ApplyYAMLPatchType, "dnsclasses", "c", class),
+		`{"spec":{"$patch":"x"}}`: w.patch(types.StrategicMergePatchType, "records", "www", `{"spec":{"$patch":"x"}}`),
+		"a version":               w.patch(types.MergePatchType, "records", "www", `{"metadata":{"resourceVersion":"x"}}`),
+		"a version to update":     w.update("zones", "z", strings.Replace(aZone, `"metadata":{`, `"metadata":{"resourceVersion":"x",`, 1)),
+	} {
+		if !apierrors.IsBadRequest(err) {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
+}
+
+// readFields returns the fields of a patch two levels deep, as JSON pointers, with their values.
+func readFields(t *testing.T, patch string) map[string]json.RawMessage {
+	t.Helper()
+	fields := map[string]json.RawMessage{}
+	var top map[string]json.RawMessage
+	must.Succeed(t, json.Unmarshal([]byte(patch), &top))
+	for name, value := range top {
+		var below map[string]json.RawMessage
+		if json.Unmarshal(value, &below) != nil {
+			fields["/"+name] = value
+		}
+		for field, value := range below {
+			fields["/"+name+"/"+field] = value
+		}
+	}
+	return fields
+}
+
+// mergePatch puts a patch over an object, as texts.
+func mergePatch(object, patch string) (string, error) {
+	var into, from map[string]any
+	if err := yaml.Unmarshal([]byte(object), &into); err != nil {
+		return "", err
+	}
+	if err := yaml.Unmarshal([]byte(patch), &from); err != nil {
+		return "", err
+	}
+	for key, value := range from {
+		before, ours := into[key].(map[string]any)
+		fields, theirs := value.(map[string]any)
+		if !ours || !theirs {
+			into[key] = value
+			continue
+		}
+		for name, one := range fields {
+			before[name] = one
+		}
+	}
+	text, err := yaml.Marshal(into)
+	if err == nil {
+		text, err = yaml.YAMLToJSON(text)
+	}
+	return string(text), err
+}

@@ -1,0 +1,100 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kind
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"strconv"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apiserver/pkg/registry/rest"
+	kjson "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+
+	"kubi.zone/kubizone/pkg/apis/decoding"
+)
+
+// patch is the body of a request, as far as its handler has read it.
+type patch struct {
+	media  types.PatchType
+	strict bool
+	text   bytes.Buffer
+}
+
+type patchKey struct{}
+
+// KeepPatch returns a request that keeps its body, a patch, for its storage.
+func KeepPatch(r *http.Request, media types.PatchType) *http.Request {
+	strict := media == types.ApplyYAMLPatchType || r.URL.Query().Get("fieldValidation") == metav1.FieldValidationStrict
+	p := &patch{media: media, strict: strict}
+	r = r.WithContext(context.WithValue(r.Context(), patchKey{}, p))
+	r.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.TeeReader(r.Body, &p.text), r.Body}
+	return r
+}
+
+// explained explains why an update cannot be read (S5.13). The generic server answers some faults with 500 or with the
+// whole object, and of a number that is too large for its field it takes the low bits, in a strategic merge patch and
+// an apply.
+type explained struct{ rest.UpdatedObjectInfo }
+
+// UpdatedObject returns the object with the update. Error: BadRequest if a field does not fit.
+func (e explained) UpdatedObject(ctx context.Context, existing runtime.Object) (runtime.Object, error) {
+	of := reflect.TypeOf(existing).Elem()
+	p, isPatch := ctx.Value(patchKey{}).(*patch)
+	if isPatch && p.media != types.JSONPatchType {
+		if err := p.checkTypes(p.text.Bytes(), of); err != nil {
+			return nil, err
+		}
+	}
+	out, err := e.UpdatedObjectInfo.UpdatedObject(ctx, existing)
+	var status apierrors.APIStatus
+	switch {
+	case err == nil:
+		version := out.(metav1.Object).GetResourceVersion()
+		if _, wrong := strconv.ParseUint(cmp.Or(version, "0"), 10, 64); wrong != nil {
+			err = apierrors.NewBadRequest(fmt.Sprintf("metadata.resourceVersion: got %.60q; want that of the last read",
+				version))
+		}
+	case isPatch && p.media == types.JSONPatchType:
+		operations, _ := jsonpatch.DecodePatch(p.text.Bytes()) // the generic server has the error
+		stands, _ := json.Marshal(existing)
+		if patched, failed := operations.Apply(stands); failed == nil {
+			err = cmp.Or(p.checkTypes(patched, of), err)
+		}
+	case isPatch && !errors.As(err, &status) && ctx.Err() == nil:
+		err = apierrors.NewBadRequest(err.Error())
+	}
+	return out, err
+}
+
+// checkTypes returns a BadRequest if text does not fit a type.
+func (p *patch) checkTypes(text []byte, of reflect.Type) error {
+	if p.media == types.ApplyYAMLPatchType {
+		text, _ = yaml.YAMLToJSON(text) // the generic server has the error
+	}
+	unknown, err := kjson.UnmarshalStrict(text, reflect.New(of).Interface())
+	if err == nil && (len(unknown) == 0 || !p.strict) {
+		return nil
+	}
+	if faults := decoding.Explain(decoding.Read(text), of, "", p.strict); len(faults) > 0 {
+		return apierrors.NewBadRequest(fmt.Sprintf("%s cannot be read: %v", of.Name(), utilerrors.NewAggregate(faults)))
+	}
+	return nil // a directive, or no JSON, of which the generic server has the error
+}
