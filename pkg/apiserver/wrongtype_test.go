@@ -30,23 +30,23 @@ type writer struct {
 	rest restclient.Interface
 }
 
-func (w writer) create(resource, media, body string, parameters ...string) error {
-	return w.send(w.rest.Post().SetHeader("Content-Type", media).Body([]byte(body)), resource, parameters...)
+func (w writer) createAs(resource, media, body string, parameters ...string) error {
+	return w.sendTo(w.rest.Post().SetHeader("Content-Type", media).Body([]byte(body)), resource, parameters...)
 }
 
-func (w writer) update(resource, name, body string, parameters ...string) error {
-	return w.send(w.rest.Put().Name(name).SetHeader("Content-Type", "application/json").Body([]byte(body)), resource, parameters...)
+func (w writer) updateAs(resource, name, body string, parameters ...string) error {
+	return w.sendTo(w.rest.Put().Name(name).SetHeader("Content-Type", "application/json").Body([]byte(body)), resource, parameters...)
 }
 
-func (w writer) patch(by types.PatchType, resource, name, body string, parameters ...string) error {
+func (w writer) patchAs(by types.PatchType, resource, name, body string, parameters ...string) error {
 	parameters = append(parameters, "fieldManager=test")
 	if by == types.ApplyYAMLPatchType {
 		parameters = append(parameters, "force=true")
 	}
-	return w.send(w.rest.Patch(by).Name(name).Body([]byte(body)), resource, parameters...)
+	return w.sendTo(w.rest.Patch(by).Name(name).Body([]byte(body)), resource, parameters...)
 }
 
-func (w writer) send(request *restclient.Request, resource string, parameters ...string) error {
+func (w writer) sendTo(request *restclient.Request, resource string, parameters ...string) error {
 	if resource != "dnsclasses" {
 		request = request.Namespace("team")
 	}
@@ -59,8 +59,8 @@ func (w writer) send(request *restclient.Request, resource string, parameters ..
 
 func startWriter(t *testing.T) writer {
 	w := writer{t, startWholeServer(t).RESTClient()}
-	must.Succeed(t, w.create("zones", "application/json", aZone))
-	must.Succeed(t, w.create("records", "application/json", aRecord))
+	must.Succeed(t, w.createAs("zones", "application/json", aZone))
+	must.Succeed(t, w.createAs("records", "application/json", aRecord))
 	return w
 }
 
@@ -104,14 +104,14 @@ func TestWrite_namesTheFieldThatDoesNotFit_S5_13(t *testing.T) {
 		byOperations := "[" + strings.Join(operations, ",") + "]"
 		const strict = "fieldValidation=Strict"
 		answers := map[string]error{
-			"update":          w.update(test.resource, name, merged, strict),
-			"create":          w.create(test.resource, "application/json", merged, strict),
-			"create by YAML":  w.create(test.resource, "application/yaml", string(must.Get(yaml.JSONToYAML([]byte(merged)))(t)), strict),
-			"merge patch":     w.patch(types.MergePatchType, test.resource, name, test.patch, strict),
-			"strategic patch": w.patch(types.StrategicMergePatchType, test.resource, name, test.patch, strict),
-			"JSON patch":      w.patch(types.JSONPatchType, test.resource, name, byOperations, strict),
-			"apply":           w.patch(types.ApplyYAMLPatchType, test.resource, name, applied),
-			"apply anew":      w.patch(types.ApplyYAMLPatchType, test.resource, "new", applied),
+			"update":          w.updateAs(test.resource, name, merged, strict),
+			"create":          w.createAs(test.resource, "application/json", merged, strict),
+			"create by YAML":  w.createAs(test.resource, "application/yaml", string(must.Get(yaml.JSONToYAML([]byte(merged)))(t)), strict),
+			"merge patch":     w.patchAs(types.MergePatchType, test.resource, name, test.patch, strict),
+			"strategic patch": w.patchAs(types.StrategicMergePatchType, test.resource, name, test.patch, strict),
+			"JSON patch":      w.patchAs(types.JSONPatchType, test.resource, name, byOperations, strict),
+			"apply":           w.patchAs(types.ApplyYAMLPatchType, test.resource, name, applied),
+			"apply anew":      w.patchAs(types.ApplyYAMLPatchType, test.resource, "new", applied),
 		}
 		for how, err := range answers {
 			if !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), test.says) || len(err.Error()) > 400 {
@@ -122,7 +122,7 @@ func TestWrite_namesTheFieldThatDoesNotFit_S5_13(t *testing.T) {
 	set := `{"apiVersion":"kubi.zone/v1alpha1","kind":"ChangeSet","spec":{"fieldManager":"test","items":[{"%s":%s}]}}`
 	wrong := strings.Replace(aRecord, `"192.0.2.1"`, "false", 1)
 	for _, way := range []string{"create", "apply"} {
-		err := w.create("changesets", "application/json", fmt.Sprintf(set, way, wrong))
+		err := w.createAs("changesets", "application/json", fmt.Sprintf(set, way, wrong))
 		if !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), "spec.items[0] (www): ") ||
 			!strings.Contains(err.Error(), "spec.rdata: got bool false; want a string") {
 			t.Errorf("an item that is to %s: %v", way, err)
@@ -133,7 +133,7 @@ func TestWrite_namesTheFieldThatDoesNotFit_S5_13(t *testing.T) {
 		`[{"op":"add","path":"/spec/values","value":["a"]},{"op":"add","path":"/spec/values/-","value":1}]`: `spec.values[1]: got ` +
 			`number 1; want a string`,
 	} {
-		err := w.patch(types.JSONPatchType, "records", "www", operations)
+		err := w.patchAs(types.JSONPatchType, "records", "www", operations)
 		if !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, want %s", operations, err, says)
 		}
@@ -144,31 +144,46 @@ func TestWrite_namesTheFieldThatDoesNotFit_S5_13(t *testing.T) {
 func TestWrite_takesPatchesThatFit(t *testing.T) {
 	w := startWriter(t)
 	operations := `[{"op":"replace","path":"/spec/rdata","value":"192.0.2.300"}]`
-	if err := w.patch(types.JSONPatchType, "records", "www", operations); !apierrors.IsInvalid(err) ||
+	if err := w.patchAs(types.JSONPatchType, "records", "www", operations); !apierrors.IsInvalid(err) ||
 		!strings.Contains(err.Error(), `spec.rdata: Invalid value: "192.0.2.300"`) {
 		t.Error(err)
 	}
 	// A directive is no field.
-	must.Succeed(t, w.patch(types.StrategicMergePatchType, "records", "www", `{"metadata":{"labels":{"$patch":"replace","n":"1"},`+
+	must.Succeed(t, w.patchAs(types.StrategicMergePatchType, "records", "www", `{"metadata":{"labels":{"$patch":"replace","n":"1"},`+
 		`"$deleteFromPrimitiveList/finalizers":["x"]},"spec":{"$retainKeys":["domainName","type","rdata"],"domainName":"www.example.",`+
 		`"type":"A","rdata":"192.0.2.2","ttl":null}}`, "fieldValidation=Strict"))
-	must.Succeed(t, w.patch(types.ApplyYAMLPatchType, "records", "www", `{"apiVersion":"kubi.zone/v1alpha1","kind":"Record",`+
+	must.Succeed(t, w.patchAs(types.ApplyYAMLPatchType, "records", "www", `{"apiVersion":"kubi.zone/v1alpha1","kind":"Record",`+
 		`"metadata":{"creationTimestamp":null},"spec":{"domainName":"www.example.","type":"A","rdata":"192.0.2.2"}}`))
-	must.Succeed(t, w.patch(types.MergePatchType, "records", "www", `{"spec":{"rdatta":"x"}}`, "fieldValidation=Ignore"))
+	must.Succeed(t, w.patchAs(types.MergePatchType, "records", "www", `{"spec":{"rdatta":"x"}}`, "fieldValidation=Ignore"))
 }
 
 // Upstream answers these with 500, which counts as a fault of the server.
 func TestWrite_blamesTheClientForItsPatch(t *testing.T) {
 	w := startWriter(t)
+	versioned := strings.Replace(aZone, `"metadata":{`, `"metadata":{"resourceVersion":"x",`, 1)
 	class := `{"apiVersion":"kubi.zone/v1alpha1","kind":"DNSClass","spec":{"views":["a","a"]}}`
 	for body, err := range map[string]error{
-		class:                     w.patch(types.ApplyYAMLPatchType, "dnsclasses", "c", class),
-		`{"spec":{"$patch":"x"}}`: w.patch(types.StrategicMergePatchType, "records", "www", `{"spec":{"$patch":"x"}}`),
-		"a version":               w.patch(types.MergePatchType, "records", "www", `{"metadata":{"resourceVersion":"x"}}`),
-		"a version to update":     w.update("zones", "z", strings.Replace(aZone, `"metadata":{`, `"metadata":{"resourceVersion":"x",`, 1)),
+		class:                     w.patchAs(types.ApplyYAMLPatchType, "dnsclasses", "c", class),
+		`{"spec":{"$patch":"x"}}`: w.patchAs(types.StrategicMergePatchType, "records", "www", `{"spec":{"$patch":"x"}}`),
+		"a version":               w.patchAs(types.MergePatchType, "records", "www", `{"metadata":{"resourceVersion":"x"}}`),
+		"a version to update":     w.updateAs("zones", "z", versioned),
 	} {
 		if !apierrors.IsBadRequest(err) {
 			t.Errorf("%s: %v", body, err)
+		}
+	}
+}
+
+// A new object has no version, as with built-in kinds. A dry run says the same (S7.3).
+func TestCreate_refusesAVersion(t *testing.T) {
+	w := startWriter(t)
+	for _, version := range []string{"5", "x"} {
+		body := strings.Replace(aRecord, `"metadata":{`, `"metadata":{"resourceVersion":"`+version+`",`, 1)
+		for _, parameters := range [][]string{nil, {"dryRun=All"}} {
+			if err := w.createAs("records", "application/json", body, parameters...); !apierrors.IsInvalid(err) ||
+				!strings.Contains(err.Error(), "metadata.resourceVersion") {
+				t.Errorf("version %s, %q: %v", version, parameters, err)
+			}
 		}
 	}
 }

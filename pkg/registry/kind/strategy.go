@@ -74,7 +74,11 @@ func (s Strategy[T]) keepServerFields(ctx context.Context, after, before T) {
 
 // Validate a new object.
 func (s Strategy[T]) Validate(_ context.Context, obj runtime.Object) field.ErrorList {
-	return s.Of.Validate(obj.(T))
+	errs := s.Of.Validate(obj.(T))
+	if obj.(T).GetResourceVersion() != "" { // the storage would answer 500, and a dry run 201
+		errs = append(errs, field.Forbidden(field.NewPath("metadata", "resourceVersion"), "a new object has none yet: leave it out"))
+	}
+	return errs
 }
 
 // ValidateUpdate of an object.
