@@ -73,13 +73,15 @@ func ParseIn(text string, origin Name) (Name, error) {
 	case absolute:
 		return Name{s}, nil
 	case origin.IsZero() && s == "@":
-		return Name{}, fmt.Errorf("name \"@\" stands for a zone and none is given; write the zone's absolute name, which ends in a dot")
+		return Name{}, fmt.Errorf("name \"@\" stands for a zone, and %w; write the zone's absolute name, which ends in a dot", ErrNoOrigin)
 	case origin.IsZero():
-		return Name{}, fmt.Errorf("name %s is relative and there is no zone it could be relative to; write it absolute: %s", Quote(text),
-			Quote(s+"."))
+		return Name{}, fmt.Errorf("name %s is relative and %w; write it absolute: %s", Quote(text), ErrNoOrigin, Quote(s+"."))
 	}
 	return Rel{s}.In(origin)
 }
+
+// ErrNoOrigin is the error of a relative name without an origin.
+var ErrNoOrigin = errors.New("there is no zone it could be relative to")
 
 // ParseRel reads a relative name or "@".
 func ParseRel(text string) (Rel, error) {

@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"kubi.zone/kubizone/pkg/dns/name"
 )
 
 // noMark: the wire form has no relative names.
@@ -168,7 +170,7 @@ func appendTypes(wire []byte, fields []token) ([]byte, error) {
 	return wire, nil
 }
 
-var errNoOrigin = errors.New("a relative name and no zone it could be relative to; end the name in a dot")
+var errNoOrigin = fmt.Errorf("a name is relative and %w; end it in a dot", name.ErrNoOrigin)
 
 // appendName appends the uncompressed wire form of a name in presentation
 // format, in lower case. A relative name ends in top, the wire form of what it

@@ -83,13 +83,16 @@ func Read(r io.Reader, opts ReadOptions) iter.Seq2[RR, error] {
 				continue
 			}
 			if text[0] == '$' {
-				if err := f.readDirective(text); err != nil && !yield(RR{Line: line}, lineError(line, text, err)) {
+				if err := f.readDirective(text, line); err != nil && !yield(RR{Line: line}, lineError(line, text, err)) {
 					return
 				}
 				continue
 			}
 			rr, err := f.readRecord(text)
 			rr.Line = line
+			if errors.Is(err, name.ErrNoOrigin) && f.lostOrigin > 0 {
+				err = fmt.Errorf("a name is relative to the $ORIGIN of line %d, which is refused; correct that line", f.lostOrigin)
+			}
 			if err != nil {
 				rr, err = RR{Line: line}, lineError(line, text, err)
 			}
@@ -121,6 +124,8 @@ func lineError(line int, text string, err error) *LineError {
 type file struct {
 	origin name.Name
 	guess  func() name.Name // nil once it was asked, or may not be
+	// lostOrigin is the line of the last $ORIGIN if that was refused, else 0.
+	lostOrigin int
 
 	ttl       uint32
 	ttlKnown  bool
@@ -135,11 +140,16 @@ type file struct {
 	ownerOrigin name.Name
 }
 
-func (f *file) readDirective(text string) error {
+func (f *file) readDirective(text string, line int) error {
 	keyword, rest := cutField(text)
 	switch strings.ToUpper(keyword) {
 	case "$ORIGIN":
-		return f.setOrigin(rest)
+		// Unless it can be read, names that follow would land in the wrong place.
+		err := f.setOrigin(rest)
+		if f.lostOrigin = 0; err != nil {
+			f.origin, f.guess, f.lostOrigin = name.Name{}, nil, line
+		}
+		return err
 	case "$TTL":
 		return f.setTTL(rest)
 	case "$GENERATE":
@@ -157,8 +167,6 @@ func (f *file) setOrigin(rest string) error {
 	}
 	origin, err := f.parseName(text)
 	if err != nil {
-		// Names that follow would land in the wrong place.
-		f.origin, f.guess = name.Name{}, nil
 		return fmt.Errorf("$ORIGIN: %w", err)
 	}
 	f.origin = origin

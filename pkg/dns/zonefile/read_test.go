@@ -69,8 +69,17 @@ func TestRead_syntax(t *testing.T) {
 			"2 a.dev.example.org. 5 CNAME b.dev.example.org.", "4 a.example.com. 5 CNAME example.com.", "5 example.com. 5 NS c.example.com."}},
 		{"a bad $ORIGIN leaves nothing relative", "$ORIGIN a..b.\nwww 5 A 192.0.2.1\nw.org. 5 A 192.0.2.1\n", org, []string{
 			`1! $ORIGIN: name "a..b." has an empty label | write one dot between labels and none in front`,
-			`2! name "www" is relative and there is no zone it could be relative to | write it absolute: "www."`,
+			`2! a name is relative to the $ORIGIN of line 1, which is refused | correct that line`,
 			"3 w.org. 5 A 192.0.2.1"}},
+		{"nor in data", "$ORIGIN a..b.\nw.org. 5 CNAME www\nw.org. 5 MX 10 @\n@ 5 A 192.0.2.1\n", org, []string{
+			`1! $ORIGIN: name "a..b." has an empty label | write one dot between labels and none in front`,
+			`2! a name is relative to the $ORIGIN of line 1, which is refused | correct that line`,
+			`3! a name is relative to the $ORIGIN of line 1, which is refused | correct that line`,
+			`4! a name is relative to the $ORIGIN of line 1, which is refused | correct that line`}},
+		{"an $ORIGIN without a name", "$ORIGIN\nwww 5 A 192.0.2.1\n$ORIGIN example.com.\nwww 5 A 192.0.2.1\n", org, []string{
+			`1! $ORIGIN takes one name | write it absolute, as in "$ORIGIN example.org."`,
+			`2! a name is relative to the $ORIGIN of line 1, which is refused | correct that line`,
+			"4 www.example.com. 5 A 192.0.2.1"}},
 		{"parentheses in parentheses, as BIND reads them", "a 5 TXT ( ( one\n two ) \"(\" three ( ) )\nb 5 A ((192.0.2.1))\n", org, []string{
 			`1 a.example.org. 5 TXT "one" "two" "(" "three"`, "3 b.example.org. 5 A 192.0.2.1"}},
 		{"a guess holds where nothing says the origin", "$TTL 5\n@ IN SOA ns h 1 2 3 4 5\nwww A 192.0.2.1\n", guess, []string{
@@ -80,7 +89,7 @@ func TestRead_syntax(t *testing.T) {
 		{"$ORIGIN says it", "$ORIGIN example.com.\nwww 5 A 192.0.2.1\n", guess, []string{"2 www.example.com. 5 A 192.0.2.1"}},
 		{"no guess after a bad $ORIGIN", "$ORIGIN a..b.\nwww 5 A 192.0.2.1\n", guess, []string{
 			`1! $ORIGIN: name "a..b." has an empty label | write one dot between labels and none in front`,
-			`2! name "www" is relative and there is no zone it could be relative to | write it absolute: "www."`}},
+			`2! a name is relative to the $ORIGIN of line 1, which is refused | correct that line`}},
 		{"$INCLUDE", "$INCLUDE /etc/passwd\na 5 A 192.0.2.1\n", org, []string{
 			"1! $INCLUDE is not followed | put the records of the other file here, or load it by itself", "2 a.example.org. 5 A 192.0.2.1"}},
 		{"other directives", "$UNIX x\n$TTL\n$TTL soon\n$ORIGIN\n", org, []string{
