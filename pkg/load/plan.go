@@ -27,8 +27,9 @@ type plan struct {
 	fqdn name.Name
 	view string
 	spec v1alpha1.ZoneSpec
-	// soa is the line of the SOA, for refusals of fields of the Zone.
-	soa Refusal
+	// soa is the line of the SOA, for refusals of fields of the Zone; hasNS says that the file has NS at the apex.
+	soa   Refusal
+	hasNS bool
 	// sets are in the order of their first line.
 	sets    []*set
 	refused []Refusal
@@ -176,6 +177,7 @@ func (p *plan) takeSOA(path string, all []zonefile.RR, at int, namespace string)
 	}
 	spec.View = p.view
 	p.fqdn, p.spec, p.soa = soa.Name, spec, Refusal{Path: path, Lines: []int{soa.Line}, Text: soa.Name.String() + " SOA " + soa.Data}
+	p.hasNS = slices.ContainsFunc(all, func(row zonefile.RR) bool { return row.Type == rdata.NS && row.Name == p.fqdn })
 	p.delegateNumbers(all)
 	return nil
 }
@@ -188,28 +190,45 @@ func (p *plan) dropRefused(err error) (dropped []Refusal) {
 	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
 		return nil
 	}
-	spec := &p.spec
+	spec, timed := &p.spec, false
 	for _, cause := range status.Status().Details.Causes {
+		fix := "loaded with what the server makes"
 		switch {
 		case cause.Field == "spec.primaryNameServer" && spec.PrimaryNameServer != "":
 			spec.PrimaryNameServer = ""
 		case cause.Field == "spec.contact" && spec.Contact != "":
 			spec.Contact = ""
-		case strings.HasPrefix(cause.Field, "spec.re") || cause.Field == "spec.expire":
-			// Each is judged by the others.
-			timers := [3]int32{v1alpha1.DefaultRefresh, v1alpha1.DefaultRetry, v1alpha1.DefaultExpire}
-			if timers == [3]int32{*spec.Refresh, *spec.Retry, *spec.Expire} {
+		case timed: // the timers are judged by each other: the server judges the others by the new one
+			continue
+		default:
+			if fix, timed = replaceTimer(spec, cause.Field); !timed {
 				continue
 			}
-			spec.Refresh, spec.Retry, spec.Expire = &timers[0], &timers[1], &timers[2]
-		default:
-			continue
 		}
 		at := p.soa
-		at.Reason, at.Fix = cause.Field+": "+cause.Message, "loaded with what the server makes"
+		at.Reason, at.Fix = cause.Field+": "+cause.Message, fix
 		dropped = append(dropped, at)
 	}
 	return dropped
+}
+
+// replaceTimer replaces the timer of an SOA that the server refuses, and says by what; false: that is no such field, or
+// has what it would get.
+func replaceTimer(spec *v1alpha1.ZoneSpec, field string) (fix string, ok bool) {
+	timer, to := spec.Refresh, int32(v1alpha1.DefaultRefresh)
+	switch {
+	case field == "spec.retry" && *spec.Refresh > 1:
+		timer, to = spec.Retry, min(v1alpha1.DefaultRetry, *spec.Refresh/2)
+	case field == "spec.expire" && *spec.Expire != v1alpha1.DefaultExpire:
+		timer, to = spec.Expire, v1alpha1.DefaultExpire
+	case !slices.Contains([]string{"spec.refresh", "spec.retry", "spec.expire"}, field):
+		return "", false
+	}
+	if *timer == to {
+		return "", false
+	}
+	*timer = to
+	return fmt.Sprintf("loaded with %d, the other timers as in the file", to), true
 }
 
 // groupRRsets groups the rows into RRsets of the zone p.fqdn. soa is the index of its SOA, -1 if it has none.

@@ -11,11 +11,14 @@ import (
 	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/zonefile"
 	"kubi.zone/kubizone/pkg/objectname"
@@ -132,6 +135,40 @@ mail	3600	IN	A	192.0.2.4
 	}
 }
 
+// One wrong timer costs no other: the server judges them by each other, as validation.Zone does here.
+func TestPlan_losesOneTimerAlone(t *testing.T) {
+	for timers, want := range map[string]struct {
+		spec [3]int32
+		says string
+	}{
+		"3600 7200 604800": {[3]int32{3600, 1800, 604800}, "spec.retry: Invalid value: 7200: must be less than refresh (3600), " +
+			"or a failed refresh waits longer than a good one (S6.6); loaded with 1800, the other timers as in the file"},
+		"3600 7200 10000":      {[3]int32{3600, 1800, 10000}, "loaded with 1800"},
+		"3600 180 3600":        {[3]int32{3600, 180, 3600000}, "spec.expire: Invalid value: 3600: must be more than"},
+		"100000 200000 604800": {[3]int32{100000, 7200, 604800}, "loaded with 7200"},
+		"0 60 604800":          {[3]int32{86400, 60, 604800}, "loaded with 86400"},
+		"1 1 604800":           {[3]int32{86400, 1, 604800}, "loaded with 86400"},
+		"2147483647 60 60":     {[3]int32{86400, 60, 3600000}, "loaded with 86400"},
+		"1800 900 604800":      {[3]int32{1800, 900, 604800}, ""},
+	} {
+		p := planOf(t, "example.org. 3600 IN SOA ns1.example.org. hostmaster.example.org. 7 "+timers+" 360\n")
+		var said []string
+		for range 9 {
+			wrong := validation.Zone(&v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "z", Namespace: "team"}, Spec: p.spec})
+			if len(wrong) == 0 {
+				break
+			}
+			for _, refusal := range p.dropRefused(apierrors.NewInvalid(v1alpha1.Kind("Zone"), "z", wrong)) {
+				said = append(said, refusal.String())
+			}
+		}
+		got := [3]int32{*p.spec.Refresh, *p.spec.Retry, *p.spec.Expire}
+		if got != want.spec || !strings.Contains(strings.Join(said, "\n"), want.says) {
+			t.Errorf("%s: %d, want %d; said %q, want %q", timers, got, want.spec, said, want.says)
+		}
+	}
+}
+
 func TestPlan_needsAnSOA(t *testing.T) {
 	_, err := makePlan("f.zone", zonefile.Read(strings.NewReader("www.example.org. 60 IN A 192.0.2.1\n"), zonefile.ReadOptions{}), "", "team")
 	if !errors.Is(err, errNoSOA) {
@@ -167,7 +204,7 @@ func TestPlan_takesTheWholeRootZone(t *testing.T) {
 		t.Errorf("%d values in %d RRsets %v with %d names", values, len(p.sets), byType, len(names))
 	}
 	// S5.6: every address in it is glue, much of it of sibling delegations.
-	named := namedHosts(p.sets, p.fqdn)
+	named := namedHosts(p.sets, p.fqdn, rdata.NS)
 	for _, s := range p.sets {
 		if (s.typ == rdata.A || s.typ == rdata.AAAA) && !named[s.owner] {
 			t.Errorf("no NS names %s", s.owner)
