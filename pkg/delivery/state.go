@@ -117,6 +117,8 @@ type StateError struct {
 	Reason  Reason
 	Code    string
 	Message string
+	// Said is Error.Said. It is not stored.
+	Said string
 	// Time of the first attempt since which each one failed for this reason.
 	Time time.Time
 }

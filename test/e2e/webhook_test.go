@@ -24,7 +24,7 @@ import (
 // startWebhook NAME SECRET LOG serves the webhook protocol as docs/webhook.md says it, by nothing of ours: the plain
 // one, without extensions. It puts its port into the variable, takes what is signed with the octets of the file SECRET,
 // and writes each request that it took to the file LOG as a line of method, path and body. It has the records that it
-// was given.
+// was given, but for those named locked, which it refuses.
 func startWebhook(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: webhook NAME SECRET LOG")
@@ -72,6 +72,9 @@ func (h *hook) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	switch {
 	case request.RequestURI == "/health":
 		io.WriteString(w, `{"status":"healthy","message":"ok","timestamp":"2025-12-30T10:00:00Z"}`)
+	case request.Method == http.MethodPost && strings.Contains(string(body), `"subdomain":"locked"`):
+		w.WriteHeader(http.StatusBadRequest)
+		io.WriteString(w, `{"success":false,"error":{"code":"INVALID_VALUE","message":"line 7 is locked by bob","details":{}}}`)
 	case request.Method == http.MethodPost && request.RequestURI == "/records":
 		io.WriteString(w, `{"success":true,"message":"made"}`)
 	case request.Method == http.MethodDelete && strings.HasPrefix(request.RequestURI, "/records/"):

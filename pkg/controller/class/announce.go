@@ -4,6 +4,7 @@
 package class
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -62,21 +63,21 @@ func referTo(zone *v1alpha1.Zone) runtime.Object {
 		Name: zone.Name, UID: zone.UID, ResourceVersion: zone.ResourceVersion}
 }
 
-// maxSayings bounds the lines that one attempt writes into the log.
-const maxSayings = 20
+// maxRefusals bounds the lines that one attempt writes into the log.
+const maxRefusals = 20
 
-// logSayings writes into the log what a provider says of RRsets that it refuses: Events and status, which tenants read,
-// do not have it (S6.13).
-func logSayings(zone *v1alpha1.Zone, class string, said []delivery.Failure) {
-	for n, failure := range said {
-		if n == maxSayings {
-			klog.Background().Error(nil, "A provider refuses more RRsets of the zone, with words of its own", "class", class,
-				"namespace", zone.Namespace, "zone", zone.Name, "more", len(said)-n)
+// logRefusals logs the RRsets that a provider refuses, with its words if it has some: Events and status, which tenants
+// read, do not have them (S6.17).
+func logRefusals(zone *v1alpha1.Zone, class string, refused []delivery.Failure) {
+	for n, failure := range refused {
+		if n == maxRefusals {
+			klog.Background().Error(nil, "A provider refuses more RRsets of the zone", "class", class,
+				"namespace", zone.Namespace, "zone", zone.Name, "more", len(refused)-n)
 			break
 		}
 		klog.Background().Error(nil, "A provider refuses an RRset", "class", class, "namespace", zone.Namespace, "zone", zone.Name,
 			"rrset", delivery.RRsetKey{Name: failure.Name, Type: failure.Type}.String(), "reason", failure.Err.Reason, "code",
-			failure.Err.Code, "said", failure.Err.Said)
+			failure.Err.Code, "said", cmp.Or(failure.Err.Said, failure.Err.Message))
 	}
 }
 

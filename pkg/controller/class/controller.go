@@ -276,12 +276,12 @@ func (c *Controller) workNext(ctx context.Context) bool {
 // Observe keeps what the Loop reports and enqueues the zone.
 func (c *Controller) Observe(event delivery.Event) {
 	c.classes.takeEvent(event)
-	said := c.reports.takeEvent(event)
+	refused := c.reports.takeEvent(event)
 	zone := c.index.zoneByUID(event.Key.UID)
 	if zone == nil {
 		return
 	}
-	logSayings(zone, event.Key.Class, said)
+	logRefusals(zone, event.Key.Class, refused)
 	c.queue.Add(task{zoneTask, zone.Namespace, zone.Name})
 	c.events.announceDelivery(zone, event)
 }

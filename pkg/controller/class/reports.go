@@ -59,17 +59,14 @@ func (r *reports) takeEvent(event delivery.Event) []delivery.Failure {
 		now.refused = refused
 	}
 	r.all[event.Key] = now
-	return newSayings(event.Failed, before.refused)
+	return newRefusals(event.Failed, before.refused)
 }
 
-// newSayings are the failures for which the provider has other words than before.
-func newSayings(failed []delivery.Failure, before map[delivery.RRsetKey]*delivery.Error) []delivery.Failure {
-	var fresh []delivery.Failure
+// newRefusals returns the failures of which the provider says something else than before.
+func newRefusals(failed []delivery.Failure, before map[delivery.RRsetKey]*delivery.Error) (fresh []delivery.Failure) {
 	for _, failure := range failed {
-		if failure.Err == nil || failure.Err.Said == "" {
-			continue
-		}
-		if last := before[delivery.RRsetKey{Name: failure.Name, Type: failure.Type}]; last == nil || last.Said != failure.Err.Said {
+		last, now := before[delivery.RRsetKey{Name: failure.Name, Type: failure.Type}], failure.Err
+		if now != nil && (last == nil || last.Reason != now.Reason || last.Code != now.Code || last.Said != now.Said) {
 			fresh = append(fresh, failure)
 		}
 	}

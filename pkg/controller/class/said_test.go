@@ -33,8 +33,8 @@ func logOf(t *testing.T) *bytes.Buffer {
 	return log
 }
 
-// S6.13: what a provider says of an RRset is in the log of the controller, without a higher verbosity, once; and
-// neither in the Ready of the Record nor in the Delivery, which tenants read.
+// S6.17: what a provider says of an RRset, or by what code it refuses one, is in the log of the controller, without a
+// higher verbosity, once; and neither in the Ready of the Record nor in the Delivery, which tenants read.
 func TestObserve_logsWhatTheProviderSays_S6_17(t *testing.T) {
 	log := logOf(t)
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "z", UID: "u"}}
@@ -50,11 +50,18 @@ func TestObserve_logsWhatTheProviderSays_S6_17(t *testing.T) {
 			Failed: []delivery.Failure{{Name: name.MustParse("www.example.org."), Type: rdata.A, Err: e}},
 		}
 	}
+	wordless := refused("")
+	wordless.Failed[0].Err = &delivery.Error{Reason: delivery.ReasonValidationFailed, Code: "NOTAUTH", Message: "its log says why"}
+	c.Observe(wordless)
+	c.Observe(wordless)
 	for _, said := range []string{"zone 7 is locked", "zone 7 is locked", "zone 8 is locked"} {
 		c.Observe(refused(said))
 	}
 	klog.Flush()
 	text := log.String()
+	if strings.Count(text, "NOTAUTH") != 1 || !strings.Contains(text, "its log says why") {
+		t.Errorf("without words:\n%s", text)
+	}
 	if strings.Count(text, "zone 7 is locked") != 1 || strings.Count(text, "zone 8 is locked") != 1 || !strings.Contains(text, "www.example.org. A") || text[0] != 'E' {
 		t.Errorf("the log:\n%s", text)
 	}
@@ -74,7 +81,8 @@ func TestStore_logsWhyAClassFails(t *testing.T) {
 	s := &store{seen: make(map[delivery.Key]seen)}
 	key := delivery.Key{UID: "u", Class: "main"}
 	failed := func(message string) *delivery.State {
-		return &delivery.State{Error: &delivery.StateError{Reason: delivery.ReasonServerError, Message: message}, Ready: delivery.Condition{Status: delivery.False}}
+		return &delivery.State{Error: &delivery.StateError{Reason: delivery.ReasonServerError, Message: message, Said: "disk 7 is full"},
+			Ready: delivery.Condition{Status: delivery.False}}
 	}
 	trying := &delivery.State{Ready: delivery.Condition{Status: delivery.Unknown}}
 	for _, state := range []*delivery.State{failed("rndc: connection refused"), failed(publicMessage("main", delivery.ReasonServerError, "")), trying, failed("rndc: connection refused")} {
@@ -84,7 +92,7 @@ func TestStore_logsWhyAClassFails(t *testing.T) {
 		publicFault("main", delivery.ReasonServerError, ""))
 	klog.Flush()
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
-	if len(lines) != 2 || lines[0][0] != 'E' || !strings.Contains(lines[0], "rndc: connection refused") || !strings.HasSuffix(lines[1], "ServerError: main: its server could not do it") {
+	if len(lines) != 2 || lines[0][0] != 'E' || !strings.Contains(lines[0], "rndc: connection refused") || !strings.Contains(lines[0], "disk 7 is full") || !strings.HasSuffix(lines[1], "ServerError: main: its server could not do it") {
 		t.Errorf("the log:\n%s", log.String())
 	}
 }

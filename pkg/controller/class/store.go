@@ -53,7 +53,7 @@ func (s *store) logFailure(key delivery.Key, zone *v1alpha1.Zone, state *deliver
 		if strings.Contains(failure.Message, whereCause) {
 			return // as it was read from the Delivery: the log has the provider's words already, or the next attempt brings them
 		}
-		said = string(failure.Reason) + " " + failure.Code + " " + failure.Message
+		said = strings.Join([]string{string(failure.Reason), failure.Code, failure.Message, failure.Said}, " ")
 	}
 	s.mu.Lock()
 	known := s.seen[key]
@@ -63,7 +63,7 @@ func (s *store) logFailure(key delivery.Key, zone *v1alpha1.Zone, state *deliver
 	s.mu.Unlock()
 	if failure != nil && !again {
 		klog.Background().Error(nil, "A class does not deliver a zone", "class", key.Class, "namespace", zone.Namespace, "zone", zone.Name,
-			"reason", failure.Reason, "code", failure.Code, "message", failure.Message)
+			"reason", failure.Reason, "code", failure.Code, "message", failure.Message, "said", failure.Said)
 	}
 }
 

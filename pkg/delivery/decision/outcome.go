@@ -477,7 +477,7 @@ func newCondition(status delivery.Status, reason delivery.Reason, message string
 
 // describeFailure says in a state what failed since when.
 func describeFailure(s *delivery.State, e *delivery.Error, since time.Time) {
-	s.Error = &delivery.StateError{Reason: e.Reason, Code: e.Code, Message: e.Message, Time: since}
+	s.Error = &delivery.StateError{Reason: e.Reason, Code: e.Code, Message: e.Message, Said: e.Said, Time: since}
 	s.Ready = newCondition(delivery.False, e.Reason, e.Message)
 }
 
