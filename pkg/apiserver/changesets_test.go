@@ -478,6 +478,24 @@ func TestChangeSets(t *testing.T) {
 		}
 	})
 
+	t.Run("warns of nothing that it brings itself", func(t *testing.T) {
+		w.warnings.mu.Lock()
+		w.warnings.texts = nil
+		w.warnings.mu.Unlock()
+		item := func(name, owner, rrtype, value string) v1alpha1.ChangeSetItem {
+			return applyRaw(fmt.Sprintf(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":%q},"spec":{`+
+				`"domainName":%q,"zoneRef":{"name":"org"},"type":%q,"rdata":%q}}`, name, owner, rrtype, value))
+		}
+		set := makeChangeSet(item("signed", "cut", "DS", "1 8 2 "+strings.Repeat("0", 64)), item("alias", "alias", "CNAME", "h.apps"),
+			item("cut", "cut", "NS", "ns.cut"), item("glue", "ns.cut", "A", "192.0.2.1"), item("host", "h.apps", "A", "192.0.2.2"))
+		must.Get(w.api.ChangeSets("platform").Create(t.Context(), set, metav1.CreateOptions{}))(t)
+		w.warnings.mu.Lock()
+		defer w.warnings.mu.Unlock()
+		if len(w.warnings.texts) > 0 {
+			t.Errorf("warnings %q", w.warnings.texts)
+		}
+	})
+
 	t.Run("ends with its request S10.4", func(t *testing.T) {
 		entered, leave := make(chan struct{}, 2), make(chan struct{})
 		w.mu.Lock()

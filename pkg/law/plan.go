@@ -40,12 +40,21 @@ type Plan struct {
 	Delegation *DelegationPlacement
 	// Rule is the pattern that allowed the record, for the audit annotation.
 	Rule     string
-	Warnings []string
+	Warnings []Warning
 }
 
-// Warn adds a warning for the client that writes.
-func (p *Plan) Warn(format string, args ...any) {
-	p.Warnings = append(p.Warnings, fmt.Sprintf(format, args...))
+// Warning is for the client that writes.
+type Warning struct {
+	// Reason is that of a warning that another write may answer, for clients of many writes; "" for others.
+	Reason, Text string
+}
+
+// Warn adds a warning.
+func (p *Plan) Warn(format string, args ...any) { p.WarnOf("", format, args...) }
+
+// WarnOf adds a warning that another write may answer.
+func (p *Plan) WarnOf(reason, format string, args ...any) {
+	p.Warnings = append(p.Warnings, Warning{reason, fmt.Sprintf(format, args...)})
 }
 
 // Write of an internal key: Value nil deletes it.

@@ -74,6 +74,12 @@ const (
 	ReasonPrerequisite        = "PrerequisiteFailed"
 )
 
+// Reasons of warnings, beside those of conditions.
+const (
+	WarningUnnamedGlue   = "UnnamedGlue"
+	WarningUnclaimedHost = "UnclaimedHost"
+)
+
 // ViewOf says which view an object with a zoneRef to z may name (S1.4).
 func ViewOf(z *Zone) string {
 	if z.View == "" {

@@ -385,8 +385,8 @@ func (w *world) putRecords(t *testing.T, d *datadriven.TestData) string {
 			fmt.Fprintf(&out, "%s: %s", o, w.describeOutcome(nil, refusal))
 		default:
 			adopted++
-			for _, text := range plan.Warnings {
-				fmt.Fprintf(&out, "%s: warning: %s\n", o, text)
+			for _, warning := range plan.Warnings {
+				fmt.Fprintf(&out, "%s: warning: %s\n", o, warning.Text)
 			}
 		}
 	}
@@ -513,8 +513,8 @@ func (w *world) describeOutcome(plan *law.Plan, refusal *law.Refusal) string {
 	default:
 		out.WriteString("gone\n")
 	}
-	for _, text := range plan.Warnings {
-		fmt.Fprintf(&out, "warning: %s\n", text)
+	for _, warning := range plan.Warnings {
+		fmt.Fprintf(&out, "warning: %s\n", warning.Text)
 	}
 	return out.String()
 }

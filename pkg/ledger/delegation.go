@@ -60,7 +60,7 @@ func (w *delegationWrite) commitWrite(ctx context.Context, key string, expected 
 	if err != nil || !out.OK {
 		return out, err
 	}
-	commit.Warn(ctx, tx.Plan.Warnings)
+	commit.Warn(ctx, tx.Plan.Warnings...)
 	l.warnOfDelegation(ctx, &ask, tx.Plan, stood, out.Rev)
 	if *placed != nil {
 		w.commitAs(*placed, out)
@@ -96,7 +96,7 @@ func (l *Ledger) PreviewDelegation(ctx context.Context, before, after *v1alpha1.
 	if out.Refusal != nil {
 		return commit.Status("delegations", ask.Name, out.Refusal)
 	}
-	commit.Warn(ctx, out.Plan.Warnings)
+	commit.Warn(ctx, out.Plan.Warnings...)
 	l.warnOfDelegation(ctx, &ask, out.Plan, l.childrenOf(ask.In), 0)
 	if after != nil {
 		l.placer.PlaceDelegation(after, out.Plan.Delegation)

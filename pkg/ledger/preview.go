@@ -45,7 +45,7 @@ func (l *Ledger) PreviewRecord(ctx context.Context, before, after *v1alpha1.Reco
 	if out.Refusal != nil {
 		return commit.Status("records", ask.Name, out.Refusal)
 	}
-	commit.Warn(ctx, out.Plan.Warnings)
+	commit.Warn(ctx, out.Plan.Warnings...)
 	if after != nil {
 		l.placer.PlaceRecord(after, out.Plan.Record)
 	}
@@ -78,7 +78,7 @@ func (l *Ledger) PreviewZone(ctx context.Context, before, after *v1alpha1.Zone) 
 	if out.Refusal != nil {
 		return commit.Status("zones", object.Name, out.Refusal)
 	}
-	commit.Warn(ctx, out.Plan.Warnings)
+	commit.Warn(ctx, out.Plan.Warnings...)
 	l.warnOfZone(ctx, ask.Before, out.Plan, nil, 0)
 	if after != nil {
 		after.Status.ObservedGeneration = after.Generation

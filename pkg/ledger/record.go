@@ -130,7 +130,7 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 	if err != nil || !out.OK {
 		return out, err
 	}
-	commit.Warn(ctx, tx.Plan.Warnings)
+	commit.Warn(ctx, tx.Plan.Warnings...)
 	l.box.PayNow(ctx, tx.Plan.PendingCuts)
 	if placed != nil {
 		w.commitAs(placed, out)

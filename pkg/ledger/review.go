@@ -34,7 +34,10 @@ func (l *Ledger) ReviewName(ctx context.Context, asked *v1alpha1.Record) (status
 		return status, commit.Status("records", ask.Name, out.Refusal)
 	}
 	status = v1alpha1.NameReviewStatus{Allowed: review.Allowed, Rule: review.Rule, Reason: review.Reason,
-		Claimed: v1alpha1.NameClaim(review.Claimed), Warnings: review.Warnings}
+		Claimed: v1alpha1.NameClaim(review.Claimed)}
+	for _, warning := range review.Warnings {
+		status.Warnings = append(status.Warnings, warning.Text)
+	}
 	if z := review.Zone; z != nil {
 		status.Zone, status.Contact = z.FQDN().String(), z.Header.Contact
 	}

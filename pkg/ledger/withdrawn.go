@@ -124,7 +124,7 @@ func (l *Ledger) warnOfTaken(ctx context.Context, c taking) {
 		number = "at least " + number
 	}
 	what := fmt.Sprintf("%s (%s)", number, strings.Join(t.names, ", "))
-	commit.Warn(ctx, []string{c.tell(what, slices.Sorted(maps.Keys(t.namespaces))) + " (S2.16)"})
+	commit.Warn(ctx, law.Warning{Text: c.tell(what, slices.Sorted(maps.Keys(t.namespaces))) + " (S2.16)"})
 }
 
 // tellWithdrawal says what the rules of a zone allow no more, and until when that stays.
@@ -318,7 +318,7 @@ func warnOfElsewhere(ctx context.Context, zone *law.Zone, before, after []rules.
 		return slices.Contains(had, text)
 	})
 	if len(texts) > 0 {
-		commit.Warn(ctx, []string{rules.TellElsewhere(zone.FQDN(), texts)})
+		commit.Warn(ctx, law.Warning{Text: rules.TellElsewhere(zone.FQDN(), texts)})
 	}
 }
 

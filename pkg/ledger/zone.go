@@ -137,7 +137,7 @@ func (w *zoneWrite) commitWrite(ctx context.Context, key string, expected int64,
 		return out, err
 	}
 	w.releaseLocks()
-	commit.Warn(ctx, tx.Plan.Warnings)
+	commit.Warn(ctx, tx.Plan.Warnings...)
 	l.warnOfZone(ctx, ask.Before, tx.Plan, stood, out.Rev)
 	if placed != nil {
 		w.commitAs(placed.DeepCopy(), out) // the head keeps placed, and the caller may change what it gets

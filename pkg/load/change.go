@@ -344,6 +344,8 @@ type manifest struct {
 	// before and answer are the object before and after the write; after is the object of the plan that it depends on.
 	before, answer *unstructured.Unstructured
 	after          string
+	// answered has the reasons of Warnings that other manifests answer.
+	answered map[string]bool
 }
 
 // newManifest keeps of an object what the loader needs, and drops the fields that the server sets.

@@ -275,10 +275,12 @@ func (l *Loader) foreseeObject(ctx context.Context, m *manifest) (Result, error)
 	if kind != "Delegation" || above.made {
 		m.after = above.object // rules add up, so one does not rest on the others
 	}
-	ctx = context.WithValue(ctx, warnedKey{}, func(text string) string { return describeObject(m.object) + ": " + text })
-	if above.made { // the server says of each that there is no zone
-		ctx = context.WithValue(ctx, needlessKey{}, func(text string) bool { return !strings.Contains(text, "(S5.") })
-	}
+	ctx = context.WithValue(ctx, tellKey{}, tell(func(reason, text string) string {
+		if m.answered[reason] || above.made && waits(reason) {
+			return ""
+		}
+		return describeObject(m.object) + ": " + text
+	}))
 	one, refused, err := l.applyManifest(ctx, m)
 	if err != nil {
 		return one, err
@@ -410,9 +412,9 @@ func (l *Loader) foreseeRemovals(ctx context.Context, left leftObjects) (Result,
 		if err != nil {
 			return result, err
 		}
-		warned := context.WithValue(ctx, warnedKey{}, func(text string) string {
+		warned := context.WithValue(ctx, tellKey{}, tell(func(_, text string) string {
 			return "removal of " + describeObject(m.object) + ": " + text
-		})
+		}))
 		_, err = retryTransient(warned, func() (struct{}, error) {
 			objects := l.dynamic.Resource(mapping.Resource).Namespace(m.object.GetNamespace())
 			return struct{}{}, objects.Delete(warned, m.object.GetName(), metav1.DeleteOptions{DryRun: l.dryRun()})

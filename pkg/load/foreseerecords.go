@@ -33,8 +33,8 @@ type recordWrite struct {
 	// prior is the object that it rests on, and at where it comes from.
 	prior string
 	at    Refusal
-	// needless tells which Warnings the rest of its file answers; nil: none.
-	needless func(text string) bool
+	// tell is that of its file; nil: none.
+	tell tell
 }
 
 func (w *recordWrite) object() *v1alpha1.Record {
@@ -108,13 +108,13 @@ func (l *Loader) foreseeRecords(ctx context.Context, what string, manifests []*m
 		}
 	}
 	l.fillNames(ctx, writes)
-	one, err := runWorkers(ctx, l, what, l.workers, slices.Collect(slices.Chunk(alone, 1)),
+	one, err := runWorkers(ctx, l, what, l.workers, [][][]*manifest{slices.Collect(slices.Chunk(alone, 1))},
 		func(ctx context.Context, one []*manifest) (Result, error) { return l.foreseeObject(ctx, one[0]) })
 	if result.Add(one); err != nil {
 		return result, err
 	}
 	// Clients apply before they remove, so an apply does not have what a removal frees.
-	one, err = runWorkers(ctx, l, what, maxSets, slices.Concat(splitSets(writes), splitSets(removals)), l.foreseeSet)
+	one, err = runWorkers(ctx, l, what, maxSets, [][][]*recordWrite{splitSets(writes), splitSets(removals)}, l.foreseeSet)
 	result.Add(one)
 	return result, err
 }
@@ -219,27 +219,26 @@ func splitSets(writes []*recordWrite) (sets [][]*recordWrite) {
 // inSet matches the item in a field of a refused change set, or at the beginning of a Warning, with its Record there.
 var inSet = regexp.MustCompile(`^spec\.items\[(\d+)\](?: \([^()]*\): )?`)
 
-// warnOfItems has the Warnings of a change set name the Record of their item, and drops needless ones.
-func warnOfItems(ctx context.Context, writes []*recordWrite) context.Context {
-	split := func(text string) (w *recordWrite, rest string) {
-		if at := inSet.FindStringSubmatch(text); at != nil {
-			if i, err := strconv.Atoi(at[1]); err == nil && i < len(writes) {
-				return writes[i], strings.TrimPrefix(text, at[0])
-			}
+// tellOfItems has the Warnings of a change set name the Record of their item.
+func tellOfItems(ctx context.Context, writes []*recordWrite) context.Context {
+	return context.WithValue(ctx, tellKey{}, tell(func(reason, text string) string {
+		at := inSet.FindStringSubmatch(text)
+		if at == nil {
+			return text
 		}
-		return nil, text
-	}
-	ctx = context.WithValue(ctx, needlessKey{}, func(text string) bool {
-		w, rest := split(text)
-		return w != nil && w.needless != nil && w.needless(rest)
-	})
-	return context.WithValue(ctx, warnedKey{}, func(text string) string {
-		if w, rest := split(text); w != nil && w.manifest != nil {
-			return describeName("record", w.object()) + ": " + rest
-		} else {
-			return rest
+		i, err := strconv.Atoi(at[1])
+		if err != nil || i >= len(writes) {
+			return text
 		}
-	})
+		text = strings.TrimPrefix(text, at[0])
+		switch w := writes[i]; {
+		case w.manifest != nil:
+			return describeName("record", w.object()) + ": " + text
+		case w.tell != nil:
+			return w.tell(reason, text)
+		}
+		return text
+	}))
 }
 
 // foreseeSet decides a change set, and again without the items that are refused.
@@ -253,7 +252,7 @@ func (l *Loader) foreseeSet(ctx context.Context, writes []*recordWrite) (result 
 			}
 			set.Spec.Items = append(set.Spec.Items, item)
 		}
-		warned := warnOfItems(ctx, writes)
+		warned := tellOfItems(ctx, writes)
 		made, err := retryTransient(warned, func() (*v1alpha1.ChangeSet, error) {
 			return l.typed.KubizoneV1alpha1().ChangeSets(writes[0].object().Namespace).Create(warned, set, l.createOptions())
 		})

@@ -22,6 +22,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
 // FieldManager is the default field manager of all writes. Fields that other managers changed since are told by it
@@ -134,12 +136,12 @@ func StopsAll(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || apierrors.IsUnauthorized(err) || !errors.As(err, &status) && errors.As(err, &unanswered)
 }
 
-// runWorkers calls do for every group, in at most that many goroutines, reports progress by the objects in them, and
-// adds up the results. The first error ends it.
-func runWorkers[T any](ctx context.Context, l *Loader, what string, workers int, groups [][]T,
+// runWorkers calls do for every group, phase by phase, in at most that many goroutines, reports progress by the objects
+// in them, and adds up the results. The first error ends it.
+func runWorkers[T any](ctx context.Context, l *Loader, what string, workers int, phases [][][]T,
 	do func(ctx context.Context, group []T) (Result, error)) (result Result, err error) {
 	total := 0
-	for _, group := range groups {
+	for _, group := range slices.Concat(phases...) {
 		total += len(group)
 	}
 	var done atomic.Int64
@@ -163,30 +165,46 @@ func runWorkers[T any](ctx context.Context, l *Loader, what string, workers int,
 		}
 	})
 	var mutex sync.Mutex
-	working, grouped := errgroup.WithContext(ctx)
-	working.SetLimit(workers)
-	for _, group := range groups {
-		if grouped.Err() != nil {
+	for _, groups := range phases {
+		working, grouped := errgroup.WithContext(ctx)
+		working.SetLimit(workers)
+		for _, group := range groups {
+			if grouped.Err() != nil {
+				break
+			}
+			working.Go(func() error {
+				if grouped.Err() != nil {
+					return nil
+				}
+				one, err := do(grouped, group)
+				mutex.Lock()
+				defer mutex.Unlock()
+				result.Add(one)
+				if err == nil {
+					done.Add(int64(len(group)))
+				}
+				return err
+			})
+		}
+		if err = working.Wait(); err != nil {
 			break
 		}
-		working.Go(func() error {
-			if grouped.Err() != nil {
-				return nil
-			}
-			one, err := do(grouped, group)
-			mutex.Lock()
-			defer mutex.Unlock()
-			result.Add(one)
-			if err == nil {
-				done.Add(int64(len(group)))
-			}
-			return err
-		})
 	}
-	err = working.Wait()
 	close(quiet)
 	told.Wait()
 	return result, cmp.Or(err, context.Cause(ctx))
+}
+
+// inPhases puts groups into phases by number, and keeps their order.
+func inPhases[T any](groups [][]T, phase func(group []T) int) (phases [][][]T) {
+	for _, group := range groups {
+		n := phase(group)
+		for len(phases) <= n {
+			phases = append(phases, nil)
+		}
+		phases[n] = append(phases[n], group)
+	}
+	return phases
 }
 
 // groupBy puts what has one key into one group. Groups, and what is in them, keep their order.
@@ -246,12 +264,29 @@ func refusalReason(err error) (reason string, ok bool) {
 	return "", false
 }
 
-// needlessKey is the context key of a func(text string) bool that tells which Warnings of a write to drop: those that
-// the rest of the file answers, which the server does not know.
-type needlessKey struct{}
+// waits reports whether a Warning is that of an object whose zone is not there.
+func waits(reason string) bool {
+	return reason == v1alpha1.ReasonZoneNotFound || reason == v1alpha1.ReasonNoEnclosingZone
+}
 
-// warnedKey is the context key of a func(text string) string that adds to a Warning what it is about.
-type warnedKey struct{}
+// tell returns a Warning as it is shown, "" for one that another write of the run answers, which the server does not
+// know. reason is that of the server.
+type tell func(reason, text string) string
+
+// tellKey is the context key of the tell of a write.
+type tellKey struct{}
+
+// tellOfZone drops the Warnings of a Zone that are answered. What its condition Servable says is reported when all is
+// written, unless the run is dry.
+func (l *Loader) tellOfZone(ctx context.Context, answered map[string]bool) context.Context {
+	return context.WithValue(ctx, tellKey{}, tell(func(reason, text string) string {
+		servable := reason == v1alpha1.ReasonNoNameServers || reason == v1alpha1.ReasonNameServerWithoutAddress
+		if answered[reason] || servable && !l.cfg.DryRun {
+			return ""
+		}
+		return text
+	}))
+}
 
 // warnings collects the server's Warnings, each text once.
 type warnings struct {
@@ -261,16 +296,16 @@ type warnings struct {
 
 var _ rest.WarningHandlerWithContext = (*warnings)(nil)
 
-// HandleWarningHeaderWithContext adds one warning; 299 is the code of those that API servers make.
-func (w *warnings) HandleWarningHeaderWithContext(ctx context.Context, code int, _ string, text string) {
+// HandleWarningHeaderWithContext adds one warning; 299 is the code of those that API servers make, and ours have their
+// reason as agent.
+func (w *warnings) HandleWarningHeaderWithContext(ctx context.Context, code int, agent string, text string) {
 	if code != 299 || text == "" {
 		return
 	}
-	if needless, ok := ctx.Value(needlessKey{}).(func(string) bool); ok && needless(text) {
-		return
-	}
-	if of, ok := ctx.Value(warnedKey{}).(func(string) string); ok {
-		text = of(text)
+	if tell, ok := ctx.Value(tellKey{}).(tell); ok {
+		if text = tell(agent, text); text == "" {
+			return
+		}
 	}
 	w.mutex.Lock()
 	defer w.mutex.Unlock()

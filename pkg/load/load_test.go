@@ -19,6 +19,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -421,7 +422,7 @@ func TestByOwner_keepsTheOrderOfThoseWhoWereThereFirst(t *testing.T) {
 		all = append(all, newManifest("all.yaml", o))
 	}
 	var got []string
-	for _, group := range byOwner(all) {
+	for _, group := range slices.Concat(byOwner(all)...) {
 		var objects []string
 		for _, m := range group {
 			objects = append(objects, m.object.GetName())
@@ -430,6 +431,66 @@ func TestByOwner_keepsTheOrderOfThoseWhoWereThereFirst(t *testing.T) {
 	}
 	if want := []string{"first second", "alone"}; !slices.Equal(got, want) {
 		t.Errorf("groups %q, want %q", got, want)
+	}
+}
+
+// S5.6, S5.14, S4.18: addresses come before the NS that name their hosts, and NS before glue and DS.
+func TestByOwner_appliesWhatOthersNeedFirst(t *testing.T) {
+	var text strings.Builder
+	for i, record := range []string{"sub DS", "sub NS", "ns.sub A", "www CNAME", "ns A", "a.ns.sub AAAA"} {
+		owner, rrtype, _ := strings.Cut(record, " ")
+		fmt.Fprintf(&text, "---\n{apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {name: r%d}, spec: {domainName: %s, type: %s}}\n",
+			i, owner, rrtype)
+	}
+	read, _ := ReadObjects("all.yaml", []byte(text.String()))
+	var all []*manifest
+	for _, o := range read {
+		all = append(all, newManifest("all.yaml", o))
+	}
+	var got []string
+	for _, groups := range byOwner(all) {
+		var phase []string
+		for _, m := range slices.Concat(groups...) {
+			phase = append(phase, m.owner+" "+m.rrtype().String())
+		}
+		got = append(got, strings.Join(phase, ", "))
+	}
+	if d := cmp.Diff([]string{"ns A", "sub NS, sub DS", "ns.sub A, www CNAME, a.ns.sub AAAA"}, got); d != "" {
+		t.Errorf("phases (- wanted)\n%s", d)
+	}
+}
+
+// A Zone that gets its rules, name servers and class from other manifests lacks none of them.
+func TestNoteAnswers_looksAtTheOtherManifests(t *testing.T) {
+	object := func(kind, metadata, spec string) string {
+		return fmt.Sprintf("---\n{apiVersion: kubi.zone/v1alpha1, kind: %s, metadata: {%s}, spec: {%s}}\n", kind, metadata, spec)
+	}
+	zone := object("Zone", "name: z, namespace: a", "domainName: example.org., dnsClassRefs: [{name: c}]")
+	for text, want := range map[string]string{
+		"":                                    "",
+		object("DNSClass", "name: c", ""):     "NoClass",
+		object("DNSClass", "name: other", ""): "",
+		object("Delegation", "name: d, namespace: a", "zoneRef: {name: z}"):                                      "NoRules",
+		object("Delegation", "name: d, namespace: b", "zoneRef: {name: z}"):                                      "",
+		object("Record", "name: r", "domainName: example.org., type: NS"):                                        "NoNameServers",
+		object("Record", "name: r", "domainName: sub.example.org., type: NS"):                                    "",
+		object("Record", "name: r, namespace: b", "domainName: '@', type: NS, zoneRef: {name: z, namespace: a}"): "NoNameServers",
+	} {
+		read, _ := ReadObjects("all.yaml", []byte(zone+text))
+		var all []*manifest
+		for _, o := range read {
+			all = append(all, newManifest("all.yaml", o))
+		}
+		noteAnswers(all)
+		var got []string
+		for reason, answered := range all[0].answered {
+			if answered {
+				got = append(got, reason)
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: answered %q, want %q", text, got, want)
+		}
 	}
 }
 
@@ -473,25 +534,20 @@ sibling NS ns.sub
 	sets := []*set{
 		{owner: name.MustRel("ns.sub"), typ: rdata.A, data: []string{"192.0.2.3"}},
 		{owner: name.MustRel("www.sub"), typ: rdata.A, data: []string{"192.0.2.4"}},
-		{owner: name.MustRel("sibling"), typ: rdata.NS, data: []string{"ns.sub", "ns.free", "ns.example.net."}},
+		{owner: name.MustRel("sibling"), typ: rdata.NS, data: []string{"ns.sub", "ns.example.net."}},
+		{owner: name.MustRel("free"), typ: rdata.NS, data: []string{"ns.sub", "ns.free"}},
 	}
-	needless := needlessWarnings(sets, origin)
+	answers := newAnswers(sets, origin)
 	for _, x := range []struct {
 		set      int
-		text     string
-		needless bool
+		reason   string
+		answered bool
 	}{
-		{0, "A at ns.sub.example.org. lies below NS records (S5.6)", true},
-		{0, "other TTLs (S5.2)", false},
-		{1, "A at www.sub.example.org. lies below NS records (S5.6)", false},
-		{2, "NS at sibling.example.org. names ns.sub.example.org., which no namespace holds: write it (S6.2)", true},
-		{2, "NS at sibling.example.org. names ns.free.example.org., which no namespace holds: write it (S6.2)", false},
-		{2, "NS at sibling.example.org. names ns.sub.example.org., which another namespace holds (S6.2)", false},
+		{0, v1alpha1.WarningUnnamedGlue, true}, {0, "-", false}, {1, v1alpha1.WarningUnnamedGlue, false},
+		{2, v1alpha1.WarningUnclaimedHost, true}, {3, v1alpha1.WarningUnclaimedHost, false}, {2, "-", false},
 	} {
-		ctx := context.WithValue(t.Context(), needlessKey{}, func(text string) bool { return needless(sets[x.set], text) })
-		l.warnings.HandleWarningHeaderWithContext(ctx, 299, "", x.text)
-		if got, _ := l.warnings.takeTexts(); (len(got) == 0) != x.needless {
-			t.Errorf("%s: %q", x.text, got)
+		if answers(sets[x.set], x.reason) != x.answered {
+			t.Errorf("%s of %s is answered: %t", x.reason, sets[x.set].describe(origin), !x.answered)
 		}
 	}
 }
@@ -518,7 +574,7 @@ ns1	A	192.0.2.1
 			order = append(order, strings.TrimSuffix(name, ".example.org"))
 		}
 	}
-	if got, want := strings.Join(order, " "), "apex-ns ns1-aaaa ns1-a sub-ns www-a ns.sub-a"; got != want {
+	if got, want := strings.Join(order, " "), "ns1-aaaa ns1-a apex-ns sub-ns www-a ns.sub-a"; got != want {
 		t.Errorf("written in the order %q, want %q", got, want)
 	}
 }
@@ -546,7 +602,7 @@ func TestEach_saysHowFarItIs(t *testing.T) {
 		l := newLoader(Config{Report: func(line string) { said = append(said, fmt.Sprint(time.Since(began), " ", line)) }},
 			fake.NewClientset(), nil, nil, &warnings{})
 		groups := slices.Repeat([][]int{{1, 2}, {3}}, 34)
-		must.Get(runWorkers(t.Context(), l, "example.org.", 1, groups, func(context.Context, []int) (Result, error) {
+		must.Get(runWorkers(t.Context(), l, "example.org.", 1, [][][]int{groups}, func(context.Context, []int) (Result, error) {
 			time.Sleep(1700 * time.Millisecond)
 			return Result{}, nil
 		}))(t)

@@ -30,6 +30,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
 func (l *Loader) loadManifests(ctx context.Context, source Source, paths []string) (Result, error) {
@@ -65,9 +66,12 @@ func (l *Loader) Apply(ctx context.Context, path string, objects []*unstructured
 func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifest) (Result, error) {
 	began := time.Now()
 	var result Result
-	var zones, delegations, rest []*manifest
+	noteAnswers(all)
+	var classes, zones, delegations, rest []*manifest
 	for _, m := range all {
 		switch m.object.GroupVersionKind().GroupKind() {
+		case schema.GroupKind{Group: v1alpha1.GroupName, Kind: "DNSClass"}:
+			classes = append(classes, m)
 		case schema.GroupKind{Group: v1alpha1.GroupName, Kind: "Zone"}:
 			zones = append(zones, m)
 			l.applied[types.NamespacedName{Namespace: m.object.GetNamespace(), Name: m.object.GetName()}] = true
@@ -77,11 +81,11 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 			rest = append(rest, m)
 		}
 	}
-	// A zone made above others does not capture them (S3.4), and records without a zone wait for one: first zones,
-	// parents before children, then Delegations, then everything else.
+	// A zone made above others does not capture them (S3.4), and records without a zone wait for one: first classes and
+	// zones, parents before children, then Delegations, then everything else.
 	sortParentsFirst(zones)
 	if l.cfg.DryRun {
-		one, err := l.foreseeManifests(ctx, what, zones, delegations, rest)
+		one, err := l.foreseeManifests(ctx, what, zones, delegations, slices.Concat(classes, rest))
 		result.Add(one)
 		if err != nil {
 			return result, fmt.Errorf("plan %s: %w", what, err)
@@ -89,10 +93,10 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 		return result, nil
 	}
 	for _, batch := range []struct {
-		groups  [][]*manifest
+		phases  [][][]*manifest
 		workers int
-	}{{[][]*manifest{zones}, 1}, {[][]*manifest{delegations}, 1}, {byOwner(rest), l.workers}} {
-		one, err := l.applyAll(ctx, what, batch.groups, batch.workers)
+	}{{[][][]*manifest{{classes}}, 1}, {[][][]*manifest{{zones}}, 1}, {[][][]*manifest{{delegations}}, 1}, {byOwner(rest), l.workers}} {
+		one, err := l.applyAll(ctx, what, batch.phases, batch.workers)
 		result.Add(one)
 		if err != nil {
 			return result, fmt.Errorf("load %s: %w", what, err)
@@ -103,28 +107,105 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 }
 
 // byOwner groups manifests by name, the oldest first: which of two conflicting ones is refused must not depend on
-// timing, and the first holder of a name keeps it (S4.8).
-func byOwner(manifests []*manifest) [][]*manifest {
+// timing, and the first holder of a name keeps it (S4.8). Addresses come before the NS that name their hosts, and NS
+// before glue and DS, so that no Warning is of what a later manifest brings.
+func byOwner(manifests []*manifest) [][][]*manifest {
 	groups := groupBy(manifests, func(m *manifest) string { return m.owner })
-	for _, group := range groups {
-		slices.SortStableFunc(group, func(one, other *manifest) int { return one.created.Compare(other.created) })
+	cuts := make(map[string]bool)
+	for _, m := range manifests {
+		cuts[m.owner] = cuts[m.owner] || m.rrtype() == rdata.NS
 	}
-	return groups
+	isBelow := func(owner string) bool {
+		_, up, found := strings.Cut(owner, ".")
+		for found && !cuts[up] {
+			_, up, found = strings.Cut(up, ".")
+		}
+		return found
+	}
+	for _, group := range groups {
+		slices.SortStableFunc(group, func(one, other *manifest) int {
+			return cmp.Or(one.created.Compare(other.created), lastDS(one.rrtype())-lastDS(other.rrtype()))
+		})
+	}
+	return inPhases(groups, func(group []*manifest) int {
+		typ := group[0].rrtype()
+		switch {
+		case cuts[group[0].owner]:
+			return 1
+		case (typ == rdata.A || typ == rdata.AAAA) && !isBelow(group[0].owner):
+			return 0
+		}
+		return 2
+	})
+}
+
+// lastDS orders the types at a name: DS needs the NS there.
+func lastDS(t rdata.Type) int {
+	if t == rdata.DS {
+		return 1
+	}
+	return 0
+}
+
+// rrtype is the type of a Record, 0 for other objects.
+func (m *manifest) rrtype() rdata.Type {
+	text, _, _ := unstructured.NestedString(m.object.Object, "spec", "type")
+	if t, err := rdata.ParseType(text); err == nil && m.object.GetKind() == "Record" {
+		return t
+	}
+	return 0
+}
+
+// noteAnswers notes which Warnings of Zones other manifests answer: rules, name servers and classes.
+func noteAnswers(all []*manifest) {
+	answers := make(map[string]bool)
+	idOf := func(m *manifest) string { return "zone " + m.object.GetNamespace() + "/" + m.object.GetName() }
+	for _, m := range all {
+		domainName, _, _ := unstructured.NestedString(m.object.Object, "spec", "domainName")
+		target, _, _ := unstructured.NestedString(m.object.Object, "spec", "zoneRef", "name")
+		namespace, _, _ := unstructured.NestedString(m.object.Object, "spec", "zoneRef", "namespace")
+		of := "zone " + cmp.Or(namespace, m.object.GetNamespace()) + "/" + target
+		switch kind := m.object.GetKind(); {
+		case kind == "DNSClass":
+			answers["class "+m.object.GetName()] = true
+		case kind == "Delegation":
+			answers["rules of "+of] = true
+		case m.rrtype() == rdata.NS && domainName == "@":
+			answers["NS of "+of] = true
+		case m.rrtype() == rdata.NS:
+			answers["NS of "+domainName] = true
+		}
+	}
+	for _, m := range all {
+		if m.object.GetKind() != "Zone" {
+			continue
+		}
+		domainName, _, _ := unstructured.NestedString(m.object.Object, "spec", "domainName")
+		refs, _, _ := unstructured.NestedSlice(m.object.Object, "spec", "dnsClassRefs")
+		m.answered = map[string]bool{
+			v1alpha1.WarningNoRules:      answers["rules of "+idOf(m)],
+			v1alpha1.ReasonNoNameServers: answers["NS of "+idOf(m)] || answers["NS of "+domainName],
+			v1alpha1.ReasonNoClass: !slices.ContainsFunc(refs, func(ref any) bool {
+				fields, _ := ref.(map[string]any)
+				return !answers[fmt.Sprintf("class %v", fields["name"])]
+			}),
+		}
+	}
 }
 
 // applyAll applies manifests, each group in its order. It applies refused ones again as long as one more succeeds,
 // since one may need another.
-func (l *Loader) applyAll(ctx context.Context, what string, groups [][]*manifest, workers int) (Result, error) {
+func (l *Loader) applyAll(ctx context.Context, what string, phases [][][]*manifest, workers int) (Result, error) {
 	var result Result
-	for len(groups) > 0 {
+	for len(phases) > 0 {
 		var mutex sync.Mutex
 		var again [][]*manifest
 		var reasons []Refusal
 		tried := 0
-		for _, group := range groups {
+		for _, group := range slices.Concat(phases...) {
 			tried += len(group)
 		}
-		one, err := runWorkers(ctx, l, what, workers, groups, func(ctx context.Context, group []*manifest) (result Result, err error) {
+		one, err := runWorkers(ctx, l, what, workers, phases, func(ctx context.Context, group []*manifest) (result Result, err error) {
 			var left []*manifest
 			for _, m := range group {
 				one, refused, err := l.applyManifest(ctx, m)
@@ -157,7 +238,7 @@ func (l *Loader) applyAll(ctx context.Context, what string, groups [][]*manifest
 			result.Refused += len(reasons)
 			return result, nil
 		}
-		groups = again
+		phases = [][][]*manifest{again}
 	}
 	return result, nil
 }
@@ -188,10 +269,9 @@ func (l *Loader) applyManifest(ctx context.Context, m *manifest) (Result, *Refus
 		before = nil // absent or unreadable; the apply reports what matters
 	}
 	m.before = before
-	// Whether a Zone has name servers without an address is reported when its Records are there.
 	judged := ctx
 	if !l.cfg.DryRun {
-		judged = context.WithValue(ctx, needlessKey{}, func(text string) bool { return strings.HasSuffix(text, "(S6.15)") })
+		judged = l.tellOfZone(ctx, m.answered)
 	}
 	as := l.applierOf(nil)
 	if before != nil {

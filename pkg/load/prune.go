@@ -52,7 +52,7 @@ func (l *Loader) Finish(ctx context.Context, doubt string) (Result, error) {
 		}
 	}
 	l.fillNames(ctx, l.planned)
-	planned, err := runWorkers(ctx, l, "the plan", maxSets, splitSets(l.planned), l.foreseeSet)
+	planned, err := runWorkers(ctx, l, "the plan", maxSets, [][][]*recordWrite{splitSets(l.planned)}, l.foreseeSet)
 	result.Add(planned)
 	l.planned = nil
 	l.reportHidden()
@@ -108,7 +108,7 @@ func (l *Loader) finishScope(ctx context.Context, s *scope) (Result, error) {
 		}
 		return result, nil
 	}
-	removed, err := runWorkers(ctx, l, s.what(), l.workers, slices.Collect(slices.Chunk(left, 1)),
+	removed, err := runWorkers(ctx, l, s.what(), l.workers, [][][]*v1alpha1.Record{slices.Collect(slices.Chunk(left, 1))},
 		func(ctx context.Context, one []*v1alpha1.Record) (Result, error) {
 			return l.deleteRecord(ctx, s, one[0])
 		})

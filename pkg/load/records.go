@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -32,27 +31,35 @@ func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *d
 	// The sets of one owner are written one after the other, in the order of the file: which of two conflicting ones is
 	// refused must not depend on timing.
 	owners := groupBy(sets, func(s *set) name.Rel { return s.owner })
-	// First the apex and the hosts that it names: until these have addresses the zone is not Servable (S6.13), and
-	// every write in between would get a Warning. Then zone cuts, or the server warns of the glue below them (S5.6).
-	hosts := namedHosts(slices.DeleteFunc(slices.Clone(sets), func(s *set) bool { return !s.owner.IsApex() }), to.fqdn)
-	rank := func(sets []*set) int {
+	for _, sets := range owners {
+		slices.SortStableFunc(sets, func(one, other *set) int { return lastDS(one.typ) - lastDS(other.typ) })
+	}
+	hosts, cuts := namedHosts(sets, to.fqdn, rdata.NS, rdata.MX), map[name.Rel]bool{}
+	for _, s := range sets {
+		cuts[s.owner] = cuts[s.owner] || s.typ == rdata.NS && !s.owner.IsApex()
+	}
+	// First the name servers: until they have addresses the zone is not Servable (S6.15), and the status of what is
+	// written in between is written twice. Then cuts, before the glue below them.
+	phases := inPhases(owners, func(sets []*set) int {
 		switch owner := sets[0].owner; {
-		case owner.IsApex():
+		case hosts[owner] && !isBelow(owner, cuts):
 			return 0
-		case hosts[owner]:
+		case owner.IsApex():
 			return 1
-		case slices.ContainsFunc(sets, func(s *set) bool { return s.typ == rdata.NS }):
+		case cuts[owner]:
 			return 2
 		}
 		return 3
-	}
-	slices.SortStableFunc(owners, func(x, y []*set) int { return rank(x) - rank(y) })
-	needless, made := needlessWarnings(sets, to.fqdn), l.cfg.DryRun && l.priors.first(to.zone, to.namespace).made
-	return runWorkers(ctx, l, filepath.Base(path), l.workers, owners, func(ctx context.Context, sets []*set) (result Result, err error) {
+	})
+	answers, made := newAnswers(sets, to.fqdn), l.cfg.DryRun && l.priors.first(to.zone, to.namespace).made
+	return runWorkers(ctx, l, filepath.Base(path), l.workers, phases, func(ctx context.Context, sets []*set) (result Result, err error) {
 		for _, s := range sets {
-			ctx := context.WithValue(ctx, needlessKey{}, func(text string) bool {
-				return needless(s, text) || made && !strings.Contains(text, "(S5.") // of each, that there is no zone
-			})
+			ctx := context.WithValue(ctx, tellKey{}, tell(func(reason, text string) string {
+				if answers(s, reason) || made && waits(reason) {
+					return ""
+				}
+				return text
+			}))
 			put := func(ctx context.Context, there *existingRecords) (Result, *Refusal, error) {
 				one, err := l.putRecord(ctx, path, s, to, there)
 				if reason, ok := refusalReason(err); ok {
@@ -79,38 +86,47 @@ func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *d
 	})
 }
 
-// needlessWarnings returns a test for Warnings of a set that the rest of its file answers: that an address below a zone
-// cut is glue at most, if an NS names it (S5.6), and that no namespace holds a host, if the file has its address
-// (S6.2).
-func needlessWarnings(sets []*set, origin name.Name) func(s *set, text string) bool {
-	named, addressed := namedHosts(sets, origin), map[name.Rel]bool{}
+// newAnswers returns a test for Warnings of a set that the rest of its file answers: that an address below a zone cut
+// is glue at most, if an NS names it (S5.6), and that no namespace has a host, if the file has the address of each
+// (S4.18).
+func newAnswers(sets []*set, origin name.Name) func(s *set, reason string) bool {
+	named, addressed := namedHosts(sets, origin, rdata.NS), map[name.Rel]bool{}
 	for _, s := range sets {
 		if s.typ == rdata.A || s.typ == rdata.AAAA {
 			addressed[s.owner] = true
 		}
 	}
-	return func(s *set, text string) bool {
-		switch s.typ {
-		case rdata.A, rdata.AAAA:
-			return named[s.owner] && strings.HasSuffix(text, "(S5.6)")
-		case rdata.NS:
-			for host := range namedHosts([]*set{s}, origin) {
-				if at, err := host.In(origin); err == nil && addressed[host] &&
-					strings.Contains(text, fmt.Sprintf(" names %s, which no namespace holds:", at)) {
-					return true
+	return func(s *set, reason string) bool {
+		switch reason {
+		case v1alpha1.WarningUnnamedGlue:
+			return named[s.owner]
+		case v1alpha1.WarningUnclaimedHost:
+			for host := range namedHosts([]*set{s}, origin, s.typ) {
+				if !addressed[host] {
+					return false
 				}
 			}
+			return true
 		}
 		return false
 	}
 }
 
-// namedHosts returns the hosts within the zone that NS records of the file name.
-func namedHosts(sets []*set, origin name.Name) map[name.Rel]bool {
+// isBelow reports whether a cut is above a name.
+func isBelow(owner name.Rel, cuts map[name.Rel]bool) bool {
+	up, ok := owner.Parent()
+	for ok && !cuts[up] {
+		up, ok = up.Parent()
+	}
+	return ok
+}
+
+// namedHosts returns the hosts within the zone that records of these types name.
+func namedHosts(sets []*set, origin name.Name, types ...rdata.Type) map[name.Rel]bool {
 	out := map[name.Rel]bool{}
 	for _, s := range sets {
 		for _, text := range s.data {
-			if n, ok := (rdata.Value{Type: s.typ, Text: text}).Target(origin); ok && s.typ == rdata.NS {
+			if n, ok := (rdata.Value{Type: s.typ, Text: text}).Target(origin); ok && slices.Contains(types, s.typ) {
 				if host, ok := n.Rel(origin); ok {
 					out[host] = true
 				}
@@ -210,8 +226,8 @@ func (l *Loader) planRecord(ctx context.Context, want *v1alpha1.Record, s *set, 
 	want.Status.FQDN = s.fqdn(to.fqdn)
 	l.report.Lock()
 	defer l.report.Unlock()
-	needless, _ := ctx.Value(needlessKey{}).(func(string) bool)
-	l.planned = append(l.planned, &recordWrite{after: want, zone: to.zone, needless: needless,
+	say, _ := ctx.Value(tellKey{}).(tell)
+	l.planned = append(l.planned, &recordWrite{after: want, zone: to.zone, tell: say,
 		at: Refusal{Path: path, Lines: s.lines, Text: s.describe(to.fqdn)}})
 }
 

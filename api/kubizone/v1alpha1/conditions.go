@@ -104,6 +104,17 @@ const (
 	ReasonTooManyNameServers = "TooManyNameServers"
 )
 
+// Reasons of Warnings. The warn-agent of a Warning that another write may answer is its reason: one of these, or that
+// of a condition, as NoNameServers. A client that writes many objects can leave out those that its other writes answer.
+const (
+	// WarningNoRules: a new Zone has no rules, and no Delegation gives it any yet.
+	WarningNoRules = "NoRules"
+	// WarningUnnamedGlue: an address lies below NS records that do not name its host. NS records elsewhere may.
+	WarningUnnamedGlue = "UnnamedGlue"
+	// WarningUnclaimedHost: NS or MX records name a host that no namespace has yet.
+	WarningUnclaimedHost = "UnclaimedHost"
+)
+
 // Reasons of the condition Settled.
 const (
 	// ReasonSettled: every consequence of the changes so far is carried out.

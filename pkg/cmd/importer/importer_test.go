@@ -281,6 +281,51 @@ func TestImport_takesAFileWhoseSOANamesNoHost(t *testing.T) {
 	}
 }
 
+// A Warning is judged on what there is when all is written: one that is always there is not read. Tenants of the zone
+// may write names, so a host of its cuts that no namespace has would be warned of, too (S4.18).
+func TestImport_warnsOfNothingThatTheFileHas(t *testing.T) {
+	s := startServer(t)
+	text := `$TTL 300
+@ SOA ns1 hostmaster 1 3600 900 604800 300
+alias CNAME www
+child DS 1 8 2 ` + strings.Repeat("0", 64) + `
+child NS ns.child
+child NS ns.sibling
+ns.child A 192.0.2.3
+sibling NS ns.example.net.
+ns.sibling A 192.0.2.4
+hosted NS ns.farm
+ns.farm A 192.0.2.5
+@ MX 10 mail
+mail A 192.0.2.25
+@ NS ns1
+ns1 A 192.0.2.1
+www A 192.0.2.2
+`
+	for round := range 3 { // it does not depend on timing
+		path := writeFile(t, fmt.Sprintf("t%d.test.zone", round), text)
+		for what, said := range map[string]said{
+			"plan":   s.runPlan("", path, "--zone", fmt.Sprintf("a/t%d", round), "--create-zone"),
+			"import": s.runImport("", path, "--zone", fmt.Sprintf("b/t%d", round), "--view", "other", "--create-zone"),
+		} {
+			if strings.Contains(said.err+said.out, "warning") {
+				t.Errorf("%s: %s%s", what, said.out, said.err)
+			}
+		}
+	}
+	spec := makeSpec()
+	spec.DomainName, spec.NameServers = "shared.test.", nil
+	spec.Delegations = append(spec.Delegations, v1alpha1.DelegationRule{Namespace: "tenant", Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}})
+	s.makeZone("platform", "shared", spec)
+	said := s.runImport("", writeFile(t, "shared.test.zone", text), "--zone", "platform/shared")
+	if strings.Contains(said.err, "warning") || !strings.HasPrefix(said.out, "13 written") {
+		t.Errorf("into a zone with tenants: %s%s", said.out, said.err)
+	}
+	occluded := s.runImport("", writeFile(t, "more.zone", "$TTL 300\nx.child TXT x\nlone DS 1 8 2 "+strings.Repeat("0", 64)+"\n"), "--zone",
+		"platform/shared")
+	occluded.expectRemarks("warning: TXT at x.child.shared.test. is occluded", "warning: DS at lone.shared.test. stands without NS")
+}
+
 // M2: a source that fails keeps none of the others out, and the exit code tells. A zone that name servers would not
 // load is said; it is the matter of an import that makes the zone.
 func TestImport_goesOnAfterASourceThatFails(t *testing.T) {

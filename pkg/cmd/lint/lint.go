@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -62,6 +64,15 @@ type linter struct {
 	out              io.Writer
 	judged, refused  int
 	warnings, passed int
+	// answered has the reasons of warnings that some object of the files answers for zones.
+	answered map[string]bool
+}
+
+// file is a file with its objects, and what of it cannot be read.
+type file struct {
+	path    string
+	objects []*unstructured.Unstructured
+	wrong   []load.Refusal
 }
 
 // lintFiles judges all, and prints what is wrong.
@@ -69,7 +80,9 @@ func lintFiles(files []string, in io.Reader, out io.Writer) error {
 	registry := install.New()
 	info, _ := runtime.SerializerInfoForMediaType(registry.Codecs.SupportedMediaTypes(), runtime.ContentTypeJSON)
 	decoders := decoding.Serializer{NegotiatedSerializer: registry.Codecs, Creater: registry.Scheme}
-	l := &linter{decoder: decoders.DecoderToVersion(info.StrictSerializer, install.InternalGroupVersion), out: out}
+	l := &linter{decoder: decoders.DecoderToVersion(info.StrictSerializer, install.InternalGroupVersion), out: out,
+		answered: map[string]bool{}}
+	var all []file
 	for _, file := range files {
 		paths := []string{file}
 		if file != "-" {
@@ -82,10 +95,15 @@ func lintFiles(files []string, in io.Reader, out io.Writer) error {
 			}
 		}
 		for _, path := range paths {
-			if err := l.lintFile(path, in); err != nil {
+			one, err := l.readFile(path, in)
+			if err != nil {
 				return err
 			}
+			all = append(all, one)
 		}
+	}
+	for _, one := range all {
+		l.lintFile(one)
 	}
 	if _, err := terminal.Fprintf(out, "%d objects judged: %d refused, %d warnings; %d of other kinds passed over\n", l.judged, l.refused,
 		l.warnings, l.passed); err != nil {
@@ -97,20 +115,30 @@ func lintFiles(files []string, in io.Reader, out io.Writer) error {
 	return nil
 }
 
-func (l *linter) lintFile(path string, in io.Reader) error {
+// readFile reads a file, and notes what its objects may answer.
+func (l *linter) readFile(path string, in io.Reader) (file, error) {
 	text, err := io.ReadAll(in)
 	if path != "-" {
 		text, err = os.ReadFile(path)
 	}
 	if err != nil {
-		return err
+		return file{}, err
 	}
 	objects, wrong := load.ReadObjects(path, text)
-	for _, refusal := range wrong {
+	for _, object := range objects {
+		rrtype, _, _ := unstructured.NestedString(object.Object, "spec", "type")
+		l.answered[v1alpha1.ReasonNoNameServers] = l.answered[v1alpha1.ReasonNoNameServers] || rrtype == "NS"
+		l.answered[v1alpha1.WarningNoRules] = l.answered[v1alpha1.WarningNoRules] || object.GetKind() == "Delegation"
+	}
+	return file{path, objects, wrong}, nil
+}
+
+func (l *linter) lintFile(one file) {
+	for _, refusal := range one.wrong {
 		l.judged, l.refused = l.judged+1, l.refused+1
 		terminal.Fprintf(l.out, "error: %s\n", refusal)
 	}
-	for _, object := range objects {
+	for _, object := range one.objects {
 		judge := judges[object.GetKind()]
 		if object.GroupVersionKind().Group != v1alpha1.GroupName || judge == nil {
 			l.passed++
@@ -121,7 +149,7 @@ func (l *linter) lintFile(path string, in io.Reader) error {
 		if l.warnings += len(warnings); len(errs) > 0 {
 			l.refused++
 		}
-		at := fmt.Sprintf("%s: %s %s", path, strings.ToLower(object.GetKind()), object.GetName())
+		at := fmt.Sprintf("%s: %s %s", one.path, strings.ToLower(object.GetKind()), object.GetName())
 		for _, text := range errs {
 			terminal.Fprintf(l.out, "error: %s: %s\n", at, text)
 		}
@@ -129,7 +157,6 @@ func (l *linter) lintFile(path string, in io.Reader) error {
 			terminal.Fprintf(l.out, "warning: %s: %s\n", at, text)
 		}
 	}
-	return nil
 }
 
 // judgeObject judges one object as it would be created. A namespace that is not given is that of the client.
@@ -152,6 +179,14 @@ func (l *linter) judgeObject(object *unstructured.Unstructured, judge func(runti
 	}
 	if len(errs) > 0 {
 		return errs, nil // as the server, which warns of what it takes
+	}
+	if zone, ok := decoded.(*v1alpha1.Zone); ok {
+		lacks := validation.BareZoneWarnings(zone)
+		for _, reason := range slices.Sorted(maps.Keys(lacks)) {
+			if !l.answered[reason] {
+				warnings = append(warnings, lacks[reason])
+			}
+		}
 	}
 	return nil, warnings
 }

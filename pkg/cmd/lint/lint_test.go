@@ -26,6 +26,12 @@ func TestLint_judgesEachObject(t *testing.T) {
 			`error: F: record www: spec.rdata: got bool false; want a string: put it into quotes`},
 		{"warning", head + "kind: Zone\nmetadata: {name: z}\nspec: {domainName: example.org., refresh: 100, retry: 50}\n",
 			"warning: F: zone z: spec.refresh: 100 seconds are few"},
+		{"a zone alone", head + "kind: Zone\nmetadata: {name: z}\nspec: {domainName: example.org.}\n",
+			"1 objects judged: 0 refused, 2 warnings"},
+		{"a zone with its name servers and rules", head + "kind: Zone\nmetadata: {name: z}\nspec: {domainName: example.org.}\n---\n" +
+			head + "kind: Record\nmetadata: {name: ns}\nspec: {domainName: example.org., type: NS, rdata: ns1.example.net.}\n---\n" +
+			head + "kind: Delegation\nmetadata: {name: d}\nspec: {zoneRef: {name: z}, namespaces: [a], records: [{pattern: a}]}\n",
+			"3 objects judged: 0 refused, 0 warnings"},
 		{"a later object", "apiVersion: v1\nkind: Namespace\nmetadata: {name: other}\n---\n" + head +
 			"kind: Delegation\nmetadata: {name: d}\n",
 			"1 objects judged: 1 refused, 0 warnings; 1 of other kinds passed over"},

@@ -192,8 +192,8 @@ func (x *delta) warnOfHosts(plan *law.Plan) {
 		case tenant:
 			plan.Warn("%s at %s names %s, which another namespace claims: it says where that leads (S4.18)", come.Type, x.place.fqdn, at)
 		case free && x.leavesToTenants(host, cut):
-			plan.Warn("%s at %s names %s, which no namespace has: the one that first writes an address there says where it leads; write "+
-				"one (S4.18)", come.Type, x.place.fqdn, at)
+			plan.WarnOf(law.WarningUnclaimedHost, "%s at %s names %s, which no namespace has: the one that first writes an address "+
+				"there says where it leads; write one (S4.18)", come.Type, x.place.fqdn, at)
 		}
 	}
 }

@@ -120,9 +120,29 @@ func (x *delta) warnOfCut(present []rdata.Type, plan *law.Plan) {
 	beside := slices.ContainsFunc(present, func(other rdata.Type) bool {
 		return other != rdata.NS && other != rdata.DS && !isGlue(after, other, fqdn, owner)
 	})
-	if below != nil && below.Names > 0 || zones || beside {
+	if below != nil && below.Names > 0 && below.Names > x.countGlue() || zones || beside {
 		plan.Warn("NS at %s delegates the name away: data at or below it is occluded but for DS and glue addresses (S5.6)", fqdn)
 	}
+}
+
+// countGlue counts the names below NS records that these name, and that have addresses alone. It looks at the first
+// maxHosts.
+func (x *delta) countGlue() (n int) {
+	var hosts []name.Rel
+	for _, v := range x.come.Values {
+		target, _ := v.Target(x.zone.FQDN())
+		host, ok := target.Rel(x.zone.FQDN())
+		if ok && host != x.come.Owner && rules.Encloses(x.come.Owner, host) && !slices.Contains(hosts, host) && len(hosts) < maxHosts {
+			hosts = append(hosts, host)
+		}
+	}
+	for _, host := range hosts {
+		types := x.storedOwner(host).Types()
+		if len(types) > 0 && !slices.ContainsFunc(types, func(t rdata.Type) bool { return t != rdata.A && t != rdata.AAAA }) {
+			n++
+		}
+	}
+	return n
 }
 
 // warnOfOcclusion warns of data that NS records at its owner, or above it (below), occlude.
@@ -132,8 +152,8 @@ func (x *delta) warnOfOcclusion(below bool, plan *law.Plan) {
 	switch {
 	case below && slices.Contains(apexHosts(x.zone, x.holding), owner): // the zone's own name servers
 	case below && (t == rdata.A || t == rdata.AAAA) && !rules.IsWildcard(owner):
-		plan.Warn("%s at %s lies below NS records: it is given out as glue alone, for NS records of zone %s that name it (S5.6)", t,
-			fqdn, x.zone.FQDN())
+		plan.WarnOf(law.WarningUnnamedGlue, "%s at %s lies below NS records: it is given out as glue alone, for NS records of zone %s "+
+			"that name it (S5.6)", t, fqdn, x.zone.FQDN())
 	case below || beside:
 		plan.Warn("%s at %s is occluded by NS records at or above it (S5.6)", t, fqdn)
 	case t == rdata.DS && !x.others.HasType(rdata.NS) && !x.others.HasCut():

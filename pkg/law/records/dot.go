@@ -39,7 +39,7 @@ func (x *delta) warnOfDots(plan *law.Plan) {
 		return
 	}
 	if text := x.ask.After.DomainName; !name.IsAbsolute(text) && RepeatsOrigin(come.Owner, z.FQDN()) {
-		plan.Warnings = append(plan.Warnings, UndottedWarning("spec.domainName:", text, p.fqdn, "S1.1"))
+		plan.Warn("%s", UndottedWarning("spec.domainName:", text, p.fqdn, "S1.1"))
 	}
 	var named []rdata.Value
 	var ks []law.Key
@@ -66,8 +66,7 @@ func (x *delta) warnOfDots(plan *law.Plan) {
 	for _, v := range named {
 		target, _ := v.Target(z.FQDN())
 		if host, _ := target.Rel(z.FQDN()); RepeatsOrigin(host, z.FQDN()) || !x.standsAt(host) {
-			plan.Warnings = append(plan.Warnings,
-				UndottedWarning(fmt.Sprintf("%s at %s names a host:", come.Type, p.fqdn), v.Host(), target, "S5.1"))
+			plan.Warn("%s", UndottedWarning(fmt.Sprintf("%s at %s names a host:", come.Type, p.fqdn), v.Host(), target, "S5.1"))
 			return
 		}
 	}

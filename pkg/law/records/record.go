@@ -60,7 +60,7 @@ func (d *recordDecision) decideRecord() (*law.Plan, *law.Refusal) {
 		plan.Orphan = ask.waitingAt(p)
 		plan.Record = &law.Placement{FQDN: p.fqdn, View: p.view, Reason: p.reason, Message: p.message}
 		if !ask.Cascade {
-			plan.Warnings = append(plan.Warnings, p.message)
+			plan.WarnOf(p.reason, "%s", p.message)
 		}
 		return d.leaveHome(plan, home, homeHolding)
 	}
@@ -160,7 +160,7 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 		case refusal != nil:
 			plan.Warnings = nil
 			if !d.ask.Cascade {
-				plan.Warnings = []string{refusal.Message}
+				plan.Warn("%s", refusal.Message)
 			}
 			return d.leaveUnadopted(plan, home, holding, p, refusal, awaited)
 		}

@@ -20,7 +20,7 @@ type Review struct {
 	// Rule is the pattern that allows the record, and Reason says why none does.
 	Rule, Reason string
 	Claimed      Claimed
-	Warnings     []string
+	Warnings     []law.Warning
 }
 
 // Claimed says which namespace claims a name; "": the one that asks is not told.

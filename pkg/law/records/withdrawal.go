@@ -128,7 +128,7 @@ func (x *delta) awaitEviction(plan *law.Plan, from string) *law.Plan {
 		x.zone.FQDN())}
 	plan.Warnings = nil
 	if !ask.Cascade {
-		plan.Warnings = []string{plan.Record.Message}
+		plan.Warn("%s", plan.Record.Message)
 	}
 	base := rules.Base(x.come.Owner)
 	id := yieldWorkID(x.zone.UID, base)

@@ -35,8 +35,7 @@ func (d *zoneDecision) undottedServers(plan *law.Plan, z, before *law.Zone) {
 			continue // validation says why
 		}
 		if host, ok := fqdn.Rel(z.FQDN()); ok && len(host.Labels()) >= 2 {
-			plan.Warnings = append(plan.Warnings, records.UndottedWarning(fmt.Sprintf("spec.nameServers[%d].name:", i), ns.Name,
-				fqdn, "S5.1"))
+			plan.Warn("%s", records.UndottedWarning(fmt.Sprintf("spec.nameServers[%d].name:", i), ns.Name, fqdn, "S5.1"))
 		}
 	}
 }
@@ -59,7 +58,7 @@ func (d *zoneDecision) undottedZone(plan *law.Plan, fqdn name.Name) {
 		}
 	}
 	if records.RepeatsOrigin(written, origin) {
-		plan.Warnings = append(plan.Warnings, records.UndottedWarning("spec.domainName:", text, fqdn, "S1.1"))
+		plan.Warn("%s", records.UndottedWarning("spec.domainName:", text, fqdn, "S1.1"))
 	}
 }
 
@@ -189,6 +188,6 @@ func (d *zoneDecision) warnOfAddresses(plan *law.Plan, change *law.ZoneChange) {
 			return
 		}
 	}
-	plan.Warnings = append(plan.Warnings, change.Servable.Message+"; the zone is Ready when each has one: give it "+
-		"spec.nameServers[].addresses, or write A or AAAA Records (S6.15)")
+	plan.WarnOf(change.Servable.Reason, "%s; the zone is Ready when each has one: give it spec.nameServers[].addresses, or write A "+
+		"or AAAA Records (S6.15)", change.Servable.Message)
 }

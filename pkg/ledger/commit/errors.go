@@ -117,10 +117,10 @@ func (com *Committer) Recover(ctx context.Context, sent *bool, err *error) {
 	*err = apierrors.NewInternalError(errors.New("the server failed while it decided about this, by a fault of its own; " + so + "; its log says more"))
 }
 
-// Warn adds warnings to the answer of the request of ctx.
-func Warn(ctx context.Context, texts []string) {
-	for _, t := range texts {
-		warning.AddWarning(ctx, "", t)
+// Warn adds warnings to the answer of the request of ctx, each with its reason as the warn-agent.
+func Warn(ctx context.Context, warnings ...law.Warning) {
+	for _, w := range warnings {
+		warning.AddWarning(ctx, w.Reason, w.Text)
 	}
 }
 

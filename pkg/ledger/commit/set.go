@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -149,7 +150,7 @@ func (t *Set) sayResult() {
 		if w.plan == nil {
 			continue
 		}
-		Warn(w.Ctx, w.plan.Warnings)
+		Warn(w.Ctx, w.plan.Warnings...)
 		for _, d := range w.plan.PendingCuts {
 			if !w.Dry && !slices.ContainsFunc(t.Owed, d.Same) {
 				t.Owed = append(t.Owed, d)
@@ -225,8 +226,9 @@ func (b *batch) decideSet(ctx context.Context, t *Set, requests []*request) (aga
 	return nil
 }
 
-// decideRound decides all writes once: deletions first, so that what they free can be had, then the others in their
-// order. One that is refused is decided again after the others, while that helps.
+// decideRound decides all writes once: deletions first, so that what they free can be had, then addresses, then NS,
+// then the others, so that no warning is of what another write brings. One that is refused is decided again after the
+// others, while that helps.
 func (t *Set) decideRound(ctx context.Context, b *batch) error {
 	t.steps, t.missing, t.later = nil, nil, false
 	if err := t.takeZone(ctx, b); err != nil || len(t.missing) > 0 {
@@ -244,6 +246,7 @@ func (t *Set) decideRound(ctx context.Context, b *batch) error {
 			pending = append(pending, w)
 		}
 	}
+	slices.SortStableFunc(pending, func(a, b *SetWrite) int { return rankOf(a) - rankOf(b) })
 	pending = append(deletions, pending...)
 	if err := t.judgeRequirements(ctx, b); err != nil {
 		return err
@@ -272,6 +275,17 @@ func (t *Set) decideRound(ctx context.Context, b *batch) error {
 		b.addProofs(w.member.session, append(w.member.session.Guards(), etcd.RevisionIs(w.Key, w.Expected)))
 	}
 	return nil
+}
+
+// rankOf orders writes: an address comes before the NS that names its host, and DS after the NS beside it.
+func rankOf(w *SetWrite) int {
+	switch strings.ToUpper(w.After.Spec.Type) {
+	case "A", "AAAA":
+		return 0
+	case "NS":
+		return 1
+	}
+	return 2
 }
 
 // maxGuessed bounds the writes and prerequisites of a set that is decided on guesses: each guess is a compare of its

@@ -98,8 +98,8 @@ func (l *Lister) Check() error {
 func (l *Lister) Admits(ctx context.Context, name, namespace, view string) (ofNamespace, ofView bool, err error) {
 	named, err := l.get(ctx, name)
 	if apierrors.IsNotFound(err) {
-		warning.AddWarning(ctx, "", fmt.Sprintf("spec.dnsClassRefs: there is no DNSClass %q yet, and the zone waits for it; kubectl get "+
-			"dnsclasses lists those that there are (S5.15)", name))
+		warning.AddWarning(ctx, v1alpha1.ReasonNoClass, fmt.Sprintf("spec.dnsClassRefs: there is no DNSClass %q yet, and the zone "+
+			"waits for it; kubectl get dnsclasses lists those that there are (S5.15)", name))
 		return true, true, nil
 	}
 	if err != nil {

@@ -6,6 +6,7 @@ package zone
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,11 +17,19 @@ import (
 	"k8s.io/utils/ptr"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// askOthers asks for what a Zone names: its classes, and the namespaces of its rules.
+// askOthers asks for what a Zone names: its classes, and the namespaces of its rules. before is empty for a new Zone:
+// it warns of what that lacks.
 func (r *REST) askOthers(ctx context.Context, zone, before *v1alpha1.Zone) error {
+	if before.Name == "" {
+		lacks := validation.BareZoneWarnings(zone)
+		for _, reason := range slices.Sorted(maps.Keys(lacks)) {
+			warning.AddWarning(ctx, reason, lacks[reason])
+		}
+	}
 	r.config.WarnOfAbsent(ctx, listNamespaces(zone), listNamespaces(before))
 	return r.checkClasses(ctx, zone, before)
 }

@@ -209,17 +209,22 @@ func DelegationWarnings(delegation *v1alpha1.Delegation) []string {
 
 // NewZoneWarnings adds what is worth saying once, when the Zone is created.
 func NewZoneWarnings(zone *v1alpha1.Zone) []string {
-	warnings := append(ZoneWarnings(zone), OpenRuleWarnings(zone, &v1alpha1.Zone{})...)
+	return boundWarnings(append(ZoneWarnings(zone), OpenRuleWarnings(zone, &v1alpha1.Zone{})...))
+}
+
+// BareZoneWarnings returns the warnings of what a new Zone lacks and other objects may bring, by reason.
+func BareZoneWarnings(zone *v1alpha1.Zone) map[string]string {
+	warnings := map[string]string{}
 	if len(zone.Spec.Delegations) == 0 {
-		warnings = append(warnings, fmt.Sprintf(`spec.delegations is empty, so the zone takes no Record and no child zone but by `+
+		warnings[v1alpha1.WarningNoRules] = fmt.Sprintf(`spec.delegations is empty, so the zone takes no Record and no child zone but by `+
 			`Delegations (S4.1), also not from its own namespace; for the Records of its own namespace add the rule `+
 			`{"namespace":%q,"records":[{"pattern":"@"},{"pattern":"*"}]} (S4.1); a rule without a namespace is for every namespace (S4.2)`,
-			zone.Namespace))
+			zone.Namespace)
 	}
 	if len(zone.Spec.NameServers) == 0 {
-		warnings = append(warnings, `spec.nameServers is empty, so the zone is served when it has NS Records at "@" (S6.15)`)
+		warnings[v1alpha1.ReasonNoNameServers] = `spec.nameServers is empty, so the zone is served when it has NS Records at "@" (S6.15)`
 	}
-	return boundWarnings(warnings)
+	return warnings
 }
 
 // knownName is the absolute name of an object as far as the object itself tells; zero if it does not.
