@@ -14,15 +14,19 @@ import (
 // The brake on mass deletion (S7.5). The zone's own namespace is free to remove what it likes, and the API shows it at
 // once; but what it takes from the zone in a short time is not delivered unasked when it is much of the zone.
 //
-// What is counted is one number, which stands in the Zone: the RRsets that the acts of that namespace have put into the
-// zone, less those that they have taken. It is held against the least numbers of earlier periods of ten minutes: what
-// stood throughout one. So nothing that other namespaces write or remove begins a hold or ends one, and what is
-// younger than a period is nowhere counted. Each of the numbers changes with the Zone's object alone.
+// The brake counts one number, which stands in the Zone: the RRsets that the acts of that namespace have put into the
+// zone, less those that they have taken. It compares that with the least numbers of earlier periods of ten minutes, the
+// RRsets that stood throughout one. So nothing that other namespaces write or remove begins a hold or ends one. RRsets
+// younger than a period do not count, because challenges, and names that a tool puts before it takes the old ones, come
+// and go in minutes, and a hold stops the zone for everybody. The client that removes so many of them is told (Young).
+//
+// The last NS at the apex counts at any age and in a zone of any size (S7.6): name servers refuse the zone without it, so
+// nobody is better off with a delivery. Each of the numbers changes with the Zone's object alone.
 
 const (
 	// periodSeconds is the length of a period.
 	periodSeconds = 600
-	// minRRsets is how many RRsets a zone has at least that is held.
+	// minRRsets is the number of RRsets from which on a zone is held for its share.
 	minRRsets = 10
 )
 
@@ -44,13 +48,11 @@ func (z *Zone) ExcessOf(h *Held) *Excess {
 // Allowed is how many RRsets may be missing.
 func (e *Excess) Allowed() int { return int(e.Percent * int64(e.RRsets) / 100) }
 
-// TooMany reports whether more are gone than Allowed.
-func (e *Excess) TooMany() bool { return e.Gone > e.Allowed() }
+// TooMany reports whether more are gone than Allowed, from a zone of ten RRsets or more.
+func (e *Excess) TooMany() bool { return e.RRsets >= minRRsets && e.Gone > e.Allowed() }
 
-// Holds reports whether what is gone is not delivered unasked.
-func (e *Excess) Holds() bool {
-	return e.RRsets >= minRRsets && e.Percent < 100 && (e.NameServers || e.TooMany())
-}
+// Holds reports whether the removals wait for a person before they are delivered.
+func (e *Excess) Holds() bool { return e.Percent < 100 && (e.NameServers || e.TooMany()) }
 
 // String is what is gone.
 func (e *Excess) String() string {
@@ -77,6 +79,19 @@ func (z *Zone) ForeseeHold(taken int) *Excess {
 	return nil
 }
 
+// YoungSince returns the removals since before that would hold the zone if all RRsets of the present period had stood
+// for a whole one; nil: none, or removals were let through beforehand (S7.9).
+func (z *Zone) YoungSince(before *Zone) *Excess {
+	if z.Deletions.Most == nil {
+		return nil
+	}
+	had := &Held{Had: *z.Deletions.Most}
+	if excess := z.ExcessOf(had); excess.Holds() && !before.ExcessOf(had).Holds() {
+		return excess
+	}
+	return nil
+}
+
 // settledAt is the serial that is delivered of z.
 func (z *Zone) settledAt(h *Holding) serial.Serial {
 	if h.Settled() {
@@ -95,15 +110,19 @@ func (d Deletions) advanceTo(now int64, last Stock) Deletions {
 	}
 	passed := (now - d.Since) / periodSeconds
 	for range min(passed, int64(len(d.Least))) {
-		d.Least = [...]Stock{last, d.Least[0], d.Least[1]}
+		d.Least, d.Most = [...]Stock{last, d.Least[0], d.Least[1]}, &last
 	}
 	d.Since += passed * periodSeconds
 	return d
 }
 
-// restart begins the periods anew: z had what is given until now.
-func (d *Deletions) restart(now int64, z *Zone, had Stock) {
-	d.Since, d.Least = now, [...]Stock{{z.RRsets, d.Own}, had, had}
+// restart begins the periods anew: z had what is given until now; nil: nothing counts in the first period.
+func (d *Deletions) restart(now int64, z *Zone, had *Stock) {
+	has := Stock{z.RRsets, d.Own}
+	d.Since, d.Least, d.Most = now, [3]Stock{has}, nil
+	if had != nil {
+		d.Least[1], d.Least[2], d.Most = *had, *had, &has
+	}
 }
 
 // stock is what z has.
@@ -112,12 +131,12 @@ func (z *Zone) stock() Stock { return Stock{z.RRsets, z.Deletions.Own} }
 // updateHold ends the hold of a zone where nothing is the reason for it any more.
 func (c *ZoneChange) updateHold(plan *Plan, now int64) {
 	if held := c.Holding.Held; held != nil && !c.Zone.ExcessOf(held).Holds() {
-		c.endHold(plan, now, held.Had) // until now that was what was delivered
+		c.endHold(plan, now, &held.Had) // until now that was what was delivered
 	}
 }
 
 // endHold ends the hold, and has the parent count the zone's name servers anew, which waited for that (S6.1).
-func (c *ZoneChange) endHold(plan *Plan, now int64, had Stock) {
+func (c *ZoneChange) endHold(plan *Plan, now int64, had *Stock) {
 	z, h := *c.Zone, *c.Holding
 	z.Deletions.restart(now, &z, had)
 	h.Held = nil
@@ -136,9 +155,9 @@ func (c *ZoneChange) PublishDeletions(plan *Plan, before *Zone, now int64) {
 	known := at != 0 && !before.settledAt(h).Ahead(at) && !at.Ahead(ToPublish(before.Serial, before.Publish))
 	switch {
 	case h.Held == nil && known:
-		z.Deletions.restart(now, z, Stock{})
+		z.Deletions.restart(now, z, nil)
 	case h.Held != nil && (known || at == h.Held.Serial):
-		c.endHold(plan, now, Stock{})
+		c.endHold(plan, now, nil)
 	}
 }
 
@@ -185,6 +204,9 @@ func (c *ZoneChange) CountDeletions(plan *Plan, z, last *Zone, t Taken, now int6
 	if t.Own {
 		d.Own += grown
 	}
+	if d.Most != nil && d.Own >= d.Most.Own {
+		d.Most = &Stock{after.RRsets, d.Own}
+	}
 	c.Zone = &after
 	switch settled := last.settledAt(&holding); {
 	case !t.Own:
@@ -194,7 +216,8 @@ func (c *ZoneChange) CountDeletions(plan *Plan, z, last *Zone, t Taken, now int6
 		held.NameServers = (held.NameServers || t.NameServers) && !t.BackNameServers
 		holding.Held, c.Holding = &held, &holding
 		c.updateHold(plan, now)
-	case settled != 0 && (grown < 0 || t.NameServers): // content that was never delivered is not held back
+	case settled == 0 || d.Most == nil: // content that was never delivered, or may go, is not held back
+	case grown < 0 || t.NameServers:
 		for _, had := range d.Least[1:] {
 			held := &Held{Serial: settled, Since: now, Had: had, NameServers: t.NameServers}
 			if after.ExcessOf(held).Holds() {
@@ -202,5 +225,6 @@ func (c *ZoneChange) CountDeletions(plan *Plan, z, last *Zone, t Taken, now int6
 				return
 			}
 		}
+		c.Young = after.YoungSince(z)
 	}
 }

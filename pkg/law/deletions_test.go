@@ -27,6 +27,8 @@ type brake struct {
 	// sets are its RRsets.
 	sets map[string]bool
 	now  int64
+	// young is what the last act had the client told.
+	young *Excess
 }
 
 func newBrake(percent int64) *brake {
@@ -38,7 +40,7 @@ func newBrake(percent int64) *brake {
 // applyAct carries out an act, and reports whether a hold begins. What is there already does not come, nor does go what
 // is not there.
 func (b *brake) applyAct(a act) bool {
-	if b.now = a.at; b.sets[a.name] == a.comes {
+	if b.now, b.young = a.at, nil; b.sets[a.name] == a.comes {
 		return false
 	}
 	if b.h.Held == nil {
@@ -54,7 +56,7 @@ func (b *brake) applyAct(a act) bool {
 	}
 	c := ZoneChange{Zone: &after, Holding: &b.h}
 	c.CountDeletions(&Plan{}, &b.zone, &b.zone, Taken{Own: a.own}, a.at)
-	b.zone, b.h = *c.Zone, *c.Holding
+	b.zone, b.h, b.young = *c.Zone, *c.Holding, c.Young
 	return c.Held
 }
 
@@ -331,7 +333,7 @@ func joinTraces(parts ...trace) (t trace) {
 }
 
 // TestDeletions_ofKnownShapes_S7_5 has what users do: held says at which act of all the hold begins, -1 for never, and
-// ends whether the zone is held at the end.
+// ends whether the zone is held at the end. told is the first act that has the client told of young RRsets.
 func TestDeletions_ofKnownShapes_S7_5(t *testing.T) {
 	t.Parallel()
 	const made, hour = 1_000_000, 1_003_600
@@ -346,30 +348,82 @@ func TestDeletions_ofKnownShapes_S7_5(t *testing.T) {
 		then []trace // after the zone is made
 		held int
 		ends bool
+		told int
 	}{
-		"an import":                      {[]trace{}, -1, true},
-		"an import, and its prune":       {[]trace{goes(true, hour, 1, "r", 40)}, 130, false},
-		"deleted and applied again":      {[]trace{goes(true, hour, 0, "r", 100), comes(true, hour+30, 0, "r", 100)}, 130, true},
-		"applied first, then pruned":     {[]trace{comes(true, hour, 0, "s", 100), goes(true, hour+9, 0, "r", 100)}, -1, true},
-		"a tenth every ten minutes":      {[]trace{goes(true, hour, 60, "r", 60)}, 153, false},
-		"a twentieth":                    {[]trace{goes(true, hour, 120, "r", 60)}, -1, true},
-		"a third slowly":                 {[]trace{goes(true, hour, 60, "r", 29)}, -1, true},
-		"challenges":                     {[]trace{comes(true, hour, 1, "c", 90), goes(true, hour+90, 1, "c", 90)}, -1, true},
-		"challenges of others":           {[]trace{comes(false, hour, 1, "c", 90), goes(false, hour+90, 1, "c", 90)}, -1, true},
-		"undone at once":                 {[]trace{comes(true, hour, 0, "s", 100), goes(true, hour+60, 0, "s", 100)}, -1, true},
-		"tenants beside it write 200":    {[]trace{comes(false, hour, 0, "t", 200), goes(true, hour+1, 0, "r", 40)}, 330, false},
-		"tenants had 200 for an hour":    {[]trace{comes(false, made, 0, "t", 200), goes(true, hour, 0, "r", 90)}, -1, true},
-		"tenants fill it while it waits": {[]trace{goes(true, hour, 0, "r", 40), comes(false, hour, 0, "t", 900)}, 130, false},
+		"an import":                      {[]trace{}, -1, true, -1},
+		"an import, and its prune":       {[]trace{goes(true, hour, 1, "r", 40)}, 130, false, -1},
+		"an import, undone after 4 min":  {[]trace{goes(true, made+240, 1, "r", 90)}, -1, true, 130},
+		"an import, and 30 undone":       {[]trace{goes(true, made+240, 1, "r", 30)}, -1, true, -1},
+		"undone, and done again":         {[]trace{goes(true, made+60, 0, "r", 100), comes(true, made+90, 0, "r", 100)}, -1, true, 130},
+		"deleted and applied again":      {[]trace{goes(true, hour, 0, "r", 100), comes(true, hour+30, 0, "r", 100)}, 130, true, -1},
+		"applied first, then pruned":     {[]trace{comes(true, hour, 0, "s", 100), goes(true, hour+9, 0, "r", 100)}, -1, true, 260},
+		"a tenth every ten minutes":      {[]trace{goes(true, hour, 60, "r", 60)}, 153, false, -1},
+		"a twentieth":                    {[]trace{goes(true, hour, 120, "r", 60)}, -1, true, -1},
+		"a third slowly":                 {[]trace{goes(true, hour, 60, "r", 29)}, -1, true, -1},
+		"a challenge":                    {[]trace{comes(true, hour, 1, "c", 40), goes(true, hour+90, 1, "c", 40)}, -1, true, -1},
+		"challenges":                     {[]trace{comes(true, hour, 1, "c", 90), goes(true, hour+90, 1, "c", 90)}, -1, true, 247},
+		"challenges of others":           {[]trace{comes(false, hour, 1, "c", 90), goes(false, hour+90, 1, "c", 90)}, -1, true, -1},
+		"undone at once":                 {[]trace{comes(true, hour, 0, "s", 100), goes(true, hour+60, 0, "s", 100)}, -1, true, 260},
+		"tenants beside it write 200":    {[]trace{comes(false, hour, 0, "t", 200), goes(true, hour+1, 0, "r", 40)}, 330, false, -1},
+		"tenants had 200 for an hour":    {[]trace{comes(false, made, 0, "t", 200), goes(true, hour, 0, "r", 90)}, -1, true, -1},
+		"tenants fill it while it waits": {[]trace{goes(true, hour, 0, "r", 40), comes(false, hour, 0, "t", 900)}, 130, false, -1},
 	} {
-		b, held := newBrake(30), -1
+		b, held, told := newBrake(30), -1, -1
 		for i, a := range joinTraces(append([]trace{zone}, test.then...)...) {
 			if b.applyAct(a) {
 				held = i
 			}
+			if b.young != nil && told >= 0 {
+				t.Errorf("%s: told at act %d and at act %d", name, told, i)
+			} else if b.young != nil {
+				told = i
+			}
 		}
-		if held != test.held || (b.h.Held == nil) != test.ends {
-			t.Errorf("%s: held from act %d on, want %d; at the end held %t", name, held, test.held, b.h.Held != nil)
+		if held != test.held || (b.h.Held == nil) != test.ends || told != test.told {
+			t.Errorf("%s: held from act %d on, want %d; at the end held %t; told at act %d, want %d", name, held, test.held,
+				b.h.Held != nil, told, test.told)
 		}
+	}
+}
+
+// The client is told of the very deletion that would hold the zone, had all of it stood for an hour. Some of what goes
+// is put back.
+func TestDeletions_tellsOfYoung_S7_6(t *testing.T) {
+	t.Parallel()
+	told := 0
+	for seed := range uint64(500) {
+		random := rand.New(rand.NewPCG(seed, 17))
+		const made = 600_000 // a period begins then
+		size := 5 + random.IntN(40)
+		var comes, goes trace
+		for i := range size {
+			comes = append(comes, act{made, random.IntN(4) > 0, fmt.Sprint("n", i), true})
+		}
+		for range 2 * size {
+			name := fmt.Sprint("n", random.IntN(size))
+			own := comes[slices.IndexFunc(comes, func(a act) bool { return a.name == name })].own
+			goes = append(goes, act{made + 60, own, name, own && random.IntN(4) == 0})
+		}
+		goes = slices.DeleteFunc(goes, func(a act) bool { return !a.own })
+		percent := int64(random.IntN(101))
+		young, old := newBrake(percent), newBrake(percent)
+		for _, a := range comes {
+			young.applyAct(a)
+			old.applyAct(a)
+		}
+		for i, a := range goes {
+			young.applyAct(a)
+			a.at += 3600
+			if held := old.applyAct(a); held != (young.young != nil) {
+				t.Fatalf("seed %d: act %d holds the old zone: %t; told of the young one: %+v", seed, i, held, young.young)
+			} else if held {
+				told++
+				break
+			}
+		}
+	}
+	if told < 100 {
+		t.Errorf("%d of 500 zones are held", told)
 	}
 }
 

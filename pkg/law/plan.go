@@ -96,8 +96,9 @@ type ZoneChange struct {
 	TakesOver bool
 	// Ended is the zone as it stood, where it ends and is pending from now on (S3.5).
 	Ended *Zone
-	// Held says that the change begins a hold (S7.5).
-	Held bool
+	// Held says that the change begins a hold (S7.5). Young is what would have begun one, were it older; nil: nothing.
+	Held  bool
+	Young *Excess
 	// EndsAt is an estimate of the end of the zone, unix seconds; 0 leaves the last one.
 	EndsAt int64
 }

@@ -466,10 +466,14 @@ func (w *world) dropRecords(t *testing.T, d *datadriven.TestData) string {
 			continue
 		}
 		h := plan.Zone.Holding.Held
-		if fqdn := plan.Zone.Zone.FQDN().String(); held[fqdn] != (h != nil) {
+		fqdn := plan.Zone.Zone.FQDN().String()
+		if held[fqdn] != (h != nil) {
 			if held[fqdn] = h != nil; plan.Zone.Held {
 				fmt.Fprintf(&out, "%d: %s is held at serial %d, %s\n", i, fqdn, h.Serial, describeExcess(plan.Zone.Zone.ExcessOf(h)))
 			}
+		}
+		if e := plan.Zone.Young; e != nil {
+			fmt.Fprintf(&out, "%d: %s is not held, for what went is young: %s\n", i, fqdn, describeExcess(e))
 		}
 	}
 	w.quick = false
@@ -477,11 +481,14 @@ func (w *world) dropRecords(t *testing.T, d *datadriven.TestData) string {
 }
 
 func describeExcess(e *law.Excess) string {
-	text := fmt.Sprintf("%d of %d RRsets", e.Gone, e.RRsets)
-	if e.NameServers {
-		text += " and the last NS at the apex"
+	var parts []string
+	if e.TooMany() || !e.NameServers {
+		parts = append(parts, fmt.Sprintf("%d of %d RRsets", e.Gone, e.RRsets))
 	}
-	return text
+	if e.NameServers {
+		parts = append(parts, "the last NS at the apex")
+	}
+	return strings.Join(parts, " and ")
 }
 
 var refusalKinds = map[law.RefusalKind]string{law.Forbidden: "403 Forbidden", law.Invalid: "422 Invalid",

@@ -233,20 +233,22 @@ func countClaim(claims []law.Claim, ns string, a rules.Admission) []law.Claim {
 	return claims
 }
 
-// checkDeletions holds that a zone is held only for what S7.5 says, and that all of its numbers can be.
+// checkDeletions holds that a zone is held only for what S7.5 and S7.6 say, and that all of its numbers can be.
 func (w *world) checkDeletions(o object, z *law.Zone, h *law.Holding, report func(string, ...any)) {
 	for _, s := range z.Deletions.Least {
 		if s.RRsets < 0 {
 			report("S7.5: zone %s had %d RRsets", o, s.RRsets)
 		}
 	}
+	if most := z.Deletions.Most; most != nil && (most.RRsets < 0 || most.Own < z.Deletions.Own) {
+		report("S7.5: zone %s had %+v at most, and has %d", o, *most, z.Deletions.Own)
+	}
 	if h.Held == nil {
 		return
 	}
 	e := z.ExcessOf(h.Held)
-	tooMany := e.Gone*100 > e.RRsets*int(z.MaxDeletePercent) && e.Gone > 0
-	if lost := h.Held.NameServers && len(z.Header.NameServers) == 0; !tooMany && !lost || h.Held.Had.RRsets < 10 ||
-		z.MaxDeletePercent >= 100 {
+	tooMany := e.Gone*100 > e.RRsets*int(z.MaxDeletePercent) && e.Gone > 0 && h.Held.Had.RRsets >= 10
+	if lost := h.Held.NameServers && len(z.Header.NameServers) == 0; !tooMany && !lost || z.MaxDeletePercent >= 100 {
 		report("S7.5: zone %s is held for %+v", o, *e)
 	}
 	if h.Held.Serial != z.SettledSerial {

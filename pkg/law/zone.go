@@ -203,6 +203,9 @@ type Deletions struct {
 	// Least has the least numbers of the present period, of the one before, and of the one before that. It lacks the
 	// content since the last write, which the next write adds.
 	Least [3]Stock
+	// Most is what the zone had in the present period when Own was greatest; nil: the zone's own namespace had removals
+	// let through beforehand, and none of this period holds the zone (S7.9).
+	Most *Stock
 }
 
 // Stock is what a zone had: RRsets, and Own as in Deletions.

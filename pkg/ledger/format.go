@@ -28,7 +28,7 @@ type stored struct {
 
 const (
 	// FirstFormat is the lowest that this package reads. There is no migration from a store of a lower one.
-	FirstFormat = 23
+	FirstFormat = 24
 	// Format is the newest that this package knows: the number of its last migration, or FirstFormat.
 	Format = FirstFormat
 )

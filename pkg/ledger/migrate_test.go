@@ -78,9 +78,9 @@ func TestOpen_refusesAStoreOfAnotherFormat(t *testing.T) {
 	t.Parallel()
 	for format, want := range map[int]string{
 		ledger.Format + 1: "start a version that knows it",
-		ledger.FirstFormat - 1: "the store is of format 22, and the first that this kubizone reads is 23: " +
+		ledger.FirstFormat - 1: "the store is of format 23, and the first that this kubizone reads is 24: " +
 			"start the kubizone that wrote it, export its zones",
-		1: "the store is of format 1, and the first that this kubizone reads is 23",
+		1: "the store is of format 1, and the first that this kubizone reads is 24",
 	} {
 		t.Run(fmt.Sprint("format ", format), func(t *testing.T) {
 			t.Parallel()

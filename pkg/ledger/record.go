@@ -131,6 +131,7 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 		return out, err
 	}
 	commit.Warn(ctx, tx.Plan.Warnings...)
+	commit.WarnOfDeletions(ctx, tx.Plan.Zone)
 	l.box.PayNow(ctx, tx.Plan.PendingCuts)
 	if placed != nil {
 		w.commitAs(placed, out)

@@ -138,6 +138,7 @@ func (w *zoneWrite) commitWrite(ctx context.Context, key string, expected int64,
 	}
 	w.releaseLocks()
 	commit.Warn(ctx, tx.Plan.Warnings...)
+	commit.WarnOfDeletions(ctx, tx.Plan.Zone)
 	l.warnOfZone(ctx, ask.Before, tx.Plan, stood, out.Rev)
 	if placed != nil {
 		w.commitAs(placed.DeepCopy(), out) // the head keeps placed, and the caller may change what it gets

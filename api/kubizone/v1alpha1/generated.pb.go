@@ -4250,6 +4250,18 @@ func (m *ZoneDeletions) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	if m.Most != nil {
+		{
+			size, err := m.Most.MarshalToSizedBuffer(dAtA[:i])
+			if err != nil {
+				return 0, err
+			}
+			i -= size
+			i = encodeVarintGenerated(dAtA, i, uint64(size))
+		}
+		i--
+		dAtA[i] = 0x22
+	}
 	if len(m.Least) > 0 {
 		for iNdEx := len(m.Least) - 1; iNdEx >= 0; iNdEx-- {
 			{
@@ -6701,6 +6713,10 @@ func (m *ZoneDeletions) Size() (n int) {
 			n += 1 + l + sovGenerated(uint64(l))
 		}
 	}
+	if m.Most != nil {
+		l = m.Most.Size()
+		n += 1 + l + sovGenerated(uint64(l))
+	}
 	return n
 }
 
@@ -8187,6 +8203,7 @@ func (this *ZoneDeletions) String() string {
 		`Own:` + fmt.Sprintf("%v", this.Own) + `,`,
 		`PeriodStart:` + fmt.Sprintf("%v", this.PeriodStart) + `,`,
 		`Least:` + repeatedStringForLeast + `,`,
+		`Most:` + strings.Replace(this.Most.String(), "ZoneStock", "ZoneStock", 1) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -21506,6 +21523,42 @@ func (m *ZoneDeletions) Unmarshal(dAtA []byte) error {
 			}
 			m.Least = append(m.Least, ZoneStock{})
 			if err := m.Least[len(m.Least)-1].Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
+				return err
+			}
+			iNdEx = postIndex
+		case 4:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Most", wireType)
+			}
+			var msglen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				msglen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if msglen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + msglen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			if m.Most == nil {
+				m.Most = &ZoneStock{}
+			}
+			if err := m.Most.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
 				return err
 			}
 			iNdEx = postIndex

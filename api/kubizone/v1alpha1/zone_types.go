@@ -277,8 +277,8 @@ type ZoneLimits struct {
 	RecordsPerNamespace *int32 `json:"recordsPerNamespace,omitempty" protobuf:"varint,1,opt,name=recordsPerNamespace"`
 
 	// maxDeletePercent is the share of the zone's RRsets that the zone's own namespace may remove within ten minutes,
-	// in percent, 0 to 100. When it removes more than that of a zone of at least ten RRsets, or the last NS Record at
-	// the apex, no later content is delivered until the annotation kubi.zone/publish-deletions lets the deletions
+	// in percent, 0 to 100. When it removes more than that of a zone of at least ten RRsets, or the last NS at the apex
+	// of any zone, no later content is delivered until the annotation kubi.zone/publish-deletions lets the deletions
 	// through, or enough RRsets are put back. 100: no limit. Absent: 30.
 	// +optional
 	// +k8s:validation:minimum=0
@@ -377,6 +377,12 @@ type ZoneDeletions struct {
 	// +listType=atomic
 	// +k8s:validation:maxItems=3
 	Least []ZoneStock `json:"least" protobuf:"bytes,3,rep,name=least"`
+
+	// most is what the zone had in the present period when own was greatest. It is absent until the period ends in
+	// which the annotation kubi.zone/publish-deletions let deletions through beforehand: none of that period holds the
+	// zone.
+	// +optional
+	Most *ZoneStock `json:"most,omitempty" protobuf:"bytes,4,opt,name=most"`
 }
 
 // ZoneStock is what a zone had.

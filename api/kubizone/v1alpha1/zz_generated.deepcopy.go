@@ -1904,6 +1904,11 @@ func (in *ZoneDeletions) DeepCopyInto(out *ZoneDeletions) {
 		*out = make([]ZoneStock, len(*in))
 		copy(*out, *in)
 	}
+	if in.Most != nil {
+		in, out := &in.Most, &out.Most
+		*out = new(ZoneStock)
+		**out = **in
+	}
 	return
 }
 

@@ -11390,6 +11390,12 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneDeletions(ref common.ReferenceCal
 							},
 						},
 					},
+					"most": {
+						SchemaProps: spec.SchemaProps{
+							Description: "most is what the zone had in the present period when own was greatest. It is absent until the period ends in which the annotation kubi.zone/publish-deletions let deletions through beforehand: none of that period holds the zone.",
+							Ref:         ref(kubizonev1alpha1.ZoneStock{}.OpenAPIModelName()),
+						},
+					},
 				},
 				Required: []string{"own", "periodStart", "least"},
 			},
@@ -11713,7 +11719,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneLimits(ref common.ReferenceCallba
 					},
 					"maxDeletePercent": {
 						SchemaProps: spec.SchemaProps{
-							Description: "maxDeletePercent is the share of the zone's RRsets that the zone's own namespace may remove within ten minutes, in percent, 0 to 100. When it removes more than that of a zone of at least ten RRsets, or the last NS Record at the apex, no later content is delivered until the annotation kubi.zone/publish-deletions lets the deletions through, or enough RRsets are put back. 100: no limit. Absent: 30.",
+							Description: "maxDeletePercent is the share of the zone's RRsets that the zone's own namespace may remove within ten minutes, in percent, 0 to 100. When it removes more than that of a zone of at least ten RRsets, or the last NS at the apex of any zone, no later content is delivered until the annotation kubi.zone/publish-deletions lets the deletions through, or enough RRsets are put back. 100: no limit. Absent: 30.",
 							Minimum:     ptr.To[float64](0),
 							Maximum:     ptr.To[float64](100),
 							Type:        []string{"integer"},

@@ -192,7 +192,9 @@ func (d *zoneDecision) advanceHeader(change *law.ZoneChange, z *law.Zone, before
 }
 
 func (d *zoneDecision) finishPlan(plan *law.Plan, change *law.ZoneChange) (*law.Plan, *law.Refusal) {
-	change.ReleaseHold(plan, d.ask.Now.Unix())
+	if !change.Held {
+		change.ReleaseHold(plan, d.ask.Now.Unix())
+	}
 	c := records.JudgeServable(d.Reading, change.Zone, change.Holding, nil)
 	change.Servable = c
 	d.warnOfAddresses(plan, change)
@@ -236,6 +238,9 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 		header := before.Header
 		if r := d.advanceHeader(change, z, &header); r != nil {
 			return nil, r
+		}
+		if len(header.NameServers) > 0 && len(z.Header.NameServers)+len(h.ApexNS) == 0 {
+			change.CountDeletions(plan, before, before, law.Taken{Own: true, NameServers: true}, ask.Now.Unix())
 		}
 		plan.OweCut(h.Parent, z.Ref, z.View, z.FQDN())
 	case raised: // S6.11

@@ -64,7 +64,6 @@ type batch struct {
 
 	change  *law.ZoneChange
 	object  *v1alpha1.Zone // the zone as it will stand, if a write changes its object
-	held    bool           // a hold begins, and stands at the end (S7.5)
 	steps   layout.JournalValue
 	touched []touched
 
@@ -561,8 +560,8 @@ func (b *batch) includeMember(m *member, object *v1alpha1.Zone) bool {
 // moveOn changes the zone to what a decision leaves. It keeps what an earlier decision of the batch says and this one
 // does not mention.
 func (b *batch) moveOn(c law.ZoneChange, object *v1alpha1.Zone) {
-	b.held = (b.held || c.Held) && c.Holding != nil && c.Holding.Held != nil // not where a later write of the transaction puts back what went
 	if before := b.change; before != nil {
+		c.Held = c.Held || before.Held
 		if c.Delegated == nil {
 			c.Delegated = before.Delegated
 		}
@@ -573,6 +572,7 @@ func (b *batch) moveOn(c law.ZoneChange, object *v1alpha1.Zone) {
 			c.EndsAt = before.EndsAt
 		}
 	}
+	c.Held = c.Held && c.Holding != nil && c.Holding.Held != nil // a later write of the transaction may put back what went
 	b.change, b.Zone, b.object = &c, c.Zone, object
 }
 
@@ -873,7 +873,7 @@ func (b *batch) applyResult(r *clientv3.TxnResponse, trip time.Duration) {
 	}
 	com.Usage.noteCounts(b.change, b.Facts)
 	b.applyLocked(r, trip)
-	if b.held && com.held != nil {
+	if b.change != nil && b.change.Held && com.held != nil {
 		com.held(b.object.DeepCopy())
 	}
 }

@@ -20,6 +20,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
 // Status turns a refusal into an API error. No other function does.
@@ -121,6 +122,21 @@ func (com *Committer) Recover(ctx context.Context, sent *bool, err *error) {
 func Warn(ctx context.Context, warnings ...law.Warning) {
 	for _, w := range warnings {
 		warning.AddWarning(ctx, w.Reason, w.Text)
+	}
+}
+
+// WarnOfDeletions adds a warning to the answer of the request of ctx if its change of a zone begins a hold, or would if
+// what it removed had stood for a period (S7.5, S7.6).
+func WarnOfDeletions(ctx context.Context, c *law.ZoneChange) {
+	switch {
+	case c == nil:
+	case c.Held:
+		Warn(ctx, law.Warning{Text: fmt.Sprintf("zone %s is held from now on (S7.8): %s", c.Zone.FQDN(),
+			objects.DescribeHold(c.Zone, c.Holding.Held))})
+	case c.Young != nil:
+		Warn(ctx, law.Warning{Text: fmt.Sprintf("%d of the %d RRsets of zone %s are removed, more than %d %%, and that is delivered: RRsets count "+
+			"for the hold of a mass deletion once they have stood for a period of ten minutes (S7.5; make the Records again if "+
+			"they went by mistake)", c.Young.Gone, c.Young.RRsets, c.Zone.FQDN(), c.Young.Percent)})
 	}
 }
 

@@ -157,6 +157,20 @@ func (t *Set) sayResult() {
 			}
 		}
 	}
+	t.warnOfDeletions()
+}
+
+// warnOfDeletions tells the first deletion what all writes together remove: no content between them is delivered.
+func (t *Set) warnOfDeletions() {
+	first := t.Writes[max(0, slices.IndexFunc(t.Writes, func(w *SetWrite) bool { return w.After == nil }))]
+	if t.b.change == nil || t.opening == nil || first.Dry {
+		return
+	}
+	c := *t.b.change
+	if c.Young = nil; c.Holding.Held == nil {
+		c.Young = c.Zone.YoungSince(t.opening)
+	}
+	WarnOfDeletions(first.Ctx, &c)
 }
 
 // timeoutError turns the end of the time of the request, or of a question to etcd, into an error, where nothing was

@@ -284,6 +284,9 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 		{"unsettled without work", "S7.2", func(v *vandal) string {
 			return v.editZone("infra", "example", func(z *v1alpha1.Zone) { z.Status.SettledSerial-- })
 		}},
+		{"more than at most", "S7.5", func(v *vandal) string {
+			return v.editZone("infra", "example", func(z *v1alpha1.Zone) { z.Status.Deletions.Most.Own = z.Status.Deletions.Own - 1 })
+		}},
 		{"an owner gone", "I1", drop("owners", example+"/www.")},
 		{"an owner of nothing", "I1", func(v *vandal) string {
 			v.putValue(v.prefixOf("owners")+example+"/never.", []byte(`{}`))

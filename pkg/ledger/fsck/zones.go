@@ -70,8 +70,9 @@ func (c *check) checkSettled(z *zone) {
 	c.require(!held || h.Held.Serial == serial.Serial(s.SettledSerial), key, "S7.5", "held: "+encodeText(h.Held), "at %s", settled)
 	c.require(!held || z.ExcessOf(h.Held).Holds(), key, "S7.5", "held: "+encodeText(h.Held), "for more than its own namespace may remove")
 	d := z.Deletions
-	c.require(d.Since >= 0 && !slices.ContainsFunc(d.Least[:], func(s law.Stock) bool { return s.RRsets < 0 }), z.key, "S7.5",
-		fmt.Sprintf("status.deletions %+v", d), "numbers of RRsets, and a time")
+	most := cmp.Or(d.Most, &law.Stock{Own: d.Own})
+	c.require(d.Since >= 0 && !slices.ContainsFunc(append(d.Least[:], *most), func(s law.Stock) bool { return s.RRsets < 0 }) &&
+		most.Own >= d.Own, z.key, "S7.5", "status.deletions "+encodeText(d), "numbers of RRsets, none above the most, and a time")
 	c.require(works > 0 || held || says, z.key, "S7.2", "not Settled", "Settled: no work stands against the zone")
 	c.require(works == 0 && !held || !says || through, z.key, "S7.2", "Settled", "not Settled: %d works stand against the zone", works)
 	c.require(through || held || works > 0 && !h.Overdue, z.key, "S7.2", settled, "%d, the serial: nothing holds the zone back", s.Serial)

@@ -114,8 +114,8 @@ func LawZone(o *v1alpha1.Zone) (*law.Zone, error) {
 	return z, nil
 }
 
-// massDeletion is the message of the condition Settled of a zone that is held: why, and how the hold ends (S7.5).
-func massDeletion(o *v1alpha1.Zone, z *law.Zone, h *law.Held) string {
+// DescribeHold returns the message of the condition Settled of a zone that is held: why, and how the hold ends (S7.5).
+func DescribeHold(z *law.Zone, h *law.Held) string {
 	e, back := z.ExcessOf(h), []string(nil)
 	if e.NameServers {
 		back = append(back, "an NS record is back there")
@@ -125,8 +125,8 @@ func massDeletion(o *v1alpha1.Zone, z *law.Zone, h *law.Held) string {
 	}
 	return fmt.Sprintf("the zone's own namespace has removed %s: serial %d is delivered until %s, or this lets the deletions through: "+
 		"kubectl annotate zone %s -n %s --overwrite %s=%d",
-		e, h.Serial, strings.Join(back, " and "), o.Name, o.Namespace, v1alpha1.AnnotationPublishDeletions,
-		law.ToPublish(h.Serial, publishDeletions(o)))
+		e, h.Serial, strings.Join(back, " and "), z.Name, z.Namespace, v1alpha1.AnnotationPublishDeletions,
+		law.ToPublish(h.Serial, z.Publish))
 }
 
 // readDeletions reads the numbers by which a mass deletion is found, and deletionsOf writes them (S7.5).
@@ -134,9 +134,13 @@ func readDeletions(o *v1alpha1.ZoneDeletions) (d law.Deletions) {
 	if o == nil {
 		return d
 	}
+	stock := func(s v1alpha1.ZoneStock) law.Stock { return law.Stock{RRsets: int(s.RRsets), Own: int(s.Own)} }
 	d.Own, d.Since = int(o.Own), o.PeriodStart
 	for i := range min(len(d.Least), len(o.Least)) {
-		d.Least[i] = law.Stock{RRsets: int(o.Least[i].RRsets), Own: int(o.Least[i].Own)}
+		d.Least[i] = stock(o.Least[i])
+	}
+	if o.Most != nil {
+		d.Most = new(stock(*o.Most))
 	}
 	return d
 }
@@ -145,9 +149,15 @@ func deletionsOf(d law.Deletions) *v1alpha1.ZoneDeletions {
 	if d == (law.Deletions{}) {
 		return nil
 	}
+	stock := func(s law.Stock) v1alpha1.ZoneStock {
+		return v1alpha1.ZoneStock{RRsets: int64(s.RRsets), Own: int64(s.Own)}
+	}
 	o := &v1alpha1.ZoneDeletions{Own: int64(d.Own), PeriodStart: d.Since}
 	for _, s := range d.Least {
-		o.Least = append(o.Least, v1alpha1.ZoneStock{RRsets: int64(s.RRsets), Own: int64(s.Own)})
+		o.Least = append(o.Least, stock(s))
+	}
+	if d.Most != nil {
+		o.Most = new(stock(*d.Most))
 	}
 	return o
 }
@@ -493,7 +503,7 @@ func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 	setParentLabel(o, c.Holding.Parent)
 	switch held := c.Holding.Held; {
 	case held != nil: // first, since it waits for a person
-		pl.setCondition(&s.Conditions, v1alpha1.ConditionSettled, "False", v1alpha1.ReasonMassDeletion, massDeletion(o, z, held),
+		pl.setCondition(&s.Conditions, v1alpha1.ConditionSettled, "False", v1alpha1.ReasonMassDeletion, DescribeHold(z, held),
 			o.Generation)
 	case len(c.Holding.Works) == 0:
 		pl.setCondition(&s.Conditions, v1alpha1.ConditionSettled, "True", v1alpha1.ReasonSettled, "no pending changes", o.Generation)

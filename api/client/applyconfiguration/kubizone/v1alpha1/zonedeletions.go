@@ -19,6 +19,10 @@ type ZoneDeletionsApplyConfiguration struct {
 	// held when own has fallen below that of one of the last two by more than spec.limits.maxDeletePercent of its
 	// rrsets.
 	Least []ZoneStockApplyConfiguration `json:"least,omitempty"`
+	// most is what the zone had in the present period when own was greatest. It is absent until the period ends in
+	// which the annotation kubi.zone/publish-deletions let deletions through beforehand: none of that period holds the
+	// zone.
+	Most *ZoneStockApplyConfiguration `json:"most,omitempty"`
 }
 
 // ZoneDeletionsApplyConfiguration constructs a declarative configuration of the ZoneDeletions type for use with
@@ -53,5 +57,13 @@ func (b *ZoneDeletionsApplyConfiguration) WithLeast(values ...*ZoneStockApplyCon
 		}
 		b.Least = append(b.Least, *values[i])
 	}
+	return b
+}
+
+// WithMost sets the Most field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Most field is set to the value of the last call.
+func (b *ZoneDeletionsApplyConfiguration) WithMost(value *ZoneStockApplyConfiguration) *ZoneDeletionsApplyConfiguration {
+	b.Most = value
 	return b
 }

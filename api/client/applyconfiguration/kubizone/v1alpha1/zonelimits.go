@@ -14,8 +14,8 @@ type ZoneLimitsApplyConfiguration struct {
 	// least 1. Absent: no limit. Lowering it removes nothing.
 	RecordsPerNamespace *int32 `json:"recordsPerNamespace,omitempty"`
 	// maxDeletePercent is the share of the zone's RRsets that the zone's own namespace may remove within ten minutes,
-	// in percent, 0 to 100. When it removes more than that of a zone of at least ten RRsets, or the last NS Record at
-	// the apex, no later content is delivered until the annotation kubi.zone/publish-deletions lets the deletions
+	// in percent, 0 to 100. When it removes more than that of a zone of at least ten RRsets, or the last NS at the apex
+	// of any zone, no later content is delivered until the annotation kubi.zone/publish-deletions lets the deletions
 	// through, or enough RRsets are put back. 100: no limit. Absent: 30.
 	MaxDeletePercent *int32 `json:"maxDeletePercent,omitempty"`
 }
