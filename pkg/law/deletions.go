@@ -17,11 +17,12 @@ import (
 // The brake counts one number, which stands in the Zone: the RRsets that the acts of that namespace have put into the
 // zone, less those that they have taken. It compares that with the least numbers of earlier periods of ten minutes, the
 // RRsets that stood throughout one. So nothing that other namespaces write or remove begins a hold or ends one. RRsets
-// younger than a period do not count, because challenges, and names that a tool puts before it takes the old ones, come
-// and go in minutes, and a hold stops the zone for everybody. The client that removes so many of them is told (Young).
+// younger than a period do not count, because challenges, and names that a tool adds before it removes the old ones,
+// come and go in minutes, and a hold stops the zone for all its namespaces. The client that removes so many of them is
+// told (Young).
 //
-// The last NS at the apex counts at any age and in a zone of any size (S7.6): name servers refuse the zone without it, so
-// nobody is better off with a delivery. Each of the numbers changes with the Zone's object alone.
+// The last NS at the apex counts at any age and in a zone of any size (S7.6): name servers refuse the zone without it,
+// so no delivery is better than one. Each of the numbers changes with the Zone's object alone.
 
 const (
 	// periodSeconds is the length of a period.
@@ -66,17 +67,34 @@ func (e *Excess) String() string {
 	return strings.Join(parts, ", and ")
 }
 
-// ForeseeHold is why the zone would be held, if its own namespace took that many RRsets more, later than in a period
-// from now; nil: it would not.
-func (z *Zone) ForeseeHold(taken int) *Excess {
+// ForeseeHold returns why the zone would be held, if its own namespace took that many RRsets more, later than in a
+// period from now, or the last NS at the apex; nil: it would not.
+func (z *Zone) ForeseeHold(taken int, nameServers bool) *Excess {
 	after := *z
-	after.Deletions.Own -= taken
-	for _, had := range append(z.Deletions.Least[1:], z.stock()) {
-		if excess := after.ExcessOf(&Held{Had: had}); taken > 0 && excess.Holds() {
-			return excess
+	if after.Deletions.Own -= taken; nameServers {
+		after.Header.NameServers = nil
+	}
+	held := after.heldAgainst(append(z.Deletions.Least[1:], z.stock()), nameServers)
+	if held == nil || taken <= 0 && !nameServers {
+		return nil
+	}
+	return after.ExcessOf(held)
+}
+
+// heldAgainst returns a hold of the zone with the first stock of which too much is gone, else for the last NS at the
+// apex alone, if its own namespace took that; nil: the zone is not held.
+func (z *Zone) heldAgainst(stocks []Stock, nameServers bool) (held *Held) {
+	for _, had := range stocks {
+		against := &Held{Had: had, NameServers: nameServers}
+		excess := z.ExcessOf(against)
+		if excess.Holds() && excess.TooMany() {
+			return against
+		}
+		if held == nil && excess.Holds() {
+			held = against
 		}
 	}
-	return nil
+	return held
 }
 
 // YoungSince returns the removals since before that would hold the zone if all RRsets of the present period had stood
@@ -218,12 +236,10 @@ func (c *ZoneChange) CountDeletions(plan *Plan, z, last *Zone, t Taken, now int6
 		c.updateHold(plan, now)
 	case settled == 0 || d.Most == nil: // content that was never delivered, or may go, is not held back
 	case grown < 0 || t.NameServers:
-		for _, had := range d.Least[1:] {
-			held := &Held{Serial: settled, Since: now, Had: had, NameServers: t.NameServers}
-			if after.ExcessOf(held).Holds() {
-				holding.Held, c.Holding, c.Held = held, &holding, true
-				return
-			}
+		if held := after.heldAgainst(d.Least[1:], t.NameServers); held != nil {
+			held.Serial, held.Since = settled, now
+			holding.Held, c.Holding, c.Held = held, &holding, true
+			return
 		}
 		c.Young = after.YoungSince(z)
 	}

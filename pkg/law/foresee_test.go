@@ -29,10 +29,12 @@ func TestForeseeHold_S7_5(t *testing.T) {
 		{"never counted, as of an earlier version", 12, 0, [3]law.Stock{}, 30, 4, true},
 		{"two are gone in this period already", 10, 10, [3]law.Stock{{RRsets: 10, Own: 10}, stood, stood}, 30, 2, true},
 		{"others' Records count for the size alone", 40, 12, [3]law.Stock{}, 30, 12, false},
+		{"the last NS", 1, 1, [3]law.Stock{}, 30, -1, true},
+		{"the last NS, without a limit", 1, 1, [3]law.Stock{}, 100, -1, false},
 	} {
 		z := &law.Zone{RRsets: c.rrsets, Deletions: law.Deletions{Own: c.own, Least: c.least}}
 		z.MaxDeletePercent = c.percent
-		if excess := z.ForeseeHold(c.taken); (excess != nil) != c.holds {
+		if excess := z.ForeseeHold(max(c.taken, 0), c.taken < 0); (excess != nil) != c.holds {
 			t.Errorf("%s: %v", c.what, excess)
 		}
 	}

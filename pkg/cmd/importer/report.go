@@ -16,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -136,7 +137,7 @@ func (r *report) completeZone(ctx context.Context, client versioned.Interface, z
 		return fmt.Errorf("zone %s: %w", z.Zone, err)
 	}
 	z.FQDN = zone.Status.FQDN
-	if z.Held, err = foreseeHold(zone, z.Changes); err != nil {
+	if z.Held, err = z.foreseeHold(ctx, client, zone); err != nil {
 		return err
 	}
 	if z.write != nil && z.write.ZoneAfter != nil {
@@ -176,7 +177,7 @@ func (r *report) completeZone(ctx context.Context, client versioned.Interface, z
 
 // foreseeHold says why the zone is or would be held; empty: it would not. A name that Records of others keep counts as
 // removed, so it may be said too early, and never too late.
-func foreseeHold(zone *v1alpha1.Zone, changes []load.Change) (string, error) {
+func (z *zoneReport) foreseeHold(ctx context.Context, client versioned.Interface, zone *v1alpha1.Zone) (string, error) {
 	if c := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled); c != nil &&
 		c.Reason == v1alpha1.ReasonMassDeletion {
 		return "is held now: " + c.Message, nil
@@ -185,7 +186,7 @@ func foreseeHold(zone *v1alpha1.Zone, changes []load.Change) (string, error) {
 		return "", nil
 	}
 	counted := make(map[string]int)
-	for _, c := range changes {
+	for _, c := range z.Changes {
 		if key := c.FQDN + " " + c.Type; c.FQDN != "" && c.Namespace == zone.Namespace {
 			counted[key] += map[string]int{"+": 1, "-": -1}[c.Op]
 		}
@@ -194,16 +195,43 @@ func foreseeHold(zone *v1alpha1.Zone, changes []load.Change) (string, error) {
 	for _, n := range counted {
 		gone -= min(max(n, -1), 1)
 	}
-	z, err := objects.LawZone(zone)
+	of, err := objects.LawZone(zone)
 	if err != nil {
 		return "", err
 	}
-	excess := z.ForeseeHold(gone)
-	if excess == nil {
-		return "", nil
+	nameServers, err := z.losesNameServers(ctx, client, zone, counted[zone.Status.FQDN+" NS"])
+	if err != nil {
+		return "", err
 	}
-	return fmt.Sprintf("this would hold the zone (S7.5) where what it has now has stood for ten minutes: it lacks %s; the annotation %s "+
-		"lets that through", excess, v1alpha1.AnnotationPublishDeletions), nil
+	switch excess := of.ForeseeHold(gone, nameServers); {
+	case excess == nil:
+		return "", nil
+	case nameServers:
+		return fmt.Sprintf("this would hold the zone (S7.6): it lacks %s; the annotation %s lets that through", excess,
+			v1alpha1.AnnotationPublishDeletions), nil
+	default:
+		return fmt.Sprintf("this would hold the zone (S7.5) where what it has now has stood for ten minutes: it lacks %s; the annotation "+
+			"%s lets that through", excess, v1alpha1.AnnotationPublishDeletions), nil
+	}
+}
+
+// losesNameServers reports whether the plan takes the last NS at the apex from the zone, with grown NS Records more
+// there.
+func (z *zoneReport) losesNameServers(ctx context.Context, client versioned.Interface, zone *v1alpha1.Zone, grown int) (bool, error) {
+	has := zone.Spec.NameServers
+	if z.write != nil && z.write.ZoneAfter != nil {
+		has = z.write.ZoneAfter.Spec.NameServers
+	}
+	if len(has) > 0 || grown >= 0 && len(zone.Spec.NameServers) == 0 {
+		return false, nil
+	}
+	records, err := client.KubizoneV1alpha1().Records(zone.Namespace).List(ctx, metav1.ListOptions{FieldSelector: fields.Set{
+		v1alpha1.FieldRecordZone: zone.Namespace + "/" + zone.Name, v1alpha1.FieldRecordFQDN: zone.Status.FQDN,
+		v1alpha1.FieldRecordType: "NS"}.String()})
+	if apierrors.IsForbidden(err) {
+		return false, nil
+	}
+	return err == nil && len(records.Items)+grown <= 0, err
 }
 
 // title is the first line about a zone.
