@@ -127,6 +127,52 @@ func TestWithdrawal_warnsOfAllThatStood_S2_16(t *testing.T) {
 	}
 }
 
+// The maker of a zone above established ones is told which of them its rules do not list, by the nearest names of its
+// view and no namespace, in a dry run too (S3.4, S1.8).
+func TestZone_aboveOthersIsWarnedOf_S3_4(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	s := st.Server(ledger.TakenWithin(time.Minute))
+	s.Run()
+	ctx := s.Ledger.WithEstablish(withDeadline(t), true)
+	inView := func(z *v1alpha1.Zone) *v1alpha1.Zone {
+		z.Spec.View = "inside"
+		return z
+	}
+	made := func(z *v1alpha1.Zone) string {
+		t.Helper()
+		dry, wet := &warned{}, &warned{}
+		must.Succeed(t, s.Ledger.PreviewZone(warning.WithWarningRecorder(ctx, dry), nil, z.DeepCopy()))
+		must.Succeed(t, s.Zones.Create(warning.WithWarningRecorder(ctx, wet), store.Key("zones", z.Namespace, z.Name), z,
+			&v1alpha1.Zone{}, 0))
+		if !slices.Equal(dry.texts, wet.texts) {
+			t.Errorf("a dry run is told %q, and the write %q", dry.texts, wet.texts)
+		}
+		st.Settle()
+		return strings.Join(wet.texts, "; ")
+	}
+	lists := func(patterns ...string) v1alpha1.DelegationRule { return v1alpha1.DelegationRule{Zones: patterns} }
+	for _, step := range []struct {
+		zone *v1alpha1.Zone
+		want string
+	}{
+		{store.Zone("deep", "deep", "deep.example.org."), ""},
+		{store.Zone("other", "net", "example.net."), ""},
+		{inView(store.Zone("secret", "secret", "secret.org.")), ""},
+		{store.Zone("team", "example", "example.org.", lists("deep")), ""},
+		{store.Zone("infra", "org", "org.", lists("mid")), "the rules of the new zone org. do not list what stands below it: 1 zone " +
+			"(zone example.org.); that is served as before, and not Ready (NotDelegated) until a rule lists it, as by zones: " +
+			`["example"] (S3.4)`},
+		{store.Zone("infra", "root", ".", lists("org")), "the rules of the new zone . do not list what stands below it: 1 zone " +
+			"(zone example.net.); that is served as before, and not Ready (NotDelegated) until a rule lists it, as by zones: " +
+			`["example.net"] (S3.4)`},
+	} {
+		if told := made(step.zone); told != step.want {
+			t.Errorf("who makes %s is told %q, want %q", step.zone.Spec.DomainName, told, step.want)
+		}
+	}
+}
+
 // A rule that gives only names of a child zone is warned of when it is written, to a Zone or a Delegation, in a dry run
 // too, and once: a write that leaves it as it is says nothing of it (S2.1, S4.18).
 func TestElsewhere_isWarnedOf_S4_18(t *testing.T) {

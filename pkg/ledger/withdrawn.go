@@ -107,6 +107,11 @@ func (l *Ledger) warnOfTaken(ctx context.Context, c taking) {
 	if t.records+t.zones == 0 {
 		return
 	}
+	commit.Warn(ctx, law.Warning{Text: c.tell(t.String(), slices.Sorted(maps.Keys(t.namespaces))) + " (S2.16)"})
+}
+
+// String returns the numbers of Records and zones, and the first names.
+func (t *taken) String() string {
 	var numbers []string
 	for _, n := range []struct {
 		count int
@@ -123,8 +128,7 @@ func (l *Ledger) warnOfTaken(ctx context.Context, c taking) {
 	if t.more {
 		number = "at least " + number
 	}
-	what := fmt.Sprintf("%s (%s)", number, strings.Join(t.names, ", "))
-	commit.Warn(ctx, law.Warning{Text: c.tell(what, slices.Sorted(maps.Keys(t.namespaces))) + " (S2.16)"})
+	return fmt.Sprintf("%s (%s)", number, strings.Join(t.names, ", "))
 }
 
 // tellWithdrawal says what the rules of a zone allow no more, and until when that stays.
@@ -248,6 +252,7 @@ func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Pla
 	}
 	after := plan.Zone.Zone
 	if before == nil || before.Pending {
+		l.warnOfUnlisted(ctx, after, at)
 		if above := plan.Zone.Holding.Parent; above != nil && plan.Zone.TakesOver {
 			l.warnOfTaken(ctx, l.takingOver(above.UID, after, at))
 		}
@@ -265,6 +270,42 @@ func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Pla
 			}})
 	}
 	l.warnOfReleases(ctx, after.UID, after.FQDN().String(), before.ReleaseNow, after.ReleaseNow, stood, at)
+}
+
+// warnOfUnlisted tells the maker of a zone which established zones below it no rule lists (S3.4). To establish a zone
+// is a right that names it, and no tenant makes one above another namespace's zone (S4.15): so the names tell nothing
+// private (S1.8).
+func (l *Ledger) warnOfUnlisted(ctx context.Context, made *law.Zone, at int64) {
+	within, cancel := context.WithTimeout(ctx, l.config.takenWithin)
+	defer cancel()
+	key := law.ZonesBelowKey(made.View, made.FQDN())
+	r, err := l.mem.Client.Get(within, l.mem.Layout.Key(key), clientv3.WithPrefix(), clientv3.WithLimit(maxTaken), clientv3.WithRev(at))
+	if err != nil {
+		return // a warning is worth no error
+	}
+	below, err := l.mem.DecodeRange(key, r.Kvs)
+	if err != nil {
+		return
+	}
+	t := &taken{namespaces: map[string]bool{}, more: r.More}
+	var last, first name.Name
+	for _, z := range below.(*law.ZonesBelow).Zones {
+		if z.FQDN == made.FQDN() || !last.IsZero() && last.Encloses(z.FQDN) {
+			continue // the zone last lies between
+		}
+		if last = z.FQDN; z.Established && !made.RuleSet().DelegatesZone(z.FQDN, z.Namespace) {
+			if t.zones++; first.IsZero() {
+				first = z.FQDN
+			}
+			t.add(z.Namespace, "zone "+z.FQDN.String())
+		}
+	}
+	if t.zones == 0 {
+		return
+	}
+	label, _ := first.Rel(made.FQDN())
+	commit.Warn(ctx, law.Warning{Text: fmt.Sprintf("the rules of the new zone %s do not list what stands below it: %s; that is "+
+		"served as before, and not Ready (NotDelegated) until a rule lists it, as by zones: [%q] (S3.4)", made.FQDN(), t, label)})
 }
 
 // takingOver is what a new zone takes from the zone above, given by its uid, and does not allow itself. A DS at its
