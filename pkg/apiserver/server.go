@@ -123,6 +123,7 @@ func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig
 		Deliveries:  objectCodec(etcd, config.ResourceTransformers, v1alpha1.Resource("deliveries")),
 
 		DefaultClass: func(namespace, view string) bool { return s.classes.MayDeliver(namespace, view) },
+		NameServers:  func(o *v1alpha1.Zone) bool { return s.classes.HaveNameServers(o) },
 		Terminating:  s.namespaces.isTerminating,
 		Held:         func(o *v1alpha1.Zone) { s.announcer.announceHeld(o) },
 		Withdrawn:    func(o metav1.Object, at int64, message string) { s.announcer.announceWithdrawn(o, at, message) },

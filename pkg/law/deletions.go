@@ -211,6 +211,7 @@ type Taken struct {
 // before the step, which is z where the step has no earlier writes.
 func (c *ZoneChange) CountDeletions(plan *Plan, z, last *Zone, t Taken, now int64) {
 	after, holding := *c.Zone, *c.Holding
+	t.NameServers = t.NameServers && !z.ClassNameServers
 	grown := after.RRsets - z.RRsets
 	if grown == 0 && holding.Held == nil && !t.NameServers {
 		return

@@ -72,6 +72,9 @@ type Zone struct {
 	// Served says that the zone is delegated and servable, and that no class has anything of it. Where no class
 	// delivers it, what is settled of it is Ready (S6.13).
 	Served bool
+	// ClassNameServers says that every class has name servers of its own for the zone, so its NS at the apex are not
+	// delivered (S6.15).
+	ClassNameServers bool
 
 	Serial serial.Serial
 	// SettledSerial is the serial that was delivered when the zone was last written.

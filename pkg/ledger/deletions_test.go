@@ -16,6 +16,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/warning"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -575,8 +576,9 @@ func TestMassDeletion_ofYoungRRsets_S7_6(t *testing.T) {
 	expect := func(want ...string) {
 		t.Helper()
 		for i, text := range want {
-			want[i] = text + " RRsets of zone example.org. are removed, more than 30 %, and that is delivered: RRsets count for the hold of a " +
-				"mass deletion once they have stood for a period of ten minutes (S7.5; make the Records again if they went by mistake)"
+			want[i] = text + " RRsets of zone example.org. are removed, more than 30 %, and that is delivered: RRsets count for " +
+				"the hold of a mass deletion once they have stood for a period of ten minutes (S7.5; make the Records again if " +
+				"they went by mistake)"
 		}
 		if !slices.Equal(heard.texts, want) {
 			t.Errorf("the client is told %q, want %q", heard.texts, want)
@@ -634,6 +636,56 @@ func TestMassDeletion_ofNameServers_S7_6(t *testing.T) {
 	b.MustBeClean()
 }
 
+// S6.15: where every class has name servers of its own the zone needs none, and is not held for the last. Servable says
+// so from a write of Ready on, as the controller makes when a class has changed, and says the truth again when that is
+// over.
+func TestServable_ofClassNameServers_S6_15(t *testing.T) {
+	t.Parallel()
+	var own atomic.Bool
+	b := newBrake(t, 1, 0, func(c *ledger.Config) {
+		c.NameServers = func(*v1alpha1.Zone) bool { return own.Load() }
+		c.DefaultClass = func(string, string) bool { return true }
+	})
+	write := func(change func(*v1alpha1.Zone)) *v1alpha1.Zone {
+		return store.Must(b.pickFirst().WriteZone(t.Context(), "infra", "example", change))
+	}
+	expect := func(want string) {
+		t.Helper()
+		c := meta.FindStatusCondition(b.getZone().Status.Conditions, v1alpha1.ConditionServable)
+		if string(c.Status)+" "+c.Reason != want {
+			t.Errorf("Servable is %s %s, want %s", c.Status, c.Reason, want)
+		}
+	}
+	judge := func(status metav1.ConditionStatus) {
+		write(func(z *v1alpha1.Zone) {
+			ready := metav1.Condition{Type: v1alpha1.ConditionReady, Status: status, Reason: "Judged"}
+			meta.SetStatusCondition(&z.Status.Conditions, ready)
+		})
+	}
+	servers := func(of ...v1alpha1.NameServer) {
+		write(func(z *v1alpha1.Zone) { z.Spec.NameServers = of })
+	}
+	servers(v1alpha1.NameServer{Name: "ns.example.net."})
+	expect("True Servable")
+	own.Store(true)
+	judge(metav1.ConditionTrue)
+	expect("True ClassNameServers")
+	servers()
+	b.expectHeld(false)
+	expect("True ClassNameServers")
+	own.Store(false)
+	judge(metav1.ConditionFalse)
+	expect("False NoNameServers")
+	own.Store(true)
+	judge(metav1.ConditionUnknown)
+	expect("True ClassNameServers")
+	ready := meta.FindStatusCondition(b.getZone().Status.Conditions, v1alpha1.ConditionReady)
+	if ready.Status != metav1.ConditionUnknown || ready.Reason != "Judged" {
+		t.Errorf("Ready is %s %s", ready.Status, ready.Reason)
+	}
+	b.MustBeClean()
+}
+
 // S7.6: the last NS at the apex counts for the whole zone, and the condition goes on counting while the zone is held.
 func TestMassDeletion_lastNS_S7_6(t *testing.T) {
 	notUnderRace(t)
@@ -661,7 +713,7 @@ func TestMassDeletion_lastNS_S7_6(t *testing.T) {
 	}
 	heard := &warned{}
 	must.Succeed(t, b.pickFirst().DeleteRecord(warning.WithWarningRecorder(b.Context(), heard), "infra", "apex-ns"))
-	if len(heard.texts) != 1 || !strings.HasPrefix(heard.texts[0], "zone example.org. is held from now on (S7.8): the zone's own namespace ") {
+	if len(heard.texts) != 1 || !strings.HasPrefix(heard.texts[0], "zone example.org. is held from now on (S7.8): the zone's own ") {
 		t.Errorf("the client is told %q", heard.texts)
 	}
 	says("the last NS record at the apex: serial SERIAL is delivered until an NS record is back there")

@@ -44,6 +44,10 @@ type Config struct {
 	// from memory. Nothing rests on the answer but Ready, which the controller
 	// corrects (S6.13); where it is not known yet it is true.
 	DefaultClass func(namespace, view string) bool
+	// NameServers says whether every class of a zone has name servers of its own for it (S6.15); nil: it is false.
+	// Every write of a Zone asks it, so it answers from memory. A change of a class does not: the controller writes
+	// Ready then, and that write asks.
+	NameServers func(*v1alpha1.Zone) bool
 	// Terminating says whether a namespace is being deleted, as far as this server knows; nil: none is. Cascades ask
 	// it of each object, so it answers from memory (S2.6).
 	Terminating func(namespace string) bool

@@ -50,7 +50,8 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Ledger{config: config, placer: &objects.Placer{Now: now, DefaultClass: config.DefaultClass}, plain: opened == s.client}
+	placer := &objects.Placer{Now: now, DefaultClass: config.DefaultClass, NameServers: config.NameServers}
+	l := &Ledger{config: config, placer: placer, plain: opened == s.client}
 	client := clientv3.NewCtxClient(opened.Ctx())
 	client.KV, client.Watcher = fenced{opened.KV, &l.outgrown}, opened.Watcher
 	l.mem = facts.New(facts.Config{Client: client, Layout: layout.Keys{Prefix: config.Prefix}, Zones: config.Zones, Records: config.Records,

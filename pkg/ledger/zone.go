@@ -109,7 +109,7 @@ func (w *zoneWrite) commitWrite(ctx context.Context, key string, expected int64,
 	}
 	tx := w.tx
 	tx.Expected, tx.Was = expected, w.before
-	if w.before != nil && w.after != nil && zoneUnchanged(w.before, w.after) {
+	if w.before != nil && w.after != nil && zoneUnchanged(w.before, w.after) && !l.placer.IsServableStale(w.after) {
 		return w.commitPlain(ctx, key, expected, put)
 	}
 	l.com.Clients.Store(time.Now().UnixNano())

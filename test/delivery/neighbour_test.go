@@ -12,7 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
@@ -71,9 +73,10 @@ func (w *world) waitForReady(name, zone string, h *hook) {
 	w.Logf("%s: at the provider after %s, Ready after %s", name, arrived.Round(time.Millisecond), time.Since(began).Round(time.Millisecond))
 }
 
-// Sources 3.12: a zone with name servers is Ready at a server that takes A and CNAME alone, where the class skips the
-// NS at the apex; where it does not, the server's refusal stands.
-func TestApexNS_atAServerThatTakesNone(t *testing.T) {
+// A zone with name servers is Ready at a server that takes A and CNAME alone, where the class skips the NS at the apex;
+// where it does not, the server's refusal stands. A zone without name servers is Servable where the class skips them,
+// and follows the class.
+func TestApexNS_atAServerThatTakesNone_S6_15(t *testing.T) {
 	h := newHook(t)
 	h.setBefore(func(r *http.Request) *protocol.Error {
 		if record := readPosted(r); record.Type != "" && record.Type != "A" && record.Type != "CNAME" {
@@ -86,21 +89,32 @@ func TestApexNS_atAServerThatTakesNone(t *testing.T) {
 	w.makeClass("hosts", h, func(spec *v1alpha1.DNSClassSpec) { spec.Webhook.ApexNS = v1alpha1.ApexNSSkip })
 	w.makeZone("one", "one.example.", "hosts")
 	w.makeZone("two", "two.example.", "all")
-	for _, zone := range []string{"one", "two"} {
+	w.makeZone("three", "three.example.", "hosts")
+	must.Get(w.api.Zones("default").Patch(w.Context(), "three", types.MergePatchType, []byte(`{"spec":{"nameServers":[]}}`),
+		metav1.PatchOptions{}))(t)
+	for _, zone := range []string{"one", "two", "three"} {
 		must.Succeed(t, w.makeRecord("www-"+zone, zone, "192.0.2.1"))
 	}
-	says := func(zone string, want metav1.ConditionStatus, reason string) {
+	says := func(zone, condition string, want metav1.ConditionStatus, reason string) {
 		t.Helper()
-		waitUntil(t, zone+" is "+reason, func() bool {
+		waitUntil(t, zone+": "+condition+" is "+reason, func() bool {
 			now := must.Get(w.api.Zones("default").Get(w.Context(), zone, metav1.GetOptions{}))(t)
-			for _, condition := range now.Status.Conditions {
-				if condition.Type == v1alpha1.ConditionReady {
-					return condition.Status == want && condition.Reason == reason
-				}
-			}
-			return false
+			of := meta.FindStatusCondition(now.Status.Conditions, condition)
+			return of != nil && of.Status == want && of.Reason == reason
 		})
 	}
-	says("one", metav1.ConditionTrue, v1alpha1.ReasonDelivered)
-	says("two", metav1.ConditionFalse, "ValidationFailed")
+	says("one", v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonDelivered)
+	says("two", v1alpha1.ConditionReady, metav1.ConditionFalse, "ValidationFailed")
+	says("three", v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonDelivered)
+	says("three", v1alpha1.ConditionServable, metav1.ConditionTrue, v1alpha1.ReasonClassNameServers)
+	skip := func(skip v1alpha1.ApexNS) {
+		patch := fmt.Sprintf(`{"spec":{"webhook":{"apexNS":%q}}}`, skip)
+		must.Get(w.api.DNSClasses().Patch(w.Context(), "hosts", types.MergePatchType, []byte(patch), metav1.PatchOptions{}))(t)
+	}
+	skip(v1alpha1.ApexNSDeliver)
+	says("three", v1alpha1.ConditionServable, metav1.ConditionFalse, v1alpha1.ReasonNoNameServers)
+	says("three", v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonNotDelegatedOrServable)
+	skip(v1alpha1.ApexNSSkip)
+	says("three", v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonDelivered)
+	says("three", v1alpha1.ConditionServable, metav1.ConditionTrue, v1alpha1.ReasonClassNameServers)
 }

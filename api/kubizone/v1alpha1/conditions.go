@@ -17,7 +17,7 @@ const (
 	// ConditionDelegated of a Zone: True while its parent delegates it, or while it is standalone and established.
 	ConditionDelegated = "Delegated"
 	// ConditionServable of a Zone: True when name servers accept its content: NS at the apex, addresses for those in
-	// the zone.
+	// the zone; or when every class has name servers of its own.
 	ConditionServable = "Servable"
 	// ConditionSettled of a Zone: False while the consequences of a change of it are still being carried out (S7.2),
 	// and while a mass deletion is not let through (S7.5).
@@ -94,6 +94,8 @@ const (
 const (
 	// ReasonServable: name servers load the zone.
 	ReasonServable = "Servable"
+	// ReasonClassNameServers: every class has name servers of its own for the zone, such as one with apexNS: Skip.
+	ReasonClassNameServers = "ClassNameServers"
 	// ReasonNoNameServers: there is no NS at the apex.
 	ReasonNoNameServers = "NoNameServers"
 	// ReasonNameServerWithoutAddress: an NS at the apex names a host of this zone that has no A or AAAA.

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,6 +39,8 @@ type classFacts struct {
 	report
 	// says is the reason for which the class says that it delivers nothing at all; empty for none.
 	says string
+	// nameServers says that the class has name servers of its own for the zone.
+	nameServers bool
 }
 
 // at voids what was confirmed for another place than target, to which the class delivers now, or has begun to be
@@ -110,7 +113,7 @@ func judgeZone(f *facts) judgement {
 		return frozen
 	}
 	held := heldBy(zone)
-	if lacks := lacking(zone); lacks != "" {
+	if lacks := f.findLacking(); lacks != "" {
 		if held.status != "" { // what was removed may be what it lacks
 			return held
 		}
@@ -190,12 +193,18 @@ func heldBy(zone *v1alpha1.Zone) judgement {
 		"and nothing from then on is delivered; the condition Settled says how to let that through (S7.8)"}
 }
 
-// lacking is the condition that a zone lacks to be served, empty for none.
-func lacking(zone *v1alpha1.Zone) string {
-	for _, needed := range []string{v1alpha1.ConditionDelegated, v1alpha1.ConditionServable} {
-		if !meta.IsStatusConditionTrue(zone.Status.Conditions, needed) {
-			return needed
-		}
+// findLacking returns the condition that a zone lacks to be served, empty for none. Servable may be older than the
+// classes are: the server judges it anew when Ready is written.
+func (f *facts) findLacking() string {
+	of := f.zone.Status.Conditions
+	servable := meta.FindStatusCondition(of, v1alpha1.ConditionServable)
+	switch {
+	case !meta.IsStatusConditionTrue(of, v1alpha1.ConditionDelegated):
+		return v1alpha1.ConditionDelegated
+	case len(f.classes) > 0 && !slices.ContainsFunc(f.classes, func(of classFacts) bool { return !of.nameServers }):
+		return ""
+	case servable == nil || servable.Status != metav1.ConditionTrue || servable.Reason == v1alpha1.ReasonClassNameServers:
+		return v1alpha1.ConditionServable
 	}
 	return ""
 }

@@ -99,6 +99,36 @@ func factsOf(zone *v1alpha1.Zone, force inForce, states map[string]delivery.Stat
 	return f
 }
 
+// S6.15: a zone is Ready without NS where each class has name servers of its own, whatever Servable said before.
+func TestJudgeZone_ofClassNameServers_S6_15(t *testing.T) {
+	good := makeState(7, delivery.True, delivery.ReasonDelivered)
+	for _, test := range []struct {
+		own    []bool
+		status metav1.ConditionStatus
+		reason string
+		want   string
+	}{
+		{[]bool{true}, metav1.ConditionFalse, v1alpha1.ReasonNoNameServers, "True Delivered"},
+		{[]bool{true, true}, metav1.ConditionTrue, v1alpha1.ReasonClassNameServers, "True Delivered"},
+		{[]bool{true, false}, metav1.ConditionFalse, v1alpha1.ReasonNoNameServers, "False NotDelegatedOrServable"},
+		{[]bool{false}, metav1.ConditionTrue, v1alpha1.ReasonClassNameServers, "False NotDelegatedOrServable"},
+		{[]bool{false}, metav1.ConditionTrue, v1alpha1.ReasonServable, "True Delivered"},
+		{nil, metav1.ConditionFalse, v1alpha1.ReasonNoNameServers, "False NotDelegatedOrServable"},
+	} {
+		zone := aZone()
+		servable := metav1.Condition{Type: v1alpha1.ConditionServable, Status: test.status, Reason: test.reason}
+		meta.SetStatusCondition(&zone.Status.Conditions, servable)
+		f := &facts{zone: zone}
+		for i, own := range test.own {
+			of := report{state: good, known: true}
+			f.classes = append(f.classes, classFacts{class: fmt.Sprint("c", i), report: of, nameServers: own})
+		}
+		if j := judgeZone(f); string(j.status)+" "+j.reason != test.want {
+			t.Errorf("classes %v, Servable=%s %s: %s %s, want %s", test.own, test.status, test.reason, j.status, j.reason, test.want)
+		}
+	}
+}
+
 // S6.13: Ready is all the other conditions, and every class.
 func TestJudgeZone(t *testing.T) {
 	good, failed := makeState(7, delivery.True, delivery.ReasonDelivered), makeState(6, delivery.False, delivery.ReasonAuthenticationFailed)

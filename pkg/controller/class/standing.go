@@ -147,7 +147,7 @@ func standingWithoutClass(f *facts) *standing {
 	}
 	// else its Zone says why, and they are Pending as they were written: a zone that is being filled lacks its name
 	// servers at first
-	if lacking(zone) == "" {
+	if f.findLacking() == "" {
 		s.classes[0].serial = serial.Serial(zone.Status.SettledSerial)
 	}
 	return s

@@ -134,8 +134,8 @@ func (z *zoneSync) readFacts(zone *v1alpha1.Zone, force inForce) *facts {
 	f := &facts{zone: zone, force: force, frozen: z.frozen.has(zone)}
 	of := func(key delivery.Key) classFacts {
 		known := classFacts{class: key.Class, report: z.reports.get(key)}
-		if class := z.index.classByName(key.Class); class != nil {
-			known.says = saysOfItself(class)
+		if one := z.index.classByName(key.Class); one != nil {
+			known.says, known.nameServers = saysOfItself(one), class.HasNameServers(&one.Spec)
 		}
 		return known
 	}

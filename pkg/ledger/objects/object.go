@@ -95,6 +95,8 @@ func LawZone(o *v1alpha1.Zone) (*law.Zone, error) {
 		Serial: serial.Serial(o.Status.Serial), SettledSerial: serial.Serial(o.Status.SettledSerial), N: uint64(o.Status.ContentGeneration),
 		RRsets: int(o.Status.RRsetCount), Deletions: readDeletions(o.Status.Deletions)}
 	z.Served = Served(o)
+	servable := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionServable)
+	z.ClassNameServers = servable != nil && servable.Reason == v1alpha1.ReasonClassNameServers
 	if o.Status.FQDN == "" {
 		z.Pending, z.ZoneRef, z.Wanted, z.Ending = true, spec.ZoneRef, spec.Waiting().FQDN, o.Status.EndsAt != nil
 		return z, nil
@@ -514,7 +516,12 @@ func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 	if c.Settled() {
 		s.SettledSerial = s.Serial
 	}
-	if c.Servable != nil {
+	switch {
+	case c.Servable == nil:
+	case pl.hasClassNameServers(o):
+		pl.setCondition(&s.Conditions, v1alpha1.ConditionServable, "True", v1alpha1.ReasonClassNameServers, "every class has name "+
+			"servers of its own for the zone, so the NS at its apex are not delivered", o.Generation)
+	default:
 		pl.setCondition(&s.Conditions, v1alpha1.ConditionServable, c.Servable.Status, c.Servable.Reason, c.Servable.Message, o.Generation)
 	}
 	delivers := pl.isDelivered(z.HasClass, o.Namespace, z.View)
@@ -622,6 +629,18 @@ func SameContent(before, after *v1alpha1.Record) bool {
 type Placer struct {
 	Now          func() time.Time
 	DefaultClass func(namespace, view string) bool // nil: no class is a default one
+	NameServers  func(*v1alpha1.Zone) bool         // nil: no class has name servers of its own
+}
+
+// hasClassNameServers reports whether every class of a zone has name servers of its own for it.
+func (pl *Placer) hasClassNameServers(o *v1alpha1.Zone) bool {
+	return pl.NameServers != nil && pl.NameServers(o)
+}
+
+// IsServableStale reports whether Servable of a zone says something else of its classes than they do now.
+func (pl *Placer) IsServableStale(o *v1alpha1.Zone) bool {
+	servable := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionServable)
+	return servable != nil && (servable.Reason == v1alpha1.ReasonClassNameServers) != pl.hasClassNameServers(o)
 }
 
 // ReadPrerequisites reads what a change set requires, which validation has taken.

@@ -184,6 +184,26 @@ func (l *Lister) defaultClasses(namespace, view string) []*v1alpha1.DNSClass {
 	return admitting
 }
 
+// HaveNameServers reports whether every class of the zone has name servers of its own for it: of those that it names,
+// or of the default classes for its namespace and view. It is false for a missing class. Every write of a Zone calls
+// it.
+func (l *Lister) HaveNameServers(zone *v1alpha1.Zone) bool {
+	delivering := l.defaultClasses(zone.Namespace, zone.Status.View)
+	if len(zone.Spec.DNSClassRefs) > 0 {
+		delivering = nil
+	}
+	for _, ref := range zone.Spec.DNSClassRefs {
+		named, ok, err := l.informer.GetIndexer().GetByKey(ref.Name)
+		if ref.Kind == v1alpha1.KindBind9Cluster || !ok || err != nil {
+			return false
+		}
+		delivering = append(delivering, named.(*v1alpha1.DNSClass))
+	}
+	return len(delivering) > 0 && !slices.ContainsFunc(delivering, func(one *v1alpha1.DNSClass) bool {
+		return !class.HasNameServers(&one.Spec)
+	})
+}
+
 // MayDeliver reports whether a default class delivers zones of a namespace and a view that name no class. It is true
 // until the classes are known: a wrong True of Ready is worse than a late one (S6.13). Every write calls it.
 func (l *Lister) MayDeliver(namespace, view string) bool {

@@ -12,6 +12,48 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
+// S6.15: a zone needs no NS where each of its classes has name servers of its own, those that it names or else the
+// default ones for it.
+func TestLister_classesHaveNameServers_S6_15(t *testing.T) {
+	l := NewLister(nil, func(string) map[string]string { return nil })
+	for name, spec := range map[string]v1alpha1.DNSClassSpec{
+		"update":   {RFC2136: &v1alpha1.RFC2136Provider{}},
+		"agents":   {Bind9: &v1alpha1.Bind9Provider{Mode: v1alpha1.Bind9ModeUpdate}},
+		"catalog":  {Bind9: &v1alpha1.Bind9Provider{Mode: v1alpha1.Bind9ModeCatalog}},
+		"transfer": {Transfer: &v1alpha1.TransferProvider{}},
+		"skips":    {Webhook: &v1alpha1.WebhookProvider{ApexNS: v1alpha1.ApexNSSkip}},
+		"delivers": {Webhook: &v1alpha1.WebhookProvider{ApexNS: v1alpha1.ApexNSDeliver}},
+	} {
+		must.Succeed(t, l.informer.GetIndexer().Add(&v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}))
+	}
+	expect := func(want bool, classes ...string) {
+		t.Helper()
+		zone := &v1alpha1.Zone{}
+		for _, name := range classes {
+			zone.Spec.DNSClassRefs = append(zone.Spec.DNSClassRefs, v1alpha1.DNSClassReference{Name: name})
+		}
+		if got := l.HaveNameServers(zone); got != want {
+			t.Errorf("%q: %t", classes, got)
+		}
+	}
+	expect(false)
+	for _, name := range []string{"update", "agents", "skips"} {
+		expect(true, name)
+		expect(false, name, "transfer")
+		expect(false, name, "absent")
+	}
+	for _, name := range []string{"catalog", "transfer", "delivers", "absent"} {
+		expect(false, name)
+	}
+	expect(true, "update", "skips")
+	byDefault := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	byDefault.Annotations = map[string]string{v1alpha1.AnnotationDefaultClass: "true"}
+	byDefault.Spec.RFC2136 = &v1alpha1.RFC2136Provider{}
+	must.Succeed(t, l.informer.GetIndexer().Add(byDefault))
+	expect(true)
+	expect(false, "delivers")
+}
+
 func TestLister_defaultClassesAreForTheLabelsOfANamespace(t *testing.T) {
 	l := NewLister(nil, func(namespace string) map[string]string {
 		return map[string]map[string]string{"team-a": {"dns": "public"}}[namespace]

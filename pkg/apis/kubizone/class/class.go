@@ -59,6 +59,13 @@ func Delivers(class *v1alpha1.DNSClass, view string) bool {
 	return slices.Contains(views, view) || slices.Contains(views, EveryView)
 }
 
+// HasNameServers reports whether the provider of the class has name servers of its own for each zone, so the NS at the
+// apex of a zone are not delivered (S6.15).
+func HasNameServers(spec *v1alpha1.DNSClassSpec) bool {
+	return spec.RFC2136 != nil || spec.Webhook != nil && spec.Webhook.ApexNS == v1alpha1.ApexNSSkip ||
+		spec.Bind9 != nil && spec.Bind9.Mode == v1alpha1.Bind9ModeUpdate
+}
+
 const (
 	// hashWidth is the number of hexadecimal digits of the hash in the name of a Delivery.
 	hashWidth = 10

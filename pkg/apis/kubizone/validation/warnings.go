@@ -222,7 +222,8 @@ func BareZoneWarnings(zone *v1alpha1.Zone) map[string]string {
 			zone.Namespace)
 	}
 	if len(zone.Spec.NameServers) == 0 {
-		warnings[v1alpha1.ReasonNoNameServers] = `spec.nameServers is empty, so the zone is served when it has NS Records at "@" (S6.15)`
+		warnings[v1alpha1.ReasonNoNameServers] = `spec.nameServers is empty, so the zone is served when it has NS Records at "@", or its ` +
+			`classes have name servers of their own (S6.15)`
 	}
 	return warnings
 }
