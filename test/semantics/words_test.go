@@ -13,12 +13,17 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// What a reader can hold in the head: the words of one rule, but of why it is, its examples, its list and its table,
-// and those of all rules about zones and records.
-const (
-	maxRuleWords = 30
-	maxPageWords = 3300
-)
+// parts are the sections of the semantics that a reader takes in at once, with the most words of one rule and of the
+// whole part. Reasons, examples, lists and tables count for the part alone.
+var parts = []struct {
+	name, begin, end string
+	rule, whole      int
+	least            int // rules
+}{
+	{"S1 to S10", "\n## 1. ", "\n## 11. ", 30, 3300, 90},
+	{"S11 and S12", "\n## 11. ", "\n## 13. ", 60, 1800, 33},
+	{"S13 and S14", "\n## 13. ", "", 30, 700, 16},
+}
 
 var (
 	anyRule = regexp.MustCompile(`(?m)^- (S\d+\.\d+) (.*)$`)
@@ -38,25 +43,29 @@ func countWords(text string) (n int) {
 
 func TestRules_areShort(t *testing.T) {
 	text := string(must.Get(os.ReadFile("../../" + document))(t))
-	_, page, found1 := strings.Cut(text, "\n## 1. ")
-	page, _, found2 := strings.Cut(page, "\n## 11. ")
-	if !found1 || !found2 {
-		t.Fatalf("%s has no sections 1 to 10", document)
-	}
-	if n := countWords(page); n > maxPageWords {
-		t.Errorf("%s: S1 to S10 have %d words, more than %d: move details to the page of their topic", document, n, maxPageWords)
-	}
-	rules := anyRule.FindAllStringSubmatch(page, -1)
-	if len(rules) < 90 {
-		t.Errorf("%s: only %d rules found", document, len(rules))
-	}
-	for _, m := range rules {
-		if n := countWords(said.Split(m[2], 2)[0]); n > maxRuleWords {
-			t.Errorf("%s has %d words, more than %d: split the rule", m[1], n, maxRuleWords)
+	for _, part := range parts {
+		_, page, found := strings.Cut(text, part.begin)
+		if !found {
+			t.Fatalf("%s has no part %s", document, part.name)
 		}
-		for _, more := range said.Split(m[2], -1)[1:] {
-			if n := countWords(more); n > maxRuleWords {
-				t.Errorf("%s says in %d words why it is or what it does for example, more than %d: it hides a rule", m[1], n, maxRuleWords)
+		if part.end != "" {
+			page, _, _ = strings.Cut(page, part.end)
+		}
+		if n := countWords(page); n > part.whole {
+			t.Errorf("%s: %s have %d words, more than %d: move details to the page of their topic", document, part.name, n, part.whole)
+		}
+		rules := anyRule.FindAllStringSubmatch(page, -1)
+		if len(rules) < part.least {
+			t.Errorf("%s: only %d rules found in %s", document, len(rules), part.name)
+		}
+		for _, m := range rules {
+			if n := countWords(said.Split(m[2], 2)[0]); n > part.rule {
+				t.Errorf("%s has %d words, more than %d: split the rule", m[1], n, part.rule)
+			}
+			for _, more := range said.Split(m[2], -1)[1:] {
+				if n := countWords(more); n > part.rule {
+					t.Errorf("%s has %d words of reason or example, more than %d: they hide a rule", m[1], n, part.rule)
+				}
 			}
 		}
 	}
