@@ -103,7 +103,7 @@ func TestDS_besideRecords_S5_8(t *testing.T) {
 		_, refusal := w.putRecord(r)
 		return refusal
 	}
-	const most = law.MaxValuesInRRset - law.MaxDS
+	const most = rdata.MaxValues - law.MaxDS
 	if refusal := write(most + 1); refusal == nil || refusal.Reason != law.ReasonLimitExceeded {
 		t.Errorf("%d DS of Records: %v", most+1, refusal)
 	}
@@ -116,8 +116,8 @@ func TestDS_besideRecords_S5_8(t *testing.T) {
 	}
 	w.signZone(object{"team", "z0"}, all)
 	w.settleAll()
-	if n := w.countDS(object{"owner", "org"}); n != law.MaxValuesInRRset {
-		t.Errorf("%d DS in all, want %d", n, law.MaxValuesInRRset)
+	if n := w.countDS(object{"owner", "org"}); n != rdata.MaxValues {
+		t.Errorf("%d DS in all, want %d", n, rdata.MaxValues)
 	}
 	for _, line := range append(w.checkAll(), w.checkSettled()...) {
 		t.Error(line)

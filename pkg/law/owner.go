@@ -108,13 +108,10 @@ func (b *OwnersBelow) Add(o *Owner) {
 	}
 }
 
-// Limits of S5.8. BIND 9.18 refuses a whole zone beyond 100 records in one
-// RRset, so a looser limit would let one tenant stop the zone for all.
+// Limits of one name (S5.8); those of one RRset are in rdata.
 const (
-	MaxValuesInRRset = 100
-	MaxTypesAtName   = 100
-	MaxValuesAtName  = 1000 // a value counts once for each TTL: so many octets does the fact of the name take
-	MaxRRsetOctets   = 60000
+	MaxTypesAtName  = 100
+	MaxValuesAtName = 1000 // a value counts once for each TTL: so many octets does the fact of the name take
 	// MaxDS is how many DS a child zone gives its parent at most (S12.3). Records leave so many places in a DS RRset.
 	MaxDS = 16
 )

@@ -478,7 +478,7 @@ func (w *world) checkLoadable(view *zoneview.Snapshot, report func(string, ...an
 			report("S5.6: %s has %v", n, at)
 		}
 		for t, count := range at {
-			if count > law.MaxValuesInRRset {
+			if count > rdata.MaxValues {
 				report("S5.8: %s has %d %s", n, count, t)
 			}
 		}

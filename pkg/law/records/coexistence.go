@@ -252,7 +252,7 @@ func (x *delta) checkLimits(after, before *law.Owner) *law.Refusal {
 	if types > law.MaxTypesAtName && (types > wasTypes || x.standsAlready() && !after.SharesType(come)) {
 		return refuseManyTypes(owner)
 	}
-	most, beside := law.MaxValuesInRRset, ""
+	most, beside := rdata.MaxValues, ""
 	if t == rdata.DS {
 		most, beside = most-law.MaxDS, fmt.Sprintf(" with the %d that a signed zone may give it (S6.16)", law.MaxDS)
 	}
@@ -260,12 +260,12 @@ func (x *delta) checkLimits(after, before *law.Owner) *law.Refusal {
 	switch {
 	case values > most && values > was:
 		why = fmt.Sprintf("%s at %s would have %d values; an RRset has at most %d%s, or BIND refuses the whole zone (S5.8)", t, owner,
-			values, law.MaxValuesInRRset, beside)
+			values, rdata.MaxValues, beside)
 	case len(after.Values) > law.MaxValuesAtName && len(after.Values) > wasAll:
 		why = fmt.Sprintf("%s would have more than %d values, each counted once for each ttl that Records give it (S5.8; "+
 			"give the Records of an RRset one ttl)", owner, law.MaxValuesAtName)
-	case octets > law.MaxRRsetOctets && octets > wasOctets:
-		why = fmt.Sprintf("%s at %s would take %d octets; an RRset has at most %d on the wire (S5.8)", t, owner, octets, law.MaxRRsetOctets)
+	case octets > rdata.MaxOctets && octets > wasOctets:
+		why = fmt.Sprintf("%s at %s would take %d octets; an RRset has at most %d on the wire (S5.8)", t, owner, octets, rdata.MaxOctets)
 	default:
 		return nil
 	}

@@ -149,9 +149,9 @@ func (d *zoneDecision) nameServersFit(z, before *law.Zone, h *law.Holding) *law.
 			n, _ := o.CountDistinct(s.Type)
 			values += n
 		}
-		if values > law.MaxValuesInRRset {
+		if values > rdata.MaxValues {
 			return law.NewInvalid("spec.nameServers", nil, law.ReasonLimitExceeded, "%s at %s would have %d values with those of "+
-				"records; an RRset has at most %d, or BIND refuses the whole zone (S5.8)", s.Type, s.Owner, values, law.MaxValuesInRRset)
+				"records; an RRset has at most %d, or BIND refuses the whole zone (S5.8)", s.Type, s.Owner, values, rdata.MaxValues)
 		}
 	}
 	return nil

@@ -17,15 +17,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// Limits of one Record (S5.8).
-const (
-	// MaxValues is the most values of an RRset: BIND 9.18 refuses a zone with more.
-	MaxValues = 100
-	// MaxRRsetOctets is the most octets of rdata of an RRset on the wire.
-	MaxRRsetOctets = 60_000
-	// MaxDescription is the most characters of a description.
-	MaxDescription = 1024
-)
+// MaxDescription is the most characters of a description.
+const MaxDescription = 1024
 
 var specPath = field.NewPath("spec")
 
@@ -220,8 +213,8 @@ func validateData(spec *v1alpha1.RecordSpec, rrtype rdata.Type) field.ErrorList 
 		return field.ErrorList{field.Required(one, "the data of one value in presentation format, or several of them in spec.values")}
 	case spec.RData != "" && len(spec.Values) > 0:
 		return field.ErrorList{field.Forbidden(one, "spec.values is there too: give one value here, or every value there")}
-	case len(spec.Values) > MaxValues:
-		return field.ErrorList{field.TooMany(many, len(spec.Values), MaxValues)}
+	case len(spec.Values) > rdata.MaxValues:
+		return field.ErrorList{field.TooMany(many, len(spec.Values), rdata.MaxValues)}
 	}
 	if rrtype.Single() && len(spec.Values) > 1 {
 		return field.ErrorList{field.Invalid(many, len(spec.Values), fmt.Sprintf("a name has one %s at most: give one value (S5.6)",
@@ -238,9 +231,9 @@ func validateData(spec *v1alpha1.RecordSpec, rrtype rdata.Type) field.ErrorList 
 		octets += size
 		errs = append(errs, bad...)
 	}
-	if octets > MaxRRsetOctets {
+	if octets > rdata.MaxOctets {
 		errs = append(errs, field.Invalid(many, octets, fmt.Sprintf("octets on the wire, the limit of an RRset is %d: "+
-			"it would not fit a DNS message (S5.8)", MaxRRsetOctets)))
+			"it would not fit a DNS message (S5.8)", rdata.MaxOctets)))
 	}
 	return errs
 }

@@ -195,7 +195,7 @@ func validateNameServers(servers []v1alpha1.NameServer, domainName string) field
 	origin, _ := name.Parse(domainName)
 	total := 0
 	seen := map[string]bool{}
-	errs := validateEach(servers, MaxValues, path, func(server v1alpha1.NameServer, at *field.Path) field.ErrorList {
+	errs := validateEach(servers, rdata.MaxValues, path, func(server v1alpha1.NameServer, at *field.Path) field.ErrorList {
 		total += len(server.Addresses)
 		if server.Name == "" {
 			return field.ErrorList{field.Required(at.Child("name"), `a host name, relative to the zone ("ns1") or absolute `+
@@ -262,7 +262,7 @@ func validateMailboxName(text string) error {
 
 func validateAddresses(list []string, path *field.Path) field.ErrorList {
 	seen := map[netip.Addr]bool{}
-	return validateEach(list, MaxValues, path, func(text string, at *field.Path) field.ErrorList {
+	return validateEach(list, rdata.MaxValues, path, func(text string, at *field.Path) field.ErrorList {
 		address, err := netip.ParseAddr(text)
 		wrong := ""
 		switch {
