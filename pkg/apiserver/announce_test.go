@@ -83,9 +83,9 @@ func TestRefused_isTold_S13_7(t *testing.T) {
 		if e, _ := a.queue.takeNext(); e.about.Kind != "UpdateKey" || e.reason != reasonRefused || e.note != "REFUSED: the reason" {
 			t.Errorf("%+v", e)
 		}
-		<-a.queue
+		a.queue.takeNext()
 		a.announceNameTaken(key, "another key")
-		if e := <-a.queue; e.about.Kind != "UpdateKey" || e.reason != v1alpha1.ReasonKeyNameTaken || e.note != "another key" {
+		if e, _ := a.queue.takeNext(); e.about.Kind != "UpdateKey" || e.reason != v1alpha1.ReasonKeyNameTaken || e.note != "another key" {
 			t.Errorf("the name of the key is lost: %+v", e)
 		}
 	})

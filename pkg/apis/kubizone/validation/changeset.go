@@ -106,10 +106,11 @@ func validatePrerequisites(list []v1alpha1.ChangeSetPrerequisite, path *field.Pa
 		case p.Values != nil && len(p.Values) == 0:
 			errs = append(errs, field.Invalid(at.Child("values"), field.OmitValueType{}, "is empty; no values are exists: false"))
 		case p.Type != "":
-			errs = append(errs, validateEach(p.Values, rdata.MaxValues, at.Child("values"), func(text string, at *field.Path) field.ErrorList {
+			judge := func(text string, at *field.Path) field.ErrorList {
 				_, err := rdata.ParseStored(t, text)
 				return rejectError(text, err, at)
-			})...)
+			}
+			errs = append(errs, validateEach(p.Values, rdata.MaxValues, at.Child("values"), judge)...)
 		}
 	}
 	return errs
