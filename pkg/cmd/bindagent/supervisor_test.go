@@ -89,6 +89,9 @@ func TestSupervisor_keepsTheProbeWhileNamedAnswers(t *testing.T) {
 		t.Helper()
 		rig.Until(wait, t, "another agent runs", func() error {
 			text, err := os.ReadFile(pidFile)
+			if err != nil {
+				return err
+			}
 			if pid, err = strconv.Atoi(strings.TrimSpace(string(text))); err == nil && pid == former {
 				err = errors.New("it is the former one")
 			}
