@@ -475,7 +475,7 @@ func TestUpdate_isReadWhenItHasItsPlace(t *testing.T) {
 			}
 		})
 	}
-	if one, all := allocations(few), allocations(many); all > one {
+	if one, all := allocations(few), allocations(many); all > one+100 { // other goroutines allocate, too
 		t.Errorf("%.0f allocations for one record, %.0f for 4,000", one, all)
 	}
 	for n, want := range map[int]int{1: mdns.RcodeSuccess, update.MaxRecords: mdns.RcodeSuccess,
