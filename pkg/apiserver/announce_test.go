@@ -92,8 +92,8 @@ func TestRefused_isTold_S13_7(t *testing.T) {
 }
 
 // TestEventQueue_hasAShareForEachNamespace: 64 keys of each of two tenants are refused, and rules take a thousand
-// Records of a third; the Event of a neighbour is the next one but a few, and nothing that they cause is kept (attack
-// 106).
+// Records of a third; the Event of a neighbour is the next one but a few, and nothing that they cause is kept
+// (attack 106).
 func TestEventQueue_hasAShareForEachNamespace(t *testing.T) {
 	a := announcer{recorder: events.NewFakeRecorder(1), queue: newEventQueue(), refused: cache.NewLRUExpireCache(maxRefused)}
 	refuse := func(namespace string, key int) {

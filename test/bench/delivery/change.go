@@ -43,7 +43,7 @@ var pairs = [][2]string{{toKnot, knotToKnot}, {toBIND, knotToBIND}, {updateBIND,
 // Keys of the secondaries, of which a class has one that no other has, and ownKey, that of an UpdateKey.
 var (
 	knotKey = rig.TSIGKey{Name: "knot.key", Algorithm: "hmac-sha256", Secret: "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="}
-	ownKey  = rig.TSIGKey{Name: "own.key", Algorithm: "hmac-sha256", Secret: "YSB0aGlyZCBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3Q="}
+	ownKey  = rig.TSIGKey{Name: "own.default", Algorithm: "hmac-sha256", Secret: "YSB0aGlyZCBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3Q="}
 	bindKey = rig.TSIGKey{Name: "bind.key", Algorithm: "hmac-sha256", Secret: "YW5vdGhlciBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3Q="}
 )
 
