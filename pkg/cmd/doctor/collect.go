@@ -42,6 +42,9 @@ const (
 	servingSecret    = "kubizone-apiserver-serving"
 	peerSecret       = "kubizone-etcd-peer"
 
+	// partOfLabel of an APIService has the value partOf in all manifests.
+	partOfLabel, partOf = "app.kubernetes.io/part-of", "kubizone"
+
 	// dialTime bounds a connection whose packets a firewall may drop.
 	dialTime = 3 * time.Second
 
@@ -55,8 +58,8 @@ var otherCertificates = map[string]string{
 	"kubizone-etcd-client": "etcd refuses the servers then",
 }
 
-// apiServices are the registrations of the two groups, which one server serves.
-var apiServices = [2]string{"v1alpha1.kubi.zone", "v1alpha1.bind9.kubi.zone"}
+// apiServices are the registrations of every installation. That of the first group has the Service and the caBundle.
+var apiServices = []string{"v1alpha1.kubi.zone", "v1alpha1.bind9.kubi.zone"}
 
 // facts are the collected objects and answers, each with the error that prevented it.
 type facts struct {
@@ -66,14 +69,15 @@ type facts struct {
 	absent    []string
 	absentErr error
 
-	registrations [2]registration // of apiServices
-	service       *corev1.Service
-	slices        []discoveryv1.EndpointSlice
-	slicesErr     error
-	pods          []corev1.Pod
-	secret        *corev1.Secret
-	secretErr     error
-	others        map[string]*corev1.Secret // those of otherCertificates that are there
+	registrations    []apiregistrationv1.APIService // of apiServices, then those with the label, such as acme.kubi.zone
+	registrationsErr error
+	service          *corev1.Service
+	slices           []discoveryv1.EndpointSlice
+	slicesErr        error
+	pods             []corev1.Pod
+	secret           *corev1.Secret
+	secretErr        error
+	others           map[string]*corev1.Secret // those of otherCertificates that are there
 
 	release    release
 	releaseErr error
@@ -89,12 +93,6 @@ type facts struct {
 	ahead   map[string]time.Duration // clocks, beside that of this machine
 }
 
-// registration is an APIService; nil with an error.
-type registration struct {
-	object *apiregistrationv1.APIService
-	err    error
-}
-
 // answer is the answer of one address of the server.
 type answer struct {
 	from   string
@@ -104,9 +102,19 @@ type answer struct {
 	err    error               // it was not reached, or did not answer with checks
 }
 
+// registration returns an APIService; nil if it does not exist or could not be read.
+func (f *facts) registration(name string) *apiregistrationv1.APIService {
+	for i := range f.registrations {
+		if f.registrations[i].Name == name {
+			return &f.registrations[i]
+		}
+	}
+	return nil
+}
+
 // serviceRef is the service of the APIService, else that of the manifests.
 func (f *facts) serviceRef() (namespace, service string, port int32) {
-	if of := f.registrations[0].object; of != nil && of.Spec.Service != nil {
+	if of := f.registration(apiServices[0]); of != nil && of.Spec.Service != nil {
 		return of.Spec.Service.Namespace, of.Spec.Service.Name, ptr.Deref(of.Spec.Service.Port, 443)
 	}
 	return installNamespace, serverName, 443
@@ -114,7 +122,7 @@ func (f *facts) serviceRef() (namespace, service string, port int32) {
 
 // byCertManager reports that cert-manager issues the server's certificate.
 func (f *facts) byCertManager() bool {
-	of := f.registrations[0].object
+	of := f.registration(apiServices[0])
 	return of != nil && of.Annotations["cert-manager.io/inject-ca-from"] != ""
 }
 
@@ -157,10 +165,15 @@ func collectFacts(ctx context.Context, client kubernetes.Interface, aggregated a
 		return f // there is no cluster around it
 	}
 	f.absent, f.absentErr = listAbsentResources(ctx, client)
-	for i, name := range apiServices {
-		at := &f.registrations[i]
-		if at.object, at.err = aggregated.ApiregistrationV1().APIServices().Get(ctx, name, metav1.GetOptions{}); at.err != nil {
-			at.object = nil
+	if list, err := aggregated.ApiregistrationV1().APIServices().List(ctx, metav1.ListOptions{}); err != nil {
+		f.registrationsErr = err
+	} else {
+		for _, one := range list.Items {
+			if slices.Contains(apiServices, one.Name) {
+				f.registrations = slices.Insert(f.registrations, 0, one)
+			} else if one.Labels[partOfLabel] == partOf {
+				f.registrations = append(f.registrations, one)
+			}
 		}
 	}
 	namespace, service, _ := f.serviceRef()

@@ -159,6 +159,25 @@ func TestCollect_countsWhatGoneNamespacesLeft_S8_5(t *testing.T) {
 	}
 }
 
+// Every APIService of the manifests is collected, that of a flag such as --acme too, and no other; the group with the
+// Service is first.
+func TestCollect_readsTheAPIServicesOfTheManifests(t *testing.T) {
+	client, registrations, _ := startServer(t, readyz)
+	for name, of := range map[string]string{
+		"v1alpha1.acme.kubi.zone": partOf, "v1alpha1.bind9.kubi.zone": partOf, "v1.other.example": "other",
+	} {
+		must.Succeed(t, registrations.Tracker().Add(&apiregistrationv1.APIService{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{partOfLabel: of}}}))
+	}
+	var names []string
+	for _, one := range collectFacts(t.Context(), client, registrations, versionedfake.NewClientset(), newClocks()).registrations {
+		names = append(names, one.Name)
+	}
+	if want := []string{"v1alpha1.kubi.zone", "v1alpha1.bind9.kubi.zone", "v1alpha1.acme.kubi.zone"}; !slices.Equal(names, want) {
+		t.Errorf("collected %q, want %q", names, want)
+	}
+}
+
 // A standalone server is no installation with everything missing.
 func TestCollect_standaloneNeedsNoInstallation(t *testing.T) {
 	client, registrations, _ := startServer(t, readyz)

@@ -150,13 +150,19 @@ func (f *facts) judgeVersion() Finding {
 // judgeAPIServices names what keeps kube-apiserver from the server, or from trusting it.
 func (f *facts) judgeAPIServices() Finding {
 	const check = "apiservice"
-	for i, name := range apiServices {
-		registered := f.registrations[i].object
-		switch err := f.registrations[i].err; {
-		case apierrors.IsNotFound(err):
+	if f.registrationsErr != nil {
+		return notChecked(check, "APIServices", f.registrationsErr)
+	}
+	for _, name := range apiServices {
+		if f.registration(name) == nil {
 			return fail(check, name+" does not exist: kubectl does not know its kinds", f.installAgain()).at(Root)
-		case err != nil:
-			return notChecked(check, name, err)
+		}
+	}
+	var names []string
+	for _, registered := range f.registrations {
+		name := registered.Name
+		names = append(names, name)
+		switch {
 		case registered.Spec.Service == nil, registered.Labels[automanaged] != "":
 			return fail(check, name+" serves a CustomResourceDefinition of an older kubizone",
 				"follow docs/migration.md: kubectl label apiservice "+name+" "+automanaged+"-, and then: "+f.installAgain()).at(Root)
@@ -168,14 +174,21 @@ func (f *facts) judgeAPIServices() Finding {
 			if condition.Type == apiregistrationv1.Available && condition.Status != apiregistrationv1.ConditionTrue {
 				return fail(check,
 					fmt.Sprintf("kube-apiserver does not reach %s, and says %s: %s", name, condition.Reason, condition.Message),
-					"nothing else that was found explains it: a firewall or NetworkPolicy may stand between control plane and pods: "+
-						"open TCP 10250, or choose another apiserver.securePort of the chart").at(Symptom)
+					nextFor(name, "nothing else that was found explains it: a firewall or NetworkPolicy may stand between control plane "+
+						"and pods: open TCP 10250, or choose another apiserver.securePort of the chart")).at(Symptom)
 			}
 		}
 	}
 	namespace, service, port := f.serviceRef()
-	return ok(check, fmt.Sprintf("%s are served by service %s/%s, port %d", strings.Join(apiServices[:], " and "), namespace, service,
-		port))
+	return ok(check, fmt.Sprintf("%s are served by service %s/%s, port %d", strings.Join(names, ", "), namespace, service, port))
+}
+
+// nextFor returns the step for an APIService: always, or that for a group which the servers serve by a flag alone.
+func nextFor(name, always string) string {
+	if slices.Contains(apiServices, name) {
+		return always
+	}
+	return "the servers may run without its flag, as --acme: repeat the upgrade that adds it, or kubectl delete apiservice " + name
 }
 
 func (f *facts) judgeEndpoints() Finding {
@@ -211,13 +224,16 @@ func (f *facts) judgeEndpoints() Finding {
 
 func (f *facts) judgeCABundle(now time.Time) Finding {
 	const check = "cabundle"
-	zones, fleet := f.registrations[0].object, f.registrations[1].object
+	zones := f.registration(apiServices[0])
 	if zones == nil {
 		return warn(check, "there is no "+apiServices[0]+" to read it from", "see apiservice")
 	}
-	if fleet != nil && !bytes.Equal(zones.Spec.CABundle, fleet.Spec.CABundle) {
-		return fail(check, apiServices[0]+" and "+apiServices[1]+" have different ones", "the server writes both where it runs with "+
-			"--serving-cert-secret: wait half a minute; then: "+f.installAgain())
+	for _, other := range f.registrations {
+		if bytes.Equal(zones.Spec.CABundle, other.Spec.CABundle) {
+			continue
+		}
+		return fail(check, zones.Name+" and "+other.Name+" have different ones", "the servers write each within half a minute if they run "+
+			"with --serving-cert-secret; else: "+nextFor(other.Name, f.installAgain()))
 	}
 	if len(zones.Spec.CABundle) == 0 {
 		next := "the server writes it when it starts with --serving-cert-secret: see the log of its pods"
@@ -318,7 +334,7 @@ func (f *facts) renewCertificate() string {
 func (f *facts) judgeChain(chain []*x509.Certificate, from, host string, now time.Time) Finding {
 	const check = "certificate"
 	roots, between := x509.NewCertPool(), x509.NewCertPool()
-	if zones := f.registrations[0].object; zones != nil {
+	if zones := f.registration(apiServices[0]); zones != nil {
 		roots.AppendCertsFromPEM(zones.Spec.CABundle)
 	}
 	for _, cert := range chain[1:] {

@@ -48,17 +48,18 @@ const (
 func makeHealthyFacts(t *testing.T) (*facts, *pki.Pair) {
 	ca := issueAuthority(t)
 	yes, port := true, int32(10250)
-	registered := func() *apiregistrationv1.APIService {
-		return &apiregistrationv1.APIService{
-			Spec:   apiregistrationv1.APIServiceSpec{Service: &apiregistrationv1.ServiceReference{Namespace: "kubizone-system", Name: "kubizone-apiserver"}, CABundle: ca.CertPEM},
-			Status: apiregistrationv1.APIServiceStatus{Conditions: []apiregistrationv1.APIServiceCondition{{Type: apiregistrationv1.Available, Status: apiregistrationv1.ConditionTrue}}},
+	registered := func(name string) apiregistrationv1.APIService {
+		return apiregistrationv1.APIService{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec:       apiregistrationv1.APIServiceSpec{Service: &apiregistrationv1.ServiceReference{Namespace: "kubizone-system", Name: "kubizone-apiserver"}, CABundle: ca.CertPEM},
+			Status:     apiregistrationv1.APIServiceStatus{Conditions: []apiregistrationv1.APIServiceCondition{{Type: apiregistrationv1.Available, Status: apiregistrationv1.ConditionTrue}}},
 		}
 	}
 	serving := issueLeaf(t, ca, servedName, 90*24*time.Hour)
 	return &facts{
 		secret:  &corev1.Secret{Data: map[string][]byte{corev1.TLSCertKey: serving.CertPEM}},
 		version: "v1.37.1", account: "system:serviceaccount:kubizone-system:kubizone-apiserver",
-		registrations: [2]registration{{object: registered()}, {object: registered()}},
+		registrations: []apiregistrationv1.APIService{registered(apiServices[0]), registered(apiServices[1])},
 		service:       &corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 443}}}},
 		slices: []discoveryv1.EndpointSlice{{Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"10.0.0.7"},
 			Conditions: discoveryv1.EndpointConditions{Ready: &yes}}}, Ports: []discoveryv1.EndpointPort{{Port: &port}}}},
@@ -89,10 +90,7 @@ func TestJudge_findsNothingInAHealthyInstallation(t *testing.T) {
 	}
 }
 
-var (
-	forbidden = apierrors.NewForbidden(schema.GroupResource{Resource: "things"}, "", errors.New("no"))
-	notFound  = apierrors.NewNotFound(schema.GroupResource{Resource: "things"}, "x")
-)
+var forbidden = apierrors.NewForbidden(schema.GroupResource{Resource: "things"}, "", errors.New("no"))
 
 // D1, D2: one fault each; what is said and what to do next.
 func TestJudge_namesTheFaultAndTheNextStep(t *testing.T) {
@@ -106,33 +104,37 @@ func TestJudge_namesTheFaultAndTheNextStep(t *testing.T) {
 		"kube-apiserver old": {func(_ *testing.T, f *facts, _ *pki.Pair) {
 			f.absent = []string{"validatingadmissionpolicies.admissionregistration.k8s.io"}
 		}, "version", Fail, "validatingadmissionpolicies", "--disable-admission-plugins"},
-		"no APIService": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registrations[0] = registration{err: notFound} },
+		"no APIService": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registrations = f.registrations[1:] },
 			"apiservice", Fail, "v1alpha1.kubi.zone does not exist", "kubectl apply"},
-		"and no caBundle": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registrations[0] = registration{err: notFound} },
+		"and no caBundle": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registrations = f.registrations[1:] },
 			"cabundle", Warn, "there is no v1alpha1.kubi.zone", "apiservice"},
-		"APIService unseen": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registrations[0] = registration{err: forbidden} },
+		"APIService unseen": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registrations, f.registrationsErr = nil, forbidden },
 			"apiservice", Warn, "could not be read", "permission to read"},
-		"APIService of a CRD": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registrations[0].object.Spec.Service = nil },
+		"APIService of a CRD": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registrations[0].Spec.Service = nil },
 			"apiservice", Fail, "CustomResourceDefinition", "migration.md"},
 		"automanaged": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			f.registrations[0].object.Labels = map[string]string{automanaged: "true"}
+			f.registrations[0].Labels = map[string]string{automanaged: "true"}
 		}, "apiservice", Fail, "CustomResourceDefinition", "kubectl label"},
-		"no verification": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registrations[0].object.Spec.InsecureSkipTLSVerify = true },
+		"no verification": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registrations[0].Spec.InsecureSkipTLSVerify = true },
 			"apiservice", Fail, "insecureSkipTLSVerify", "false"},
 		"not available": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			f.registrations[1].object.Status.Conditions[0] = apiregistrationv1.APIServiceCondition{Type: apiregistrationv1.Available,
+			f.registrations[1].Status.Conditions[0] = apiregistrationv1.APIServiceCondition{Type: apiregistrationv1.Available,
 				Status: apiregistrationv1.ConditionFalse, Reason: "FailedDiscoveryCheck", Message: "context deadline exceeded"}
 		}, "apiservice", Fail, "v1alpha1.bind9.kubi.zone, and says FailedDiscoveryCheck: context deadline exceeded", "10250"},
-		"fleet without bundle": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registrations[1].object.Spec.CABundle = nil },
+		"fleet without bundle": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registrations[1].Spec.CABundle = nil },
 			"cabundle", Fail, "different", "--serving-cert-secret"},
+		"a group that the servers do not serve": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registerACME() },
+			"apiservice", Fail, "v1alpha1.acme.kubi.zone, and says FailedDiscoveryCheck", "kubectl delete apiservice v1alpha1.acme.kubi.zone"},
+		"a caBundle that the servers do not write": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registerACME() },
+			"cabundle", Fail, "v1alpha1.kubi.zone and v1alpha1.acme.kubi.zone have different", "--acme"},
 		"nothing selected": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.slices = nil }, "endpoints", Fail, "selects no pod", "label"},
 		"none ready": {func(_ *testing.T, f *facts, _ *pki.Pair) { *f.slices[0].Endpoints[0].Conditions.Ready = false },
 			"endpoints", Fail, "none of 1", "ready below"},
 		"caBundle empty": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.setBundles(nil) }, "cabundle", Fail,
 			"empty", "--serving-cert-secret"},
 		"caBundle empty with cert-manager": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			f.registrations[0].object.Spec.CABundle, f.registrations[1].object.Spec.CABundle = nil, nil
-			f.registrations[0].object.Annotations = map[string]string{"cert-manager.io/inject-ca-from": "x/y"}
+			f.registrations[0].Spec.CABundle, f.registrations[1].Spec.CABundle = nil, nil
+			f.registrations[0].Annotations = map[string]string{"cert-manager.io/inject-ca-from": "x/y"}
 		}, "cabundle", Fail, "empty", "cainjector"},
 		"caBundle garbage": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.setBundles([]byte("x")) }, "cabundle", Fail, "not PEM",
 			"manifest"},
@@ -173,7 +175,7 @@ func TestJudge_namesTheFaultAndTheNextStep(t *testing.T) {
 		"certificate expired with cert-manager": {func(t *testing.T, f *facts, ca *pki.Pair) {
 			old := must.Get(pki.Issue(ca, pki.Serving("s", []string{servedName}), now.Add(-48*time.Hour), 24*time.Hour))(t)
 			f.answers[0].chain = []*x509.Certificate{old.Cert}
-			f.registrations[0].object.Annotations = map[string]string{"cert-manager.io/inject-ca-from": "x/y"}
+			f.registrations[0].Annotations = map[string]string{"cert-manager.io/inject-ca-from": "x/y"}
 		}, "certificate", Fail, "expired on", "look at the Certificate"},
 		"certificate between members expired": {func(t *testing.T, f *facts, ca *pki.Pair) {
 			old := must.Get(pki.Issue(ca, pki.Serving("s", []string{"x"}), now.Add(-48*time.Hour), 24*time.Hour))(t)
@@ -184,13 +186,13 @@ func TestJudge_namesTheFaultAndTheNextStep(t *testing.T) {
 			f.others = map[string]*corev1.Secret{"kubizone-etcd-client": {Data: map[string][]byte{corev1.TLSCertKey: near}}}
 		}, "certificate", Warn, "Secret kubizone-etcd-client expires on", "make it anew"},
 		"no APIService of a release": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			f.registrations[1], f.release = registration{err: notFound}, release{"dns", 4}
+			f.registrations, f.release = f.registrations[:1], release{"dns", 4}
 		}, "apiservice", Fail, "v1alpha1.bind9.kubi.zone does not exist", "helm rollback dns 4 -n kubizone-system"},
 		"no APIService, and who installed it is unseen": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			f.registrations[0], f.releaseErr = registration{err: notFound}, forbidden
+			f.registrations, f.releaseErr = f.registrations[1:], forbidden
 		}, "apiservice", Fail, "does not exist", "helm list -n kubizone-system has a release; else kubectl apply"},
 		"nothing installed": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			f.registrations[0], f.service, f.pods = registration{err: notFound}, nil, nil
+			f.registrations, f.service, f.pods = nil, nil, nil
 		}, "apiservice", Fail, "does not exist", "--set image.repository=REGISTRY/kubizone"},
 		"a rule of a release is missing": {func(_ *testing.T, f *facts, _ *pki.Pair) {
 			f.refused, f.release = []refusal{{Rules()[4], []string{"get mutatingwebhookconfigurations"}}}, release{"dns", 4}
@@ -252,7 +254,7 @@ func TestJudge_namesTheFaultAndTheNextStep(t *testing.T) {
 // A server whose certificate cert-manager makes needs no right to make one.
 func TestJudge_asksForNoRightThatCertManagerHas(t *testing.T) {
 	f, _ := makeHealthyFacts(t)
-	f.registrations[0].object.Annotations = map[string]string{"cert-manager.io/inject-ca-from": "x/y"}
+	f.registrations[0].Annotations = map[string]string{"cert-manager.io/inject-ca-from": "x/y"}
 	f.refused = refuseAll(func(r Rule) bool { return r.Certificate })
 	if len(f.refused) == 0 {
 		t.Fatal("no rule is about certificates")
@@ -295,7 +297,7 @@ func TestWrite_endsWithAnErrorForAFailAlone(t *testing.T) {
 // D4: what explains the others stands in front, and those say that it comes first.
 func TestWrite_putsTheCauseInFront_D4(t *testing.T) {
 	unreached := func(f *facts, says string) {
-		f.registrations[0].object.Status.Conditions[0] = apiregistrationv1.APIServiceCondition{Type: apiregistrationv1.Available,
+		f.registrations[0].Status.Conditions[0] = apiregistrationv1.APIServiceCondition{Type: apiregistrationv1.Available,
 			Status: apiregistrationv1.ConditionFalse, Reason: "FailedDiscoveryCheck", Message: says}
 	}
 	for name, test := range map[string]struct {
@@ -328,7 +330,7 @@ func TestWrite_putsTheCauseInFront_D4(t *testing.T) {
 			f.refused = refuseAll(func(r Rule) bool { return r.Certificate })
 		}, "permissions", 3, 0},
 		"no APIService, and no pod": {func(f *facts) {
-			f.registrations[0], f.slices = registration{err: notFound}, nil
+			f.registrations, f.slices = f.registrations[1:], nil
 		}, "apiservice", 1, 2},
 	} {
 		f, _ := makeHealthyFacts(t)
@@ -344,10 +346,18 @@ func TestWrite_putsTheCauseInFront_D4(t *testing.T) {
 	}
 }
 
-// setBundles gives both registrations a caBundle.
+// registerACME adds the APIService of a group that not every server serves, and that none serves here.
+func (f *facts) registerACME() {
+	acme := *f.registrations[0].DeepCopy()
+	acme.Name, acme.Spec.CABundle = "v1alpha1.acme.kubi.zone", nil
+	acme.Status.Conditions[0].Status, acme.Status.Conditions[0].Reason = apiregistrationv1.ConditionFalse, "FailedDiscoveryCheck"
+	f.registrations = append(f.registrations, acme)
+}
+
+// setBundles gives all registrations a caBundle.
 func (f *facts) setBundles(bundle []byte) {
-	for _, one := range f.registrations {
-		one.object.Spec.CABundle = bundle
+	for i := range f.registrations {
+		f.registrations[i].Spec.CABundle = bundle
 	}
 }
 
