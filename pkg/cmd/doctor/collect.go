@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -44,6 +45,10 @@ const (
 
 	// partOfLabel of an APIService has the value partOf in all manifests.
 	partOfLabel, partOf = "app.kubernetes.io/part-of", "kubizone"
+
+	// excludedCheck is left out of both paths: etcd-readiness of /readyz does the same. While etcd hangs each of the
+	// two takes two seconds, and the answer of a check that runs already is its last result.
+	excludedCheck = "etcd"
 
 	// dialTime bounds a connection whose packets a firewall may drop.
 	dialTime = 3 * time.Second
@@ -93,13 +98,12 @@ type facts struct {
 	ahead   map[string]time.Duration // clocks, beside that of this machine
 }
 
-// answer is the answer of one address of the server.
+// answer has the checks of one address of the server.
 type answer struct {
 	from   string
 	chain  []*x509.Certificate // of an address that was asked directly
-	readyz string              // verbose
-	health string              // /healthz, verbose
-	err    error               // it was not reached, or did not answer with checks
+	checks string              // the lines of /readyz and of /healthz
+	err    error               // one of the two paths, or both, did not answer with checks
 }
 
 // registration returns an APIService; nil if it does not exist or could not be read.
@@ -132,20 +136,22 @@ func (f *facts) standalone() bool {
 	return strings.HasPrefix(build, apiserver.Component+"-")
 }
 
-// askPaths reads /readyz and /healthz with get. Where the first is not answered, the second is not asked for.
+// askPaths reads /readyz and /healthz with get, side by side: while etcd hangs, either may take seconds to answer.
 func askPaths(from string, get func(path string) ([]byte, error)) answer {
-	a := answer{from: from}
-	for _, path := range []struct {
-		name string
-		text *string
-	}{{"readyz", &a.readyz}, {"healthz", &a.health}} {
-		said, err := get(path.name)
-		if *path.text = string(said); !strings.Contains(*path.text, "[") {
-			a.err = cmp.Or(err, errors.New("not an answer of /"+path.name))
-			break
-		}
+	var texts [2]string
+	var errs [2]error
+	var asking errgroup.Group
+	for i, path := range []string{"readyz", "healthz"} {
+		asking.Go(func() error {
+			said, err := get(path)
+			if texts[i] = string(said); !strings.Contains(texts[i], "[") {
+				errs[i] = cmp.Or(err, errors.New("not an answer of /"+path))
+			}
+			return nil
+		})
 	}
-	return a
+	_ = asking.Wait() // the errors are in the answer
+	return answer{from: from, checks: strings.Join(texts[:], "\n"), err: cmp.Or(errs[:]...)}
 }
 
 // collectFacts asks all that can be asked within answerTime; what lists all objects goes on until ctx ends, if the
@@ -164,7 +170,6 @@ func collectFacts(ctx context.Context, client kubernetes.Interface, aggregated a
 	if f.version = info.GitVersion; f.standalone() {
 		return f // there is no cluster around it
 	}
-	f.absent, f.absentErr = listAbsentResources(ctx, client)
 	if list, err := aggregated.ApiregistrationV1().APIServices().List(ctx, metav1.ListOptions{}); err != nil {
 		f.registrationsErr = err
 	} else {
@@ -192,9 +197,20 @@ func collectFacts(ctx context.Context, client kubernetes.Interface, aggregated a
 	if list, err := client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector.String()}); err == nil {
 		f.pods = list.Items
 	}
-	if f.secret, f.secretErr = client.CoreV1().Secrets(namespace).Get(ctx, servingSecret, metav1.GetOptions{}); f.secretErr != nil {
-		f.secret = nil
+	account := serverName
+	if len(f.pods) > 0 && f.pods[0].Spec.ServiceAccountName != "" {
+		account = f.pods[0].Spec.ServiceAccountName
 	}
+	f.account = "system:serviceaccount:" + namespace + ":" + account
+	var all errgroup.Group
+	all.Go(func() error { f.answers = f.askServers(ctx, client, seen); return nil })
+	all.Go(func() error { f.objectsErr = f.collectLeft(ctx, long, client, objects); return nil })
+	all.Go(func() error {
+		f.refused, f.refusedErr = listRefusedRules(ctx, client, namespace, f.account)
+		return nil
+	})
+	f.absent, f.absentErr = listAbsentResources(ctx, client)
+	f.secret, f.secretErr = client.CoreV1().Secrets(namespace).Get(ctx, servingSecret, metav1.GetOptions{})
 	f.others = map[string]*corev1.Secret{}
 	for name := range otherCertificates {
 		if secret, err := client.CoreV1().Secrets(namespace).Get(ctx, name, metav1.GetOptions{}); err == nil {
@@ -202,18 +218,6 @@ func collectFacts(ctx context.Context, client kubernetes.Interface, aggregated a
 		}
 	}
 	f.release, f.releaseErr = findRelease(ctx, client, namespace)
-	account := serverName
-	if len(f.pods) > 0 && f.pods[0].Spec.ServiceAccountName != "" {
-		account = f.pods[0].Spec.ServiceAccountName
-	}
-	f.account = "system:serviceaccount:" + namespace + ":" + account
-	var all errgroup.Group
-	all.Go(func() error {
-		f.refused, f.refusedErr = listRefusedRules(ctx, client, namespace, f.account)
-		return nil
-	})
-	all.Go(func() error { f.answers = f.askServers(ctx, client, seen); return nil })
-	all.Go(func() error { f.objectsErr = f.collectLeft(ctx, long, client, objects); return nil })
 	_ = all.Wait() // the errors are facts
 	f.ahead = seen.list()
 	return f
@@ -351,8 +355,8 @@ func (f *facts) askServers(ctx context.Context, client kubernetes.Interface, see
 		}
 		asking.Go(func() error {
 			all[len(addresses)+i] = askPaths("pod "+pod.Name, func(path string) ([]byte, error) {
-				verbose := map[string]string{"verbose": ""}
-				return client.CoreV1().Pods(pod.Namespace).ProxyGet("https", pod.Name, "https", path, verbose).DoRaw(ctx)
+				parameters := map[string]string{"verbose": "", "exclude": excludedCheck}
+				return client.CoreV1().Pods(pod.Namespace).ProxyGet("https", pod.Name, "https", path, parameters).DoRaw(ctx)
 			})
 			return nil
 		})
@@ -382,10 +386,10 @@ func (f *facts) serverAddresses() []string {
 
 // askDirect asks an address and accepts any certificate: the certificate is what is checked, and no secret is sent.
 func askDirect(ctx context.Context, address string, seen *clocks) answer {
-	var chain []*x509.Certificate
+	var chain atomic.Pointer[[]*x509.Certificate]
 	transport := &http.Transport{
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true, VerifyConnection: func(state tls.ConnectionState) error {
-			chain = state.PeerCertificates
+			chain.Store(&state.PeerCertificates)
 			return nil
 		}},
 		DialContext: (&net.Dialer{Timeout: dialTime}).DialContext,
@@ -393,7 +397,7 @@ func askDirect(ctx context.Context, address string, seen *clocks) answer {
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport}
 	a := askPaths(address, func(path string) ([]byte, error) {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+"/"+path+"?verbose", nil)
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+"/"+path+"?verbose&exclude="+excludedCheck, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -406,6 +410,8 @@ func askDirect(ctx context.Context, address string, seen *clocks) answer {
 		seen.note(address, response, asked, time.Now())
 		return io.ReadAll(io.LimitReader(response.Body, 1<<20))
 	})
-	a.chain = chain
+	if served := chain.Load(); served != nil {
+		a.chain = *served
+	}
 	return a
 }

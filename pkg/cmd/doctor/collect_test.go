@@ -41,13 +41,22 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// startServer answers /readyz and /healthz over TLS, as the service of type ExternalName that the clients know.
-func startServer(t *testing.T, answer string) (client *fake.Clientset, registrations *aggregatorfake.Clientset, at *httptest.Server) {
+// healthy are the answers of a server without a fault.
+var healthy = map[string]string{"/readyz?verbose&exclude=etcd": readyz, "/healthz?verbose&exclude=etcd": healthz}
+
+// startServer answers over TLS, as the service of type ExternalName that the clients know. A path without an answer
+// hangs.
+func startServer(t *testing.T, answers map[string]string) (client *fake.Clientset, registrations *aggregatorfake.Clientset,
+	at *httptest.Server) {
 	t.Helper()
 	at = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		said := map[string]string{"/readyz?verbose": answer, "/healthz?verbose": healthz}[r.URL.String()]
-		if said == "" || r.Header.Get("Authorization") != "" {
+		if healthy[r.URL.String()] == "" || r.Header.Get("Authorization") != "" {
 			t.Errorf("%s, authorization %q", r.URL, r.Header.Get("Authorization"))
+		}
+		said, answered := answers[r.URL.String()]
+		if !answered {
+			<-r.Context().Done()
+			return
 		}
 		w.Header().Set("Date", time.Now().Add(time.Hour).UTC().Format(http.TimeFormat))
 		w.Write([]byte(said))
@@ -74,7 +83,7 @@ func startServer(t *testing.T, answer string) (client *fake.Clientset, registrat
 }
 
 func TestCollect_seesAServerAndWhatItMayNotDo(t *testing.T) {
-	client, registrations, at := startServer(t, readyz)
+	client, registrations, at := startServer(t, healthy)
 	var asked []string
 	var lock sync.Mutex
 	client.PrependReactor("create", "subjectaccessreviews", func(action clienttesting.Action) (bool, runtime.Object, error) {
@@ -89,7 +98,7 @@ func TestCollect_seesAServerAndWhatItMayNotDo(t *testing.T) {
 	if want := []string{"validatingadmissionpolicybindings.admissionregistration.k8s.io"}; !slices.Equal(f.absent, want) || f.absentErr != nil {
 		t.Errorf("absent %q, %v", f.absent, f.absentErr)
 	}
-	if len(f.answers) != 1 || f.answers[0].err != nil || f.answers[0].readyz != readyz || f.answers[0].health != healthz || !f.answers[0].chain[0].Equal(at.Certificate()) {
+	if len(f.answers) != 1 || f.answers[0].err != nil || f.answers[0].checks != readyz+"\n"+healthz || !f.answers[0].chain[0].Equal(at.Certificate()) {
 		t.Errorf("answers %+v", f.answers)
 	}
 	if d := f.ahead[at.Listener.Addr().String()]; d < 55*time.Minute || d > 65*time.Minute {
@@ -111,7 +120,7 @@ func TestCollect_seesAServerAndWhatItMayNotDo(t *testing.T) {
 
 // D1: a user without permissions gets a WARN, and no OK for what could not be read.
 func TestCollect_saysWhatItMayNotSee(t *testing.T) {
-	client, registrations, _ := startServer(t, readyz)
+	client, registrations, _ := startServer(t, healthy)
 	refuse := func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, forbidden }
 	client.PrependReactor("*", "*", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		if action.GetResource().Resource == "version" || action.GetResource().Resource == "resource" || action.GetResource().Resource == "group" {
@@ -134,7 +143,7 @@ func TestCollect_saysWhatItMayNotSee(t *testing.T) {
 }
 
 func TestCollect_stopsWhereNobodyAnswers(t *testing.T) {
-	client, registrations, _ := startServer(t, readyz)
+	client, registrations, _ := startServer(t, healthy)
 	client.Discovery().(*discoveryfake.FakeDiscovery).PrependReactor("get", "version", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, &net.OpError{Op: "dial", Err: net.ErrClosed}
 	})
@@ -146,7 +155,7 @@ func TestCollect_stopsWhereNobodyAnswers(t *testing.T) {
 
 // S8.5: what a namespace left that is gone is counted by it, and what one has that is there is not.
 func TestCollect_countsWhatGoneNamespacesLeft_S8_5(t *testing.T) {
-	client, registrations, _ := startServer(t, readyz)
+	client, registrations, _ := startServer(t, healthy)
 	must.Succeed(t, client.Tracker().Add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "there"}}))
 	var objects []runtime.Object
 	for _, namespace := range []string{"there", "gone"} {
@@ -162,7 +171,7 @@ func TestCollect_countsWhatGoneNamespacesLeft_S8_5(t *testing.T) {
 // Every APIService of the manifests is collected, that of a flag such as --acme too, and no other; the group with the
 // Service is first.
 func TestCollect_readsTheAPIServicesOfTheManifests(t *testing.T) {
-	client, registrations, _ := startServer(t, readyz)
+	client, registrations, _ := startServer(t, healthy)
 	for name, of := range map[string]string{
 		"v1alpha1.acme.kubi.zone": partOf, "v1alpha1.bind9.kubi.zone": partOf, "v1.other.example": "other",
 	} {
@@ -180,7 +189,7 @@ func TestCollect_readsTheAPIServicesOfTheManifests(t *testing.T) {
 
 // A standalone server is no installation with everything missing.
 func TestCollect_standaloneNeedsNoInstallation(t *testing.T) {
-	client, registrations, _ := startServer(t, readyz)
+	client, registrations, _ := startServer(t, healthy)
 	client.Discovery().(*discoveryfake.FakeDiscovery).FakedServerVersion = &apimachineryversion.Info{GitVersion: "v1.37.0+kubizone-v" +
 		version.Number()}
 	findings := judgeFacts(collectFacts(t.Context(), client, registrations, versionedfake.NewClientset(), newClocks()), now)
@@ -205,7 +214,7 @@ func storeRelease(t *testing.T, client *fake.Clientset, chart, status string, re
 
 // D4: the newest revision of a release of the chart, whatever it is called, and no release of another chart.
 func TestCollect_findsTheReleaseOfHelm_D4(t *testing.T) {
-	client, registrations, _ := startServer(t, readyz)
+	client, registrations, _ := startServer(t, healthy)
 	storeRelease(t, client, "other", "deployed", 9)
 	f := collectFacts(t.Context(), client, registrations, versionedfake.NewClientset(), newClocks())
 	if f.release.name != "" || f.releaseErr != nil {
@@ -258,13 +267,29 @@ contexts: [{name: c, context: {cluster: c, user: u}}]}`), 0o600))
 func TestCollect_givesUpASilentServer_D5(t *testing.T) {
 	t.Parallel()
 	silent := listenInSilence(t)
-	client, registrations, _ := startServer(t, readyz)
+	client, registrations, _ := startServer(t, healthy)
 	service := must.Get(registrations.ApiregistrationV1().APIServices().Get(t.Context(), apiServices[0], metav1.GetOptions{}))(t)
 	service.Spec.Service.Port = ptr.To(int32(silent.Port))
 	must.Get(registrations.ApiregistrationV1().APIServices().Update(t.Context(), service, metav1.UpdateOptions{}))(t)
 	f := collectFacts(t.Context(), client, registrations, versionedfake.NewClientset(), newClocks())
 	if len(f.answers) != 1 || !errors.Is(f.answers[0].err, context.DeadlineExceeded) || f.objectsErr != nil || f.service == nil {
 		t.Errorf("%+v, %v, service %v", f.answers, f.objectsErr, f.service)
+	}
+}
+
+// While etcd hangs, one path takes longer than all checks together may: the other one has the fault.
+func TestCollect_keepsTheAnswerOfOnePath(t *testing.T) {
+	t.Parallel()
+	for path := range healthy {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			client, registrations, _ := startServer(t, map[string]string{path: "[+]ping ok\n[-]etcd failed: reason withheld\n"})
+			findings := judgeFacts(collectFacts(t.Context(), client, registrations, versionedfake.NewClientset(), newClocks()), now)
+			ready := findCheck(t, findings, "ready")
+			if ready.Status != Fail || ready.Depth != Root || !strings.Contains(ready.Message, ": etcd") {
+				t.Errorf("%+v", ready)
+			}
+		})
 	}
 }
 

@@ -384,7 +384,7 @@ func (f *facts) judgePermissions() Finding {
 	return ok(check, f.account+" has what it needs")
 }
 
-// failingChecks lists the failed checks in the verbose answer of a health path.
+// failingChecks lists the failed checks in the verbose answers of health paths, each once.
 func failingChecks(text string) []string {
 	var names []string
 	for line := range strings.Lines(text) {
@@ -393,12 +393,16 @@ func failingChecks(text string) []string {
 			names = append(names, name)
 		}
 	}
-	return names
+	slices.Sort(names)
+	return slices.Compact(names)
 }
+
+// nextStep is the step for the failed checks whose names begin with check.
+type nextStep struct{ check, next string }
 
 // nextByCheck are the next steps for failed checks of the server, the most important first. A server with an alarm of
 // etcd may be ready, since reads go on: /healthz says it.
-var nextByCheck = []struct{ check, next string }{
+var nextByCheck = []nextStep{
 	{formatCheck, "the servers do not read the format of the store: let the version that wrote it replace them " +
 		"(kubectl rollout status), or restore a backup of theirs"},
 	{maintenance.HealthCorrupt, "the members of etcd hold different data and answer nothing (alarm CORRUPT): the log of these servers " +
@@ -413,38 +417,34 @@ var nextByCheck = []struct{ check, next string }{
 // judgeReady reads the checks of the server, etcd and its alarms included.
 func (f *facts) judgeReady() Finding {
 	const check = "ready"
-	var failed, unreached []string
-	next := len(nextByCheck)
-	answered := 0
+	var failed, unanswered []string
+	next, passed := len(nextByCheck)-1, 0
 	for _, a := range f.answers {
-		if a.err != nil {
-			unreached = append(unreached, a.from+": "+a.err.Error())
-			continue
+		names := failingChecks(a.checks)
+		switch {
+		case len(names) > 0:
+			failed = append(failed, a.from+": "+strings.Join(names, ", "))
+		case a.err != nil:
+			unanswered = append(unanswered, a.from+": "+a.err.Error())
+		default:
+			passed++
 		}
-		answered++
-		for _, name := range failingChecks(a.readyz + "\n" + a.health) {
-			if text := a.from + ": " + name; !slices.Contains(failed, text) {
-				failed = append(failed, text)
-			}
-			for i, one := range nextByCheck[:next] {
-				if strings.HasPrefix(name, one.check) {
-					next = i
-					break
-				}
-			}
+		for _, name := range names {
+			next = min(next, slices.IndexFunc(nextByCheck, func(n nextStep) bool { return strings.HasPrefix(name, n.check) }))
 		}
 	}
+	step := nextByCheck[next]
 	switch {
 	case len(failed) > 0:
 		depth := Root
-		if nextByCheck[next].check == "" {
+		if step.check == "" {
 			depth = Own
 		}
-		return fail(check, "failing checks: "+strings.Join(failed, ", "), nextByCheck[next].next).at(depth)
-	case answered > 0:
-		return ok(check, fmt.Sprintf("%d addresses pass every check, etcd included", answered))
-	case len(unreached) > 0:
-		return warn(check, "no server reachable from here: "+strings.Join(unreached, "; "), "usual from outside the cluster; "+
+		return fail(check, "failing checks: "+strings.Join(failed, "; "), step.next).at(depth)
+	case passed > 0:
+		return ok(check, fmt.Sprintf("%d addresses pass every check, etcd included", passed))
+	case len(unanswered) > 0:
+		return warn(check, "no server answered every check: "+strings.Join(unanswered, "; "), "usual from outside the cluster; "+
 			"run this where pods can be reached, or as a user with permission for pods/proxy")
 	}
 	return warn(check, "no server reachable: the Service has no endpoint and no pod runs", "see endpoints")

@@ -68,7 +68,7 @@ func makeHealthyFacts(t *testing.T) (*facts, *pki.Pair) {
 			Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
 		}},
 		ahead:   map[string]time.Duration{kubeAPIServer: 0, "10.0.0.7:10250": time.Second},
-		answers: []answer{{from: "10.0.0.7:10250", chain: []*x509.Certificate{serving.Cert}, readyz: readyz, health: healthz}},
+		answers: []answer{{from: "10.0.0.7:10250", chain: []*x509.Certificate{serving.Cert}, checks: readyz + healthz}},
 	}, ca
 }
 
@@ -211,20 +211,26 @@ func TestJudge_namesTheFaultAndTheNextStep(t *testing.T) {
 		"permissions unseen": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.refusedErr = forbidden }, "permissions", Warn,
 			"could not be read", "permission to read"},
 		"etcd away": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			f.answers[0].readyz = "[+]ping ok\n[-]etcd failed: reason withheld\nreadyz check failed\n"
+			f.answers[0].checks = "[+]ping ok\n[-]etcd failed: reason withheld\nreadyz check failed\n"
 		}, "ready", Fail, "10.0.0.7:10250: etcd", "quorum"},
 		"outgrown": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			f.answers[0].readyz, f.answers[0].health = "[-]format failed: the store is of format 99\nreadyz check failed\n", "ok"
+			f.answers[0].checks = "[-]format failed: the store is of format 99\nreadyz check failed\nok"
 		}, "ready", Fail, "10.0.0.7:10250: format", "rollout"},
 		"etcd corrupt": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			f.answers[0].health = "[+]ping ok\n[+]etcd-space ok\n[-]etcd-corrupt failed: reason withheld\nhealthz check failed\n"
+			f.answers[0].checks = "[+]ping ok\n[+]etcd-space ok\n[-]etcd-corrupt failed: reason withheld\nhealthz check failed\n"
 		}, "ready", Fail, "10.0.0.7:10250: etcd-corrupt", "docs/operations.md, CORRUPT"},
 		"etcd full": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			f.answers[0].health = "[-]etcd-space failed: reason withheld\nhealthz check failed\n"
+			f.answers[0].checks = "[-]etcd-space failed: reason withheld\nhealthz check failed\n"
 		}, "ready", Fail, "etcd-space", "quota"},
 		"not synced": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			f.answers[0].readyz = "[-]informer-sync failed: reason withheld\n"
+			f.answers[0].checks = "[-]informer-sync failed: reason withheld\n"
 		}, "ready", Fail, "informer-sync", "log"},
+		"all servers stop": {func(_ *testing.T, f *facts, _ *pki.Pair) {
+			f.answers[0].checks = "[-]shutdown failed: reason withheld\n"
+		}, "ready", Fail, "10.0.0.7:10250: shutdown", "log of the server"},
+		"one path answered": {func(_ *testing.T, f *facts, _ *pki.Pair) {
+			f.answers[0].checks, f.answers[0].err = healthz, errors.New("/readyz: i/o timeout")
+		}, "ready", Warn, "10.0.0.7:10250: /readyz: i/o timeout", "pods/proxy"},
 		"no server reached": {func(_ *testing.T, f *facts, _ *pki.Pair) {
 			f.answers[0] = answer{from: "10.0.0.7:10250", err: errors.New("i/o timeout")}
 		}, "ready", Warn, "i/o timeout", "outside the cluster"},
@@ -312,7 +318,7 @@ func TestWrite_putsTheCauseInFront_D4(t *testing.T) {
 		}, "apiservice", 0, 1},
 		"etcd stopped": {func(f *facts) {
 			unreached(f, "bad status")
-			f.answers[0].readyz = "[-]etcd-readiness failed: reason withheld\n"
+			f.answers[0].checks = "[-]etcd-readiness failed: reason withheld\n"
 			f.slices[0].Endpoints[0].Conditions.Ready = ptr.To(false)
 		}, "ready", 2, 0},
 		"another authority": {func(f *facts) {
