@@ -398,23 +398,27 @@ func failingChecks(text string) []string {
 }
 
 // nextStep is the step for the failed checks whose names begin with check.
-type nextStep struct{ check, next string }
-
-// nextByCheck are the next steps for failed checks of the server, the most important first. A server with an alarm of
-// etcd may be ready, since reads go on: /healthz says it.
-var nextByCheck = []nextStep{
-	{formatCheck, "the servers do not read the format of the store: let the version that wrote it replace them " +
-		"(kubectl rollout status), or restore a backup of theirs"},
-	{maintenance.HealthCorrupt, "the members of etcd hold different data and answer nothing (alarm CORRUPT): the log of these servers " +
-		"names the members that say so; find the one that differs, replace it as a lost one, and take the alarm back " +
-		"(docs/operations.md, CORRUPT)"},
-	{maintenance.HealthSpace, "etcd is full and takes no writes (alarm NOSPACE): the servers make room by themselves within a minute; " +
-		"if their log says that live data exceeds the quota, raise the quota of etcd (docs/operations.md, NOSPACE)"},
-	{"etcd", "etcd does not answer, or has no quorum: check its members, disks and certificates, and the log of the server"},
-	{"", "the log of the server says why"},
+type nextStep struct {
+	check, next string
+	alarm       bool // of etcd
 }
 
-// judgeReady reads the checks of the server, etcd and its alarms included.
+// nextByCheck are the next steps for failed checks of the server, the most important first. A server with an alarm of
+// etcd may be ready, since reads go on: /healthz says it. An alarm is a fault of all servers, whichever saw it first.
+var nextByCheck = []nextStep{
+	{maintenance.HealthCorrupt, "the members of etcd hold different data and answer nothing (alarm CORRUPT): the log of these servers " +
+		"names the members that say so; find the one that differs, replace it as a lost one, and take the alarm back " +
+		"(docs/operations.md, CORRUPT)", true},
+	{maintenance.HealthSpace, "etcd is full and takes no writes (alarm NOSPACE): the servers make room by themselves within a minute; " +
+		"if their log says that live data exceeds the quota, raise the quota of etcd (docs/operations.md, NOSPACE)", true},
+	{formatCheck, "the servers do not read the format of the store: let the version that wrote it replace them " +
+		"(kubectl rollout status), or restore a backup of theirs", false},
+	{"etcd", "etcd does not answer, or has no quorum: check its members, disks and certificates, and the log of the server", false},
+	{"", "the log of the server says why", false},
+}
+
+// judgeReady reads the checks of the servers, etcd and its alarms included. One that fails while another passes every
+// check is a WARN: it restarts, or is replaced, or Kubernetes has taken it out of the Service.
 func (f *facts) judgeReady() Finding {
 	const check = "ready"
 	var failed, unanswered []string
@@ -435,6 +439,9 @@ func (f *facts) judgeReady() Finding {
 	}
 	step := nextByCheck[next]
 	switch {
+	case len(failed) > 0 && passed > 0 && !step.alarm:
+		return warn(check, fmt.Sprintf("%d addresses pass every check, and others fail: %s", passed, strings.Join(failed, "; ")),
+			"run this again in a minute, if servers restart now; else: "+step.next)
 	case len(failed) > 0:
 		depth := Root
 		if step.check == "" {

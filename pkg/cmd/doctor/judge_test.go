@@ -225,6 +225,15 @@ func TestJudge_namesTheFaultAndTheNextStep(t *testing.T) {
 		"not synced": {func(_ *testing.T, f *facts, _ *pki.Pair) {
 			f.answers[0].checks = "[-]informer-sync failed: reason withheld\n"
 		}, "ready", Fail, "informer-sync", "log"},
+		"a server stops, and another serves": {func(_ *testing.T, f *facts, _ *pki.Pair) {
+			f.answers = append(f.answers, answer{from: "pod b", checks: "[+]etcd ok\n[-]shutdown failed: reason withheld\n"})
+		}, "ready", Warn, "1 addresses pass every check, and others fail: pod b: shutdown", "run this again in a minute"},
+		"a server starts, and another serves": {func(_ *testing.T, f *facts, _ *pki.Pair) {
+			f.answers = append(f.answers, answer{from: "pod b", checks: "[-]etcd failed: withheld\n[-]views failed\n[-]etcd failed\n"})
+		}, "ready", Warn, "others fail: pod b: etcd, views", "quorum"},
+		"one server has seen an alarm": {func(_ *testing.T, f *facts, _ *pki.Pair) {
+			f.answers = append(f.answers, answer{from: "pod b", checks: "[-]etcd-space failed: reason withheld\n"})
+		}, "ready", Fail, "pod b: etcd-space", "raise the quota"},
 		"all servers stop": {func(_ *testing.T, f *facts, _ *pki.Pair) {
 			f.answers[0].checks = "[-]shutdown failed: reason withheld\n"
 		}, "ready", Fail, "10.0.0.7:10250: shutdown", "log of the server"},
