@@ -4,6 +4,7 @@
 package deploy
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"net/netip"
@@ -308,39 +309,51 @@ func (r *release) expectHanging(namespace string) {
 		`jsonpath={.status.conditions[?(@.type=="NamespaceDeletionDiscoveryFailure")].status}`)
 }
 
-// movedAndLost: helm takes over what kubectl applied. Then the namespace of the release is deleted before the
-// release, which takes away what helm knows of it; the commands of docs/install.md remove the rest.
+// movedAndLost: helm takes over what kubectl applied, and upgrades it. Then the namespace of the release is deleted
+// before the release, which takes away what helm knows of it. The commands of both are those of docs/install.md.
 func (r *release) movedAndLost(t *testing.T) {
 	r.mustKubectl("delete", "namespace", kuberig.InstallNamespace, namespaceTimeout)
 	r.mustKubectl("apply", "-k", r.dir)
 	r.mustKubectl("create", "namespace", "team-a")
-	r.mustHelm("install", "kubizone", chart, "--take-ownership", "--force-conflicts")
+	for _, command := range readInstallPage(t, 2, "--field-manager=helm", "--take-ownership") {
+		for i, argument := range command {
+			command[i] = cmp.Or(map[string]string{".": r.dir, "...": chart}[argument], argument)
+		}
+		if command[0] == "helm" {
+			r.mustHelm(command[1:]...)
+		} else {
+			r.mustKubectl(command[1:]...)
+		}
+	}
+	r.mustHelm("upgrade", "kubizone", chart, "--set", "acme.enabled=true,image.tag=next") // kubectl owns no field of these
 	objects := r.listObjects()
 	r.expectHanging(kuberig.InstallNamespace)
 	if _, err := r.runHelm("uninstall", "kubizone"); err == nil {
 		t.Error("helm knows a release without its namespace: docs/install.md can name helm uninstall alone")
 	}
-	for _, command := range uninstallByLabel(t) {
-		r.mustKubectl(command...)
+	for _, command := range readInstallPage(t, 2, "-l app.kubernetes.io/part-of=kubizone") {
+		r.mustKubectl(command[1:]...)
 	}
 	r.mustKubectl("wait", "--for=delete", "namespace/"+kuberig.InstallNamespace, namespaceTimeout)
 	r.mustKubectl("delete", "namespace", "team-a", namespaceTimeout)
 	r.expectAbsent(objects)
 }
 
-// uninstallByLabel are the arguments of the commands of docs/install.md that remove what is left when the namespace
-// is gone.
-func uninstallByLabel(t *testing.T) [][]string {
+// readInstallPage returns the commands of docs/install.md that contain one of the texts, each as program and arguments.
+func readInstallPage(t *testing.T, want int, texts ...string) [][]string {
 	t.Helper()
 	page := must.Get(os.ReadFile("../../docs/install.md"))(t)
 	var commands [][]string
 	for line := range strings.Lines(string(page)) {
-		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == "kubectl" && strings.Contains(line, "-l app.kubernetes.io/part-of=kubizone") {
-			commands = append(commands, fields[1:])
+		if !strings.HasPrefix(line, "    kubectl ") && !strings.HasPrefix(line, "    helm ") {
+			continue
+		}
+		if slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(line, text) }) {
+			commands = append(commands, strings.Fields(line))
 		}
 	}
-	if len(commands) != 2 {
-		t.Fatalf("docs/install.md has %d commands that delete by the label, want 2", len(commands))
+	if len(commands) != want {
+		t.Fatalf("docs/install.md has the commands %q with %q, want %d", commands, texts, want)
 	}
 	return commands
 }
