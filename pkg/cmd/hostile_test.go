@@ -256,7 +256,7 @@ var hostileRows = map[string][]string{
 	"kubizone plan":             {"-f MANIFEST", "ZONEFILE --zone team/zone", "-f HOSTILE", "-k HOSTILE"},
 	"kubizone tree":             {"", "HOSTILE"},
 	"kubizone updatekey create": {"key", "HOSTILE"},
-	"kubizone updatekey show":   {"key"},
+	"kubizone updatekey show":   {"key", "key --secrets-dir HOSTILE"},
 	"kubizone verify":           {"team/zone", "HOSTILE", "team/zone --name-server HOSTILE"},
 	"kubizone who":              {"www.example.org", "HOSTILE"},
 	"kubizone why":              {"record", "HOSTILE"},

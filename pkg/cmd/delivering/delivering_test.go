@@ -5,6 +5,7 @@ package delivering
 
 import (
 	"errors"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -78,6 +79,31 @@ func TestDirectorySecrets(t *testing.T) {
 	}
 	if _, err := DirectorySecrets("").Get(t.Context(), "dns", "hook"); !errors.Is(err, class.ErrSecretNotFound) {
 		t.Errorf("no directory: %v", err)
+	}
+}
+
+// What is created is read again, by its owner alone; it neither replaces a Secret nor leads out of the directory.
+func TestDirectorySecrets_create(t *testing.T) {
+	dir := t.TempDir()
+	secrets, data := DirectorySecrets(filepath.Join(dir, "new")), map[string]string{"name": "acme.team-a.", "secret": "c2VjcmV0"}
+	must.Succeed(t, secrets.Create("team-a", "acme", data))
+	for key, want := range data {
+		if got := must.Get(secrets.Get(t.Context(), "team-a", "acme"))(t)[key]; string(got) != want {
+			t.Errorf("%s is %q, want %q", key, got, want)
+		}
+		if info := must.Get(os.Stat(filepath.Join(dir, "new/team-a/acme", key)))(t); info.Mode().Perm() != 0o600 {
+			t.Errorf("%s has mode %v", key, info.Mode())
+		}
+	}
+	if err := secrets.Create("team-a", "acme", map[string]string{"name": "other."}); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("a second one: %v", err)
+	}
+	if err := secrets.Create("..", "outside", data); err == nil {
+		t.Error("led out of the directory")
+	}
+	must.Succeed(t, secrets.Delete("team-a", "acme"))
+	if data, err := secrets.Get(t.Context(), "team-a", "acme"); !errors.Is(err, class.ErrSecretNotFound) {
+		t.Errorf("after the deletion: %q, %v", data, err)
 	}
 }
 

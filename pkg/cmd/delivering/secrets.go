@@ -54,3 +54,38 @@ func (s DirectorySecrets) Get(_ context.Context, namespace, name string) (map[st
 	}
 	return data, nil
 }
+
+// Create writes the files of a new Secret, which their owner alone may read. The directory is made if it is missing.
+func (s DirectorySecrets) Create(namespace, name string, data map[string]string) error {
+	if err := os.Mkdir(string(s), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	root, err := os.OpenRoot(string(s))
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if err := root.MkdirAll(namespace, 0o700); err != nil {
+		return err
+	}
+	at := filepath.Join(namespace, name)
+	if err := root.Mkdir(at, 0o700); err != nil {
+		return err
+	}
+	for key, text := range data {
+		if err := root.WriteFile(filepath.Join(at, key), []byte(text), 0o600); err != nil {
+			return errors.Join(err, root.RemoveAll(at))
+		}
+	}
+	return nil
+}
+
+// Delete removes the files of a Secret.
+func (s DirectorySecrets) Delete(namespace, name string) error {
+	root, err := os.OpenRoot(string(s))
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return root.RemoveAll(filepath.Join(namespace, name))
+}

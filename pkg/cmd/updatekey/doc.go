@@ -8,6 +8,7 @@
 //
 //	K1. create makes Secret, Role, RoleBinding and UpdateKey with the rights of its caller, or nothing that it leaves:
 //	    what was made before a refusal is removed again.
+//	    With --secrets-dir the Secret is files of kubizone up, which needs neither Role nor RoleBinding.
 //	K2. show prints the algorithm with the key, in the words of each client: most clients begin with one that is
 //	    refused.
 //

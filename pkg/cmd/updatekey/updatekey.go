@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"text/template"
@@ -27,6 +28,7 @@ import (
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/cmd/delivering"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
 	"kubi.zone/kubizone/pkg/terminal"
 )
@@ -40,6 +42,8 @@ type options struct {
 	// patterns, types, view and transfer are what the UpdateKey says, and reader is the ServiceAccount of the primary.
 	patterns, types        []string
 	view, transfer, reader string
+	// secretsDir has the Secrets of kubizone up; empty: the cluster has them.
+	secretsDir string
 	// format, server and zone are for show.
 	format, server, zone string
 }
@@ -92,8 +96,15 @@ func (o *options) createKey(ctx context.Context, argument string, out io.Writer)
 			func() error { return roles.Delete(ctx, name, deletion) }},
 		{"RoleBinding", func() error { _, err := bindings.Create(ctx, objects.binding, creation); return err },
 			func() error { return bindings.Delete(ctx, name, deletion) }},
-		{"UpdateKey", func() error { _, err := keys.Create(ctx, key, creation); return err }, nil},
 	}
+	with, further := "Secret, Role and RoleBinding "+name, ""
+	if o.secretsDir != "" {
+		files := delivering.DirectorySecrets(o.secretsDir)
+		steps = []step{{"Secret", func() error { return files.Create(at.Namespace, name, objects.secret.StringData) },
+			func() error { return files.Delete(at.Namespace, name) }}}
+		with, further = "files in "+filepath.Join(o.secretsDir, at.Namespace, name), " --secrets-dir "+o.secretsDir
+	}
+	steps = append(steps, step{"UpdateKey", func() error { _, err := keys.Create(ctx, key, creation); return err }, nil})
 	for i := range steps {
 		err := steps[i].make()
 		if err == nil {
@@ -105,8 +116,8 @@ func (o *options) createKey(ctx context.Context, argument string, out io.Writer)
 		}
 		return err
 	}
-	_, err = terminal.Fprintf(out, "UpdateKey %s, with Secret, Role and RoleBinding %s\nnext: kubizone updatekey show %s "+
-		"--format nsupdate --primary ADDRESS\n", at, name, at)
+	_, err = terminal.Fprintf(out, "UpdateKey %s, with %s\nnext: kubizone updatekey show %s%s --format nsupdate --primary ADDRESS\n",
+		at, with, at, further)
 	return err
 }
 
@@ -146,12 +157,25 @@ func (o *options) makeObjects(at types.NamespacedName) (objects, error) {
 	}, nil
 }
 
-// explainMissing adds the next step where the server has no Secrets.
+// explainMissing adds the next step if the server does not serve Secrets at all.
 func explainMissing(err error) error {
-	if apierrors.IsNotFound(err) {
-		return fmt.Errorf("%w; kubizone up reads Secrets from files (docs/updates.md)", err)
+	if apierrors.IsNotFound(err) && apierrors.IsUnexpectedServerError(err) {
+		return fmt.Errorf("%w; kubizone up reads Secrets from files: add --secrets-dir with the directory that it was given, or else "+
+			"secrets in its --data-dir", err)
 	}
 	return err
+}
+
+// readSecret returns the data of a Secret, from the files of kubizone up or from the cluster.
+func (o *options) readSecret(ctx context.Context, core kubernetes.Interface, namespace, name string) (map[string][]byte, error) {
+	if o.secretsDir != "" {
+		return delivering.DirectorySecrets(o.secretsDir).Get(ctx, namespace, name)
+	}
+	secret, err := core.CoreV1().Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, explainMissing(err)
+	}
+	return secret.Data, nil
 }
 
 //go:embed formats
@@ -196,21 +220,22 @@ func (o *options) showKey(ctx context.Context, argument string, out io.Writer) e
 	if err != nil {
 		return fmt.Errorf("UpdateKey %s: %w", at, err)
 	}
-	secret, err := core.CoreV1().Secrets(at.Namespace).Get(ctx, key.Spec.TSIGSecretRef.Name, metav1.GetOptions{})
+	name := key.Spec.TSIGSecretRef.Name
+	secret, err := o.readSecret(ctx, core, at.Namespace, name)
 	if err != nil {
-		return explainMissing(fmt.Errorf("the Secret %s/%s: %w", at.Namespace, key.Spec.TSIGSecretRef.Name, err))
+		return fmt.Errorf("the Secret %s/%s: %w", at.Namespace, name, err)
 	}
-	values := shown{Host: host, Port: port, Zone: strings.TrimSuffix(o.zone, "."), Key: strings.TrimSpace(string(secret.Data["name"])),
-		Algorithm:  strings.TrimSuffix(strings.TrimSpace(string(secret.Data["algorithm"])), "."),
-		Secret:     strings.TrimSpace(string(secret.Data["secret"])),
-		SecretName: secret.Name, Transfers: key.Spec.Transfer == v1alpha1.UpdateTransferOwn}
+	values := shown{Host: host, Port: port, Zone: strings.TrimSuffix(o.zone, "."), Key: strings.TrimSpace(string(secret["name"])),
+		Algorithm:  strings.TrimSuffix(strings.TrimSpace(string(secret["algorithm"])), "."),
+		Secret:     strings.TrimSpace(string(secret["secret"])),
+		SecretName: name, Transfers: key.Spec.Transfer == v1alpha1.UpdateTransferOwn}
 	if values.Algorithm == "" {
 		values.Algorithm = algorithm
 	}
 	for data, text := range map[string]string{"name": values.Key, "algorithm": values.Algorithm, "secret": values.Secret} {
 		if !plain.MatchString(text) {
 			return fmt.Errorf("the Secret %s/%s: data[%q] has characters that a configuration may take for its own; write letters, digits "+
-				"and . _ - there, and the secret in base64", at.Namespace, secret.Name, data)
+				"and . _ - there, and the secret in base64", at.Namespace, name, data)
 		}
 	}
 	return writeFormat(out, string(text), values)
@@ -247,7 +272,6 @@ func NewCommand() *cobra.Command {
 			return o.createKey(command.Context(), arguments[0], command.OutOrStdout())
 		},
 	}
-	o.client.AddFlagsWithNamespace(create.Flags())
 	create.Flags().StringArrayVar(&o.patterns, "pattern", nil, "names that the key may write, absolute; repeatable")
 	create.Flags().StringArrayVar(&o.types, "type", nil, "type that it may write there; repeatable; absent: all that need no naming")
 	create.Flags().StringVar(&o.view, "view", "", "view of the zones")
@@ -262,7 +286,11 @@ func NewCommand() *cobra.Command {
 			return o.showKey(command.Context(), arguments[0], command.OutOrStdout())
 		},
 	}
-	o.client.AddFlagsWithNamespace(show.Flags())
+	for _, command := range []*cobra.Command{create, show} {
+		o.client.AddFlagsWithNamespace(command.Flags())
+		command.Flags().StringVar(&o.secretsDir, "secrets-dir", "", "directory of the Secrets of kubizone up, files NAMESPACE/NAME/KEY "+
+			"(default: the Secrets of the cluster)")
+	}
 	show.Flags().StringVar(&o.format, "format", "nsupdate", "client: "+strings.Join(listFormats(), ", "))
 	utilruntime.Must(show.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(listFormats(), cobra.ShellCompDirectiveNoFileComp)))
 	show.Flags().StringVar(&o.server, "primary", "192.0.2.1", "address of the hidden primary, with its port if that is not 53")
