@@ -30,6 +30,9 @@ type datum struct {
 	target name.Name
 	// by is the namespace that put it there: the DNS does not look at that.
 	by *voice
+	// from is the Record that has it, zero for a zone and its spec.nameServers. ends says that its period runs (S2.12).
+	from object
+	ends bool
 }
 
 // answer is what a resolver reads for one question before it follows anything: all RRsets on its way, and where it

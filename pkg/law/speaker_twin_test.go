@@ -134,9 +134,51 @@ type tenure struct {
 	given       bool
 }
 
-// buildScene puts the Records and zones that stand into the DNS, and lists the namespaces that have each name.
+// buildForest puts the Records and zones that stand in the default view into the DNS. It returns the voice of each
+// Record there.
+func (w *world) buildForest() (dnsForest, map[object]*voice) {
+	f, voices := dnsForest{}, map[object]*voice{}
+	for _, o := range sortedObjects(w.zones) {
+		z := w.zones[o].zone
+		if z.Pending || z.View != "" {
+			continue
+		}
+		in := f.addZone(z.FQDN(), &datum{owner: z.FQDN(), rtype: rdata.NS, by: w.tellZoneVoice(z)})
+		own := &voice{namespace: z.Namespace, zone: z, own: true, came: w.zones[o].created, wrote: w.zones[o].created}
+		for _, ns := range z.Header.NameServers {
+			host, err := name.ParseIn(ns.Name, z.FQDN())
+			if err != nil {
+				continue
+			}
+			in.addDatum(&datum{owner: z.FQDN(), rtype: rdata.NS, target: host, by: own})
+			if len(ns.Addresses) > 0 && z.FQDN().Encloses(host) {
+				in.addDatum(&datum{owner: host, rtype: rdata.A, by: own})
+			}
+		}
+	}
+	for _, o := range sortedObjects(w.records) {
+		r := w.records[o]
+		if r.placed.Zone == nil || r.placed.View != "" {
+			continue
+		}
+		if in := w.zones[object{r.placed.Zone.Namespace, r.placed.Zone.Name}]; in == nil || in.zone.UID != r.placed.Zone.UID ||
+			in.zone.Pending {
+			continue // the zone is gone, and the Record has not come into another one yet
+		}
+		v := w.tellVoice(o, r)
+		voices[o] = v
+		for _, x := range r.record.Values {
+			target, _ := x.Target(v.zone.FQDN())
+			f[v.zone.FQDN()].addDatum(&datum{owner: r.placed.FQDN, rtype: r.record.Type, target: target, by: v, from: o,
+				ends: r.placed.Reason == law.ReasonDelegationWithdrawn})
+		}
+	}
+	return f, voices
+}
+
+// buildScene builds the DNS, and lists the namespaces that have each name.
 func (w *world) buildScene() *scene {
-	f := dnsForest{}
+	f, voices := w.buildForest()
 	var claims []*nameClaim
 	var had []tenure
 	claim := func(v *voice, n name.Name, whole bool) {
@@ -160,38 +202,15 @@ func (w *world) buildScene() *scene {
 		claims[i].shared = append(claims[i].shared, v.shared...)
 	}
 	for _, o := range sortedObjects(w.zones) {
-		z := w.zones[o].zone
-		if z.Pending || z.View != "" {
-			continue
-		}
-		v := w.tellZoneVoice(z)
-		in := f.addZone(z.FQDN(), &datum{owner: z.FQDN(), rtype: rdata.NS, by: v})
-		claim(v, z.FQDN(), true)
-		own := &voice{namespace: z.Namespace, zone: z, own: true, came: w.zones[o].created, wrote: w.zones[o].created}
-		for _, ns := range z.Header.NameServers {
-			host, err := name.ParseIn(ns.Name, z.FQDN())
-			if err != nil {
-				continue
-			}
-			in.addDatum(&datum{owner: z.FQDN(), rtype: rdata.NS, target: host, by: own})
-			if len(ns.Addresses) > 0 && z.FQDN().Encloses(host) {
-				in.addDatum(&datum{owner: host, rtype: rdata.A, by: own})
-			}
+		if z := w.zones[o].zone; !z.Pending && z.View == "" {
+			claim(f[z.FQDN()].cut.by, z.FQDN(), true)
 		}
 	}
-	for _, o := range sortedObjects(w.records) {
-		r := w.records[o]
-		if r.placed.Zone == nil || r.placed.View != "" {
-			continue
-		}
-		v := w.tellVoice(o, r)
-		for _, x := range r.record.Values {
-			target, _ := x.Target(v.zone.FQDN())
-			f[v.zone.FQDN()].addDatum(&datum{owner: r.placed.FQDN, rtype: r.record.Type, target: target, by: v})
-		}
-		owner, _ := r.placed.FQDN.Rel(v.zone.FQDN())
-		if base, err := baseName(owner).In(v.zone.FQDN()); err == nil {
-			claim(v, base, base == r.placed.FQDN)
+	for _, o := range sortedObjects(voices) {
+		at := w.records[o].placed.FQDN
+		owner, _ := at.Rel(voices[o].zone.FQDN())
+		if base, err := baseName(owner).In(voices[o].zone.FQDN()); err == nil {
+			claim(voices[o], base, base == at)
 		}
 	}
 	all := w.rememberTenures(had)

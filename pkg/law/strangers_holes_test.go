@@ -1,0 +1,257 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package law_test
+
+// knownHoles are the losses that the law has today, each with a short script that shows it. TestStrangers leaves their
+// classes out, and TestStrangers_knownHolesAreOpen fails for a script without its loss.
+var knownHoles = []struct{ number, class, script string }{
+	{"F1", "awaited own name: a stranger speaks at it", `
+own rules c: *
+own writes x A
+own writes x CNAME wait
+own deletes x A
+c writes x CNAME
+`},
+	{"F1", "awaited own name: a record waits on", `
+own rules c: *
+own writes x A
+own writes x CNAME wait
+own deletes x A
+c writes x CNAME
+servers settle
+`},
+	{"F1", "awaited name: a stranger speaks at it", `
+own rules a: *; c: *
+a writes x A
+a writes x CNAME wait
+a deletes x A
+c writes x CNAME
+`},
+	{"F1", "awaited name: a record waits on", `
+own rules a: *; c: *
+a writes x A
+a writes x CNAME wait
+a deletes x A
+c writes x CNAME
+servers settle
+`},
+	{"F1", "named name: a record waits on", `
+own rules a: *; b: * x
+a writes x A
+b writes x CNAME wait
+`},
+	{"F2", "named name: a stranger speaks at it", `
+own rules a: *; b: x
+a writes x A
+`},
+	{"F2", "named name: a record is refused", `
+own rules a: *; b: x
+a writes x A
+b writes x A
+`},
+	{"F2", "named name: a zone is refused", `
+own rules a: *; b: zone:x
+a writes y.x A
+b zones x; b: *
+`},
+	{"F2b", "named name: a zone is refused", `
+own rules b: zone:x; c: *
+b zones x; c: *
+c writes y.x A
+b unzones x
+servers settle
+b zones x; c: *
+`},
+	{"F3", "claimed name: silenced", `
+own rules a: *; cert: _acme-challenge.*.x
+a writes *.x A
+cert writes _acme-challenge.y.x TXT
+`},
+	{"F3", "named name: silenced", `
+own rules a: x *.x; cert: _acme-challenge.*.x
+a writes *.x A
+cert writes _acme-challenge.y.x TXT
+`},
+	{"F3", "own name: silenced", `
+own rules cert: _acme-challenge.*.x
+own writes *.x A
+cert writes _acme-challenge.y.x TXT
+`},
+	{"F3", "name named for own: silenced", `
+own rules own: x; cert: _acme-challenge.*.x
+own writes *.x A
+cert writes _acme-challenge.y.x TXT
+`},
+	{"F4", "own underscore name: a stranger speaks at it", `
+own rules a: *
+own writes _sip._tcp.x SRV
+a writes _sip._tcp.x SRV
+`},
+	{"F4", "own name: a stranger speaks at it", `
+own rules a: *
+own writes x A
+a writes y.x A
+`},
+	{"F5", "name named for own: a record is refused by data", `
+own rules a: *
+a writes x CNAME
+own rules a: *; own: x
+own writes x A
+`},
+	{"F5", "name named for own: a zone is refused by data", `
+own rules a: *
+a writes x CNAME
+own rules a: *; own: x
+own zones x; a: *
+`},
+	{"F5", "name named for own: a stranger speaks at it", `
+own rules a: *
+a writes x A
+own rules a: *; own: x
+own writes x A
+servers settle
+`},
+	{"F6", "zone: a stranger's DS", `
+own rules b: x[DS,A]
+b writes x DS
+own zones x; a: *
+servers settle
+`},
+	{"F7", "named name: locked", `
+own rules a: *.x zone:*.x; c: x *.x
+a zones y.x; a: *
+a writes z.y.x A
+servers settle
+c writes x A
+a unzones y.x
+c writes x A
+`},
+	{"F7", "name of an underscore rule: locked", `
+own rules a: *.x zone:*.x; cert: _acme-challenge.x
+a zones y.x; a: *
+a writes z.y.x A
+servers settle
+a unzones y.x
+cert writes _acme-challenge.x TXT
+`},
+	{"F8", "own pointer: a stranger has the target", `
+own rules a: *
+own writes y MX x
+a writes x A
+`},
+	{"F8", "own pointer: a stranger has the target", `
+own rules a: *
+own writes _sip._tcp SRV x
+a writes x A
+`},
+	{"F8", "own pointer: a stranger has the target", `
+own rules a: *
+own writes w CNAME x
+a writes x A
+`},
+	{"F8", "own pointer: a stranger has the target", `
+own rules a: *
+a writes *.x A
+own writes @ MX y.x
+`},
+	{"F8", "name of the apex's clients: a stranger speaks at it", `
+own rules a: *
+a writes wpad A
+`},
+	{"F8", "name of the apex's clients: a stranger speaks from above", `
+own rules a: *
+a writes *.wpad A
+cert writes _acme-challenge.y.wpad TXT
+`},
+	{"F8", "name of the apex's clients: a record is refused by data", `
+own rules a: *
+a writes wpad CNAME
+own writes wpad A
+`},
+	{"F8", "name of the apex's clients: a zone is refused by data", `
+own rules a: *
+a writes wpad CNAME
+own zones wpad; a: *
+`},
+	{"F8", "name of the apex's clients: a record waits on", `
+own rules a: *
+a writes wpad CNAME
+own writes wpad A wait
+`},
+	{"F8", "name of the apex's clients: silenced", `
+own rules cert: *
+own writes *.wpad A
+cert writes _acme-challenge.y.wpad TXT
+`},
+	{"F11a", "named name: a record is refused by data", `
+own rules a: x *.x; cert: _acme-challenge.*
+a writes x A
+cert writes _acme-challenge.x TXT x100
+a writes _acme-challenge.x TXT
+`},
+	{"F11a", "claimed name: a record is refused by data", `
+own rules a: *; cert: _acme-challenge.*
+a writes x A
+cert writes _acme-challenge.x TXT x100
+a writes _acme-challenge.x TXT
+`},
+	{"F11a", "own name: a record is refused by data", `
+own rules cert: _acme-challenge.*
+own writes x A
+cert writes _acme-challenge.x TXT x100
+own writes _acme-challenge.x TXT
+`},
+	{"F11a", "named name: a record is refused by data", `
+own rules a: x *.x; cert: _acme-challenge.*
+a writes x A
+cert writes _acme-challenge.x CNAME
+a writes _acme-challenge.x TXT
+`},
+	{"new 1", "named name: a stranger speaks from above", `
+own rules a: *; b: y.x
+a writes x CAA
+`},
+	{"new 1", "named name: a stranger speaks from above", `
+own rules a: *; b: y.x
+a writes _acme-challenge.x TXT
+`},
+	{"new 1", "name named for own: a stranger speaks from above", `
+own rules a: *; own: y.x
+a writes x CAA
+`},
+	{"new 1", "own name: a stranger speaks from above", `
+own rules a: *
+own writes x A
+a writes *.z.x A
+cert writes _acme-challenge.y.z.x TXT
+`},
+	{"F1", "awaited own name: a stranger speaks from above", `
+own rules c: *
+own writes y.x A
+own writes y.x CNAME wait
+own deletes y.x A
+c writes x CAA
+`},
+	{"F1", "awaited name: a stranger speaks from above", `
+own rules a: *; c: *
+a writes y.x A
+a writes y.x CNAME wait
+a deletes y.x A
+c writes x CAA
+`},
+	{"F4", "own underscore name: a record is refused by data", `
+own rules a: *
+own writes _acme-challenge.x DS
+a writes _acme-challenge.x TXT x100
+own writes _acme-challenge.x TXT
+`},
+	{"new 2", "awaited name: silenced", `
+own rules b: *; cert: shared:x
+cert writes x A
+cert writes x CNAME wait
+cert deletes x A
+b writes _acme-challenge.z.y.x TXT
+own writes *.x TXT
+`},
+}

@@ -1,0 +1,375 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package law_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/pattern"
+	"kubi.zone/kubizone/pkg/law/rules"
+	"kubi.zone/kubizone/pkg/law/zones"
+)
+
+// script is a world in lines, one for each act. The zone org. is of the namespace own, which may write all of it. Names
+// are relative to org. A Record is named by its owner and type. The law decides a DNS update and a challenge as a write
+// of the Record, so scripts have no others.
+//
+//	own rules a: * zone:*; b: pay _dmarc.*; c: shared:s x[any]   the rules of org., some for types
+//	own delegates b: pay                                         the same by a Delegation
+//	a writes pay A | MX w | TXT x100 | CNAME w wait | A in dev   a type; a target, 100 values, waiting, in a view
+//	a deletes pay A
+//	a changes deletes pay A, writes pay CNAME w                  a ChangeSet: all or nothing
+//	b zones d; c: *                                              a zone, in which others may write; "d in dev": a view's
+//	b unzones d
+//	servers begin | move | unlock | settle                       the stage to which all cascades come that are owed
+//	time passes                                                  25 hours: periods end
+type script []string
+
+const (
+	scriptOwner  = "own"
+	scriptPeriod = 24 * 3600
+)
+
+// actor plays scripts.
+type actor struct {
+	*movingWorld
+	// stands and waits have the acts since which each Record stands, or waits.
+	stands, waits map[object]int
+	// warned are the Records of which the last write had a Warning about its target (S4.18), and the namespaces with
+	// names of which the last write or deletion had one about a name that is hidden.
+	warned map[object]bool
+	ruled  int // the act that changed rules last
+}
+
+// moment is the world after an act.
+type moment struct {
+	refusal *law.Refusal
+	forest  dnsForest
+	zones   []*law.Zone
+	// settled says that nothing is owed.
+	settled       bool
+	stands, waits map[object]int
+	// annotated are the Records with the annotation of S2.14; warned is the actor's.
+	annotated, warned map[object]bool
+	ruled             int
+	lockers           []string // the namespaces that make names move
+	// unruled are the Records that stand, are in no period, and that no rule allows.
+	unruled []object
+}
+
+// playScript plays a script but for some acts.
+func (s script) playScript(without map[int]bool) []*moment {
+	x := &actor{movingWorld: newMovingWorld(false), stands: map[object]int{}, waits: map[object]int{}, warned: map[object]bool{}}
+	var out []*moment
+	for i, line := range s {
+		x.now = x.now.Add(time.Second)
+		var refusal *law.Refusal
+		if !without[i] {
+			refusal = x.performAct(line)
+			x.labelWorks(fmt.Sprint("act ", i))
+		}
+		if i == 0 {
+			x.settleMoves()
+		}
+		if verb := strings.Fields(line)[1]; verb == "rules" || verb == "delegates" || verb == "zones" {
+			x.ruled = i
+		}
+		out = append(out, x.lookAround(i, refusal))
+	}
+	for _, w := range x.walks {
+		w.stop()
+	}
+	return out
+}
+
+// performAct does what a line says.
+func (x *actor) performAct(line string) (refusal *law.Refusal) {
+	by, rest, _ := strings.Cut(line, " ")
+	verb, rest, _ := strings.Cut(rest, " ")
+	switch {
+	case by == "servers":
+		x.carryOn(verb)
+	case by == "time":
+		x.now = x.now.Add(25 * time.Hour)
+		x.passTime(25 * time.Hour)
+	case verb == "rules":
+		_, refusal = x.putZone(x.makeZone(by, "@", parseRules(rest)), true)
+	case verb == "delegates":
+		for _, r := range parseRules(rest) {
+			o := object{by, r.Namespaces[0]}
+			if _, refusal = x.putDelegation(o, zones.DelegationSpec{Zone: "@", Rule: r}); refusal != nil {
+				break
+			}
+		}
+	case verb == "zones":
+		at, text, _ := strings.Cut(rest, "; ")
+		spec := x.makeZone(by, at, parseRules(text))
+		_, refusal = x.putZone(spec, spec.View != "")
+	case verb == "unzones":
+		if z := x.zones[object{by, rest}]; z != nil {
+			z.annotated = true
+			_, refusal = x.tryDeleteZone(object{by, rest})
+		}
+	case verb == "changes":
+		return x.changeTogether(by, strings.Split(rest, ", "))
+	default:
+		return x.changeRecord(by, verb, strings.Fields(rest))
+	}
+	return refusal
+}
+
+// changeRecord writes or deletes a Record.
+func (x *actor) changeRecord(by, verb string, fields []string) *law.Refusal {
+	o := object{by, fields[0] + " " + fields[1]}
+	if verb == "deletes" {
+		if x.records[o] != nil {
+			x.warned[object{by, scriptName(fields[0]).String()}] = hasWarning(x.deleteRecord(o), "hid")
+		}
+		return nil
+	}
+	plan, refusal := x.putRecord(parseSpeech(o, fields))
+	if refusal == nil {
+		x.warned[object{by, scriptName(fields[0]).String()}] = hasWarning(plan, "hid")
+		x.warned[o] = hasWarning(plan, " names ")
+	}
+	return refusal
+}
+
+// hasWarning reports whether a plan has a Warning of S4.18 with a text.
+func hasWarning(plan *law.Plan, text string) bool {
+	return slices.ContainsFunc(plan.Warnings, func(w law.Warning) bool {
+		return strings.Contains(w.Text, "(S4.18") && strings.Contains(w.Text, text)
+	})
+}
+
+// changeTogether makes changes as one transaction (S10.5).
+func (x *actor) changeTogether(by string, changes []string) *law.Refusal {
+	was := *x.world
+	was.facts, was.waiting, was.holds, was.outbox = maps.Clone(x.facts), maps.Clone(x.waiting), maps.Clone(x.holds), slices.Clone(x.outbox)
+	was.views, was.journal = maps.Clone(x.views), maps.Clone(x.journal)
+	was.zones, was.records = map[object]*zoneObject{}, map[object]*recordObject{}
+	for o, z := range x.zones {
+		copied := *z
+		was.zones[o] = &copied
+	}
+	for o, r := range x.records {
+		copied := *r
+		was.records[o] = &copied
+	}
+	for _, text := range changes {
+		verb, rest, _ := strings.Cut(text, " ")
+		if refusal := x.changeRecord(by, verb, strings.Fields(rest)); refusal != nil {
+			*x.world = was
+			return refusal
+		}
+	}
+	return nil
+}
+
+// carryOn has the servers come to a stage with all that is owed.
+func (x *actor) carryOn(to string) {
+	if to == "settle" {
+		x.settleMoves()
+		return
+	}
+	stage := map[string]string{"begin": "begun", "move": "moved", "unlock": "unlocked"}[to]
+	for _, w := range slices.Clone(x.outbox) {
+		label := x.labels[w.ID]
+		if at := x.walkOf(label, 1); at != nil && (to != "begin" || at.at == "") && at.at != "unlocked" && at.at != "tried" {
+			x.walkTo(at, stage)
+		}
+	}
+}
+
+// lookAround notes the world after an act.
+func (x *actor) lookAround(i int, refusal *law.Refusal) *moment {
+	m := &moment{refusal: refusal, settled: len(x.outbox) == 0, warned: maps.Clone(x.warned), annotated: map[object]bool{},
+		ruled: x.ruled}
+	m.forest, _ = x.buildForest()
+	for _, o := range sortedObjects(x.zones) {
+		z := x.zones[o].zone
+		if z.Pending || z.View != "" {
+			continue
+		}
+		m.zones = append(m.zones, x.uniteRules(z))
+		for _, w := range x.holdingOf(z).Works {
+			if !w.Locks.IsZero() {
+				m.lockers = append(m.lockers, w.By)
+			}
+		}
+	}
+	for o, r := range x.records {
+		stands := r.placed.Zone != nil || r.placed.Reason == law.ReasonMoving
+		noteSince(x.stands, o, i, stands)
+		noteSince(x.waits, o, i, !stands && r.record.View == "")
+		m.annotated[o] = r.record.WaitsOnConflict
+		if z := r.placed.Zone; z != nil && m.settled && r.placed.Reason != law.ReasonDelegationWithdrawn {
+			in := x.uniteRules(x.zones[object{z.Namespace, z.Name}].zone)
+			if len(in.RuleSet().FindGrants(r.placed.FQDN, r.record.Type, o.Namespace)) == 0 {
+				m.unruled = append(m.unruled, o)
+			}
+		}
+	}
+	for _, since := range []map[object]int{x.stands, x.waits} {
+		maps.DeleteFunc(since, func(o object, _ int) bool { return x.records[o] == nil })
+	}
+	m.stands, m.waits = maps.Clone(x.stands), maps.Clone(x.waits)
+	return m
+}
+
+func noteSince(since map[object]int, o object, now int, is bool) {
+	if _, was := since[o]; !is {
+		delete(since, o)
+	} else if !was {
+		since[o] = now
+	}
+}
+
+// makeZone returns the spec of a zone, in which its own namespace may write all.
+func (x *actor) makeZone(by, at string, given []rules.Rule) zones.ZoneSpec {
+	owner, view, _ := strings.Cut(at, " in ")
+	own := parseRules(by + ": *[any] @[any] zone:*")
+	settings := makeSettings(append(own, given...), scriptPeriod, 100)
+	return zones.ZoneSpec{Ref: law.Ref{Namespace: by, Name: at}, DomainName: scriptName(owner).String(), View: view, Header: someHeader,
+		ZoneSettings: settings}
+}
+
+// parseRules reads "NAMESPACE: PATTERN...; NAMESPACE: ...".
+func parseRules(text string) (all []rules.Rule) {
+	for _, part := range strings.Split(text, "; ") {
+		to, patterns, _ := strings.Cut(part, ":")
+		r := rules.Rule{Namespaces: strings.Split(to, ",")}
+		for _, p := range strings.Fields(patterns) {
+			p, isZone := strings.CutPrefix(p, "zone:")
+			p, isShared := strings.CutPrefix(p, "shared:")
+			p, list, _ := strings.Cut(strings.TrimSuffix(p, "]"), "[")
+			types := parseTypes(list)
+			if isZone {
+				r.Zones = append(r.Zones, makeRecordRule(p, nil, false).Pattern)
+			} else {
+				r.Records = append(r.Records, makeRecordRule(p, types, isShared))
+			}
+		}
+		if len(r.Records)+len(r.Zones) > 0 {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// parseTypes reads the types of a rule: "any" are all, "" those that need no type.
+func parseTypes(list string) (types []rdata.Type) {
+	if list == "any" {
+		return scriptTypes
+	}
+	for _, text := range strings.Split(list, ",") {
+		if t, err := rdata.ParseType(text); err == nil {
+			types = append(types, t)
+		}
+	}
+	return types
+}
+
+// scriptData has the rdata of the types that scripts have.
+var scriptData = map[rdata.Type]string{
+	rdata.A:     "192.0.2.NUMBER",
+	rdata.AAAA:  "2001:db8::NUMBER",
+	rdata.TXT:   "by-NUMBER",
+	rdata.CAA:   `0 issue "ca-NUMBER.example"`,
+	rdata.CNAME: "TARGET",
+	rdata.MX:    "10 TARGET",
+	rdata.SRV:   "0 0 443 TARGET",
+	rdata.SVCB:  "1 TARGET",
+	rdata.HTTPS: "1 TARGET",
+	rdata.NAPTR: `10 10 "s" "SIP+D2U" "" TARGET`,
+	rdata.URI:   `10 1 "https://NUMBER.example/"`,
+	rdata.NS:    "TARGET",
+	rdata.DNAME: "TARGET",
+	rdata.DS:    "NUMBER 13 2 " + strings.Repeat("0", 64),
+	rdata.TLSA:  "3 1 1 NUMBER" + strings.Repeat("0", 63),
+}
+
+var scriptTypes = slices.Sorted(maps.Keys(scriptData))
+
+// readOwner returns the owner of a Record of scripts.
+func (o object) readOwner() string {
+	owner, _, _ := strings.Cut(o.Name, " ")
+	return owner
+}
+
+// ownerOfAct returns the owner in a line, "@" for none.
+func ownerOfAct(line string) string {
+	f := strings.Fields(line)
+	switch f[1] {
+	case "writes", "deletes", "zones", "unzones":
+		return strings.TrimSuffix(f[2], ";")
+	case "changes":
+		return f[3]
+	}
+	return "@"
+}
+
+// scriptName returns the name of an owner, and scriptBase its base.
+func scriptName(owner string) name.Name {
+	n, err := name.MustRel(owner).In(name.MustParse("org."))
+	if err != nil {
+		panic(err)
+	}
+	return n
+}
+
+func scriptBase(owner string) name.Name { return scriptName(baseName(name.MustRel(owner)).String()) }
+
+// parseSpeech reads a Record: OWNER TYPE [TARGET] [x100] [wait] [in VIEW].
+func parseSpeech(o object, fields []string) law.Record {
+	r := law.Record{Namespace: o.Namespace, Name: o.Name, DomainName: scriptName(fields[0]).String()}
+	number := fmt.Sprint(slices.Index(scriptNamespaces, o.Namespace) + 1)
+	target, many := "e"+number+".example.net.", 1
+	for i := 2; i < len(fields); i++ {
+		switch fields[i] {
+		case "x100":
+			many = 100
+		case "wait":
+			r.WaitsOnConflict = true
+		case "in":
+			i++
+			r.View = fields[i]
+		default:
+			target = fields[i] + ".org."
+		}
+	}
+	r.Type, _ = rdata.ParseType(fields[1])
+	for n := range many {
+		text := strings.NewReplacer("TARGET", target, "NUMBER", number).Replace(scriptData[r.Type])
+		if many > 1 {
+			text += fmt.Sprint("-", n)
+		}
+		v, err := rdata.Parse(r.Type, text)
+		if err != nil {
+			panic(fmt.Sprint(fields, err))
+		}
+		r.Values = append(r.Values, v)
+	}
+	return r
+}
+
+// tailOf returns the name that the labels of a pattern behind its last one with "*" make; for a literal one, all.
+func tailOf(p pattern.Pattern, zone name.Name) name.Name {
+	text := p.String()
+	if i := strings.LastIndex(text, "*"); i >= 0 {
+		_, text, _ = strings.Cut(text[i:], ".")
+	}
+	if text == "" {
+		return zone
+	}
+	n, _ := name.ParseIn(text, zone)
+	return n
+}
