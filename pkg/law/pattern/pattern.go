@@ -4,6 +4,7 @@
 package pattern
 
 import (
+	"fmt"
 	"strings"
 
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -240,4 +241,34 @@ func (p Pattern) CanMatch(zone name.Name) bool {
 		return false // only the apex, which "*" never matches
 	}
 	return least <= maxWire
+}
+
+// Warning returns the probable mistake of a pattern in a rule of the zone, "" for none (S4.6): it repeats the zone's
+// name, or can match no name.
+func (p Pattern) Warning(zone name.Name) string {
+	if meant := p.withoutZone(zone); meant != "" {
+		return fmt.Sprintf("pattern %.200q repeats the zone's name, and is relative to %s: write %q, or a dot at its end (S4.6)", p.text,
+			zone, meant)
+	}
+	if p.CanMatch(zone) {
+		return ""
+	}
+	return fmt.Sprintf("pattern %.200q can match no name of %s; patterns are relative to the zone unless they end in a dot (S4.6)", p.text,
+		zone)
+}
+
+// withoutZone returns a relative pattern without the name of the zone that it ends in; "" for any other.
+func (p Pattern) withoutZone(zone name.Name) string {
+	origin := strings.TrimSuffix(zone.String(), ".")
+	if p.absolute || origin == "" {
+		return ""
+	}
+	if p.text == origin {
+		return "@"
+	}
+	meant, ok := strings.CutSuffix(p.text, "."+origin)
+	if !ok {
+		return ""
+	}
+	return meant
 }

@@ -113,7 +113,7 @@ func (d *delegationDecision) decideDelegation() (*law.Plan, *law.Refusal) {
 		plan.Delegation = &law.DelegationPlacement{Zone: &z.Ref, Reason: law.ReasonAccepted,
 			Message: fmt.Sprintf("the rules are in force in zone %s", z.FQDN())}
 		if !ask.Cascade {
-			warnOfDeadPatterns(plan, z, *after)
+			warnOfPatterns(plan, z, *after)
 		}
 	}
 	if len(changed) == 0 {

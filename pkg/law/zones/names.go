@@ -157,11 +157,11 @@ func (d *zoneDecision) nameServersFit(z, before *law.Zone, h *law.Holding) *law.
 	return nil
 }
 
-// warnOfDeadPatterns warns of patterns that no name in the zone can match (S4.6).
-func warnOfDeadPatterns(plan *law.Plan, z *law.Zone, rules ...rules.Rule) {
+// warnOfPatterns warns of patterns that are probably mistakes in the zone (S4.6).
+func warnOfPatterns(plan *law.Plan, z *law.Zone, rules ...rules.Rule) {
 	warn := func(p pattern.Pattern) {
-		if !p.CanMatch(z.FQDN()) {
-			plan.Warn("pattern %q can match no name in zone %s (S4.6)", p, z.FQDN())
+		if text := p.Warning(z.FQDN()); text != "" {
+			plan.Warn("%s", text)
 		}
 	}
 	for _, r := range rules {

@@ -104,7 +104,9 @@ func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.R
 	}
 	d.undottedZone(plan, s.fqdn)
 	d.undottedServers(plan, z, nil)
-	warnOfDeadPatterns(plan, z, z.Rules...)
+	if !name.IsAbsolute(spec.DomainName) { // else the Zone alone tells it
+		warnOfPatterns(plan, z, z.Rules...)
+	}
 	z.Serial = from
 	h := &law.Holding{Ref: spec.Ref, Target: spec.ZoneRef}
 	change := &law.ZoneChange{Zone: z, Holding: h, Delegated: d.setParent(h, s), TakesOver: s.taken > 0 || s.zones}
@@ -221,7 +223,6 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 	}
 	d.undottedServers(plan, z, before)
 	if namespaces, changed := law.ChangedRules(before, z); changed {
-		warnOfDeadPatterns(plan, z, z.Rules...)
 		d.oweWork(plan, change, fmt.Sprintf("the delegations of zone %s changed", s.fqdn), s, "", name.Name{}, []law.Scan{
 			{Kind: law.ScanMembers, Zone: z.UID, Owner: name.Apex, Namespaces: namespaces},
 			{Kind: law.ScanWaiting, View: s.view, Name: s.fqdn, Namespaces: namespaces},

@@ -135,9 +135,12 @@ type providerRules struct {
 
 // providers by the name of their block: one row for each of class.Providers, as a test checks.
 var providers = map[string]providerRules{
-	"transfer": {validate: validateTransfer},
+	"transfer": {validate: validateTransfer, warn: warnOfTransfer},
 	"bind9":    {validate: validateBind9},
-	"rfc2136":  {validate: validateRFC2136, server: func(spec *v1alpha1.DNSClassSpec) string { return spec.RFC2136.Server }},
+	"rfc2136": {validate: validateRFC2136, server: func(spec *v1alpha1.DNSClassSpec) string { return spec.RFC2136.Server },
+		warn: func(spec *v1alpha1.DNSClassSpec) []string {
+			return localWarnings(spec, "spec.rfc2136.server", spec.RFC2136.Server)
+		}},
 	"webhook": {validate: validateWebhook, server: func(spec *v1alpha1.DNSClassSpec) string { return spec.Webhook.Server },
 		warn: warnOfWebhook},
 }
@@ -601,12 +604,26 @@ func DNSClassWarnings(of *v1alpha1.DNSClass) []string {
 			warnings = append(warnings, warn(spec)...)
 		}
 	}
+	return boundWarnings(warnings)
+}
+
+func warnOfTransfer(spec *v1alpha1.DNSClassSpec) (warnings []string) {
+	for i, s := range spec.Transfer.Secondaries {
+		warnings = append(warnings, localWarnings(spec, fmt.Sprintf("spec.transfer.secondaries[%d].address", i), s.Address)...)
+	}
+	for i, text := range spec.Transfer.AlsoNotify {
+		warnings = append(warnings, localWarnings(spec, fmt.Sprintf("spec.transfer.alsoNotify[%d]", i), text)...)
+	}
 	return warnings
 }
 
 func warnOfWebhook(spec *v1alpha1.DNSClassSpec) (warnings []string) {
 	w := spec.Webhook
-	if parsed, err := url.Parse(w.Server); err == nil && parsed.Scheme == "http" && w.HMACAuth == nil {
+	parsed, err := url.Parse(w.Server)
+	if err == nil {
+		warnings = localWarnings(spec, "spec.webhook.server", parsed.Hostname())
+	}
+	if err == nil && parsed.Scheme == "http" && w.HMACAuth == nil {
 		warnings = append(warnings, "spec.webhook: requests over http without hmacAuth can be read, changed and forged on the network path")
 	}
 	if w.HMACAuth != nil && w.HMACAuth.Secret != "" {

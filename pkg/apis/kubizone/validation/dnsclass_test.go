@@ -383,6 +383,21 @@ func TestDNSClassWarnings(t *testing.T) {
 		{"for no namespace", func(s spec) { withWebhook(nil)(s); s.Namespaces = nil }, "spec.namespaces: is absent"},
 		{"for no namespace, explicitly", func(s spec) { withWebhook(nil)(s); s.Namespaces = &v1alpha1.NamespaceSelection{} }, "spec.namespaces: selects no namespace"},
 		{"unsigned over http", withWebhook(func(w *v1alpha1.WebhookProvider) { w.Server, w.HMACAuth = "http://hook", nil }), "without hmacAuth"},
+		{"webhook at the machine", withWebhook(func(w *v1alpha1.WebhookProvider) { w.Server = "https://[::1]:8443/x" }), "spec.webhook.server: ::1 is"},
+		{"server at the machine", func(s spec) {
+			s.Webhook, s.RFC2136 = nil, &v1alpha1.RFC2136Provider{Server: "127.0.0.1:5301"}
+		}, "spec.rfc2136.server: 127.0.0.1:5301 is an address of the machine"},
+		{"secondary at the machine", func(s spec) {
+			s.Webhook, s.Transfer = nil, &v1alpha1.TransferProvider{Secondaries: []v1alpha1.Secondary{{Address: "192.0.2.1"},
+				{Address: "127.0.0.1:5301"}}}
+		}, "spec.transfer.secondaries[1].address: 127.0.0.1:5301 is"},
+		{"also notified at the link", func(s spec) {
+			s.Webhook, s.Transfer = nil, &v1alpha1.TransferProvider{AlsoNotify: []string{"fe80::1"}}
+		}, "spec.transfer.alsoNotify[0]: fe80::1"},
+		{"the machine, as allowed", func(s spec) {
+			s.AllowLocalAddresses = true
+			s.Webhook, s.Transfer = nil, &v1alpha1.TransferProvider{Secondaries: []v1alpha1.Secondary{{Address: "127.0.0.1"}}}
+		}, ""},
 		{"secret in the class", withWebhook(func(w *v1alpha1.WebhookProvider) { w.HMACAuth = &v1alpha1.HMACAuth{Secret: "x"} }), "spec.webhook.hmacAuth.secret:"},
 	} {
 		t.Run(test.name, func(t *testing.T) { wantWarning(t, DNSClassWarnings(newClass(test.change)), test.want) })

@@ -281,6 +281,33 @@ func TestRecordWarnings_S5_14(t *testing.T) {
 		{"_sip._udp", "SRV", []string{"0 0 5060 sip"}, ""},
 		{"*._udp", "SRV", []string{"0 0 5060 sip"}, ""},
 		{"www", "AA", []string{"x"}, ""},
+		// A name that ends in the same twice.
+		{"www.example.org.example.org.", "A", []string{"192.0.2.1"}, `"www.example.org.example.org." names example.org. twice: write "www.example.org."`},
+		{"www", "MX", []string{"10 mail.EXAMPLE.org.example.org."}, `write "mail.example.org."`},
+		{"_sip._tcp", "SRV", []string{"0 0 1 a.b.c.a.b.c."}, `names a.b.c. twice: write "a.b.c."`},
+		{"www", "HTTPS", []string{"1 example.org.example.org. alpn=h2"}, `write "example.org."`},
+		{"1.1.1.1.1.10.in-addr.arpa.", "PTR", []string{"a.a.a."}, ""},
+		{"_tcp._sip", "SRV", []string{"0 0 5060 sip"}, "write _sip._tcp (RFC 2782)"},
+		{"_udp._dns-sd", "PTR", []string{"x"}, "write _dns-sd._udp"},
+		{"_443._tcp.www", "TLSA", []string{"3 1 1 00"}, ""}, {"_tcp.www", "NS", []string{"ns"}, ""},
+		// Policies of mail.
+		{"@", "TXT", []string{"spf1 include:_spf.example.net -all"}, "begin it with"},
+		{"@", "TXT", []string{`"include:_spf.example.net" " ~all"`}, "begin it with"},
+		{"@", "TXT", []string{"v=spf1; mx -all"}, "begin it with"},
+		{"@", "TXT", []string{"spf2.0/pra mx -all"}, ""}, {"@", "TXT", []string{"for all"}, ""}, {"@", "TXT", []string{`""`}, ""},
+		{"@", "SPF", []string{"v=spf1 -all"}, "spec.type: \"SPF\" is a type that no receiver asks for"},
+		{"_dmarc", "TXT", []string{"v=DMARC1; p=none"}, ""}, {"_dmarc.www", "TXT", []string{`"v=DMARC1\; P=Reject\; sp=none"`}, ""},
+		{"_dmarc.www.example.org.", "TXT", []string{"v=DMARC1; rua=mailto:a@example.org"}, "has no p"},
+		{"_dmarc", "TXT", []string{"v=DMARC1; p=rejct"}, "has p=rejct"}, {"_dmarc", "TXT", []string{"v=DMARC10"}, ""},
+		{"example.net._report._dmarc", "TXT", []string{"v=DMARC1", "v=DMARC1;"}, ""},
+		{"_dmarc", "TXT", []string{"v=DMARC1;p=none", "v=DMARC1; p=reject"}, "second DMARC policy"},
+		{"@", "MX", []string{"10 mail", "0 ."}, `spec.values[1]: "0 ." says that the name takes no mail`}, {"@", "MX", []string{"0 ."}, ""},
+		// Addresses at which nobody answers, and some that have a use.
+		{"www", "A", []string{"0.0.0.0"}, "unspecified"}, {"www", "A", []string{"255.255.255.255"}, "of many hosts"},
+		{"www", "A", []string{"224.0.0.1"}, "of many hosts"}, {"www", "A", []string{"169.254.1.1"}, "link-local"},
+		{"www", "AAAA", []string{"::"}, "unspecified"}, {"www", "AAAA", []string{"fe80::1"}, "link-local"},
+		{"www", "AAAA", []string{"ff02::1"}, "of many hosts"}, {"www", "AAAA", []string{"::ffff:192.0.2.1"}, "write type A with 192.0.2.1"},
+		{"www", "A", []string{"127.0.0.2"}, ""}, {"www", "A", []string{"10.0.0.1"}, ""}, {"www", "AAAA", []string{"fd00::1"}, ""},
 	} {
 		record := newRecord(func(s *v1alpha1.RecordSpec) {
 			s.DomainName, s.Type, s.RData, s.Values = test.owner, test.rrtype, "", test.values
@@ -290,6 +317,15 @@ func TestRecordWarnings_S5_14(t *testing.T) {
 			record.Spec.RData, record.Spec.Values = test.values[0], nil
 			wantWarning(t, RecordWarnings(record), test.want)
 		}
+	}
+}
+
+// S5.14, S5.15: a TTL of a few seconds, or of more than a month.
+func TestWarnings_ofTTLs(t *testing.T) {
+	for ttl, want := range map[int32]string{0: "0 seconds are few", 1: "1 seconds are few", 4: "few", 5: "", 300: "", 30 * 86400: "",
+		30*86400 + 1: "more than 30 days", 31536000: "spec.ttl: 31536000 seconds are more than 30 days"} {
+		wantWarning(t, RecordWarnings(newRecord(func(s *v1alpha1.RecordSpec) { s.TTL = &ttl })), want)
+		wantWarning(t, ZoneWarnings(newZone(func(s *v1alpha1.ZoneSpec) { s.TTL = &ttl })), want)
 	}
 }
 

@@ -5,9 +5,7 @@ package validation
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
-	"strings"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -30,79 +28,6 @@ func PublishWarnings(after, before *v1alpha1.Zone) []string {
 			"is the one to name (S7.9)", v1alpha1.AnnotationPublishDeletions, cut(text), after.Status.SettledSerial)}
 	}
 	return nil
-}
-
-// RecordWarnings says what is legal in a Record but most likely not meant, as far as the Record alone tells (S5.14).
-func RecordWarnings(record *v1alpha1.Record) []string {
-	rrtype, err := rdata.ParseType(record.Spec.Type)
-	if err != nil {
-		return nil
-	}
-	var warnings []string
-	warn := func(path, text, format string, args ...any) {
-		warnings = append(warnings, fmt.Sprintf("%s: %q "+format+" (S5.14)", slices.Concat([]any{path, cut(text)}, args)...))
-	}
-	owner := record.Spec.DomainName
-	if rrtype == rdata.SRV && !strings.HasPrefix(strings.TrimPrefix(owner, "*."), "_") {
-		warn("spec.domainName", owner, "has no label of a service, which clients ask for: write _SERVICE._PROTOCOL before it, as _sip._tcp")
-	}
-	texts, path := record.Spec.Values, func(i int) string { return fmt.Sprintf("spec.values[%d]", i) }
-	if record.Spec.RData != "" {
-		texts, path = []string{record.Spec.RData}, func(int) string { return "spec.rdata" }
-	}
-	// Data of other types is not read a second time: each write comes by here.
-	if rrtype != rdata.CNAME && rrtype != rdata.CAA && (rrtype != rdata.TXT || len(texts) < 2) {
-		return warnings
-	}
-	policies := 0
-	for i, text := range texts {
-		value, err := rdata.Parse(rrtype, text)
-		if err != nil {
-			continue
-		}
-		host := value.Host()
-		switch {
-		case rrtype == rdata.CNAME && hasPath(host):
-			warn(path(i), text, "reads as a URL, and CNAME names a host: write the host alone")
-		case rrtype == rdata.CNAME && strings.Contains(host, ":"):
-			warn(path(i), text, "reads as a host with a port, and CNAME names a host: write the host alone; SRV and HTTPS have ports")
-		case rrtype == rdata.CNAME && sameName(owner, host):
-			warn(path(i), text, "names itself, which no resolver can follow: name another host")
-		case rrtype == rdata.CAA:
-			if fields := strings.Fields(value.Text); len(fields) > 1 && !slices.Contains(caaTags, strings.ToLower(fields[1])) {
-				warn(path(i), text, "has the tag %s, which no certification authority knows: the tags are %s", fields[1],
-					strings.Join(caaTags, ", "))
-			}
-		case rrtype == rdata.TXT && rdata.IsSPF(value.Text):
-			if policies++; policies == 2 {
-				warn(path(i), text, "is a second SPF policy, by which receivers reject both (RFC 7208 §4.5): make one of them")
-			}
-		}
-	}
-	return boundWarnings(warnings)
-}
-
-// caaTags are those of the registry of IANA.
-var caaTags = []string{"issue", "issuewild", "iodef", "issuemail", "issuevmc", "contactemail", "contactphone"}
-
-// hasPath reports whether a host has a slash, but of a label of RFC 2317 such as 0/25.
-func hasPath(host string) bool {
-	return slices.ContainsFunc(strings.Split(host, "."), func(label string) bool {
-		first, size, slash := strings.Cut(label, "/")
-		_, err1 := strconv.ParseUint(first, 10, 8)
-		_, err2 := strconv.ParseUint(size, 10, 8)
-		return slash && (err1 != nil || err2 != nil)
-	})
-}
-
-// sameName reports whether two names, both absolute or both relative, are one.
-func sameName(x, y string) bool {
-	if name.IsAbsolute(x) != name.IsAbsolute(y) {
-		return false
-	}
-	a, err1 := name.ParseIn(x, name.Root)
-	b, err2 := name.ParseIn(y, name.Root)
-	return err1 == nil && err2 == nil && a == b
 }
 
 // timerWarnings says where a timer of the SOA is so small that secondaries ask, or forget the zone, all the time.
@@ -135,19 +60,28 @@ const (
 func ZoneWarnings(zone *v1alpha1.Zone) []string {
 	var warnings []string
 	fqdn := knownName(zone.Spec.DomainName, zone.Status.FQDN)
-	// S4.6: a pattern that can match nothing.
 	judge := func(text, path string) []string {
 		p, err := pattern.Parse(text)
-		if err != nil || fqdn.IsZero() || p.CanMatch(fqdn) {
+		if err != nil || fqdn.IsZero() || p.Warning(fqdn) == "" {
 			return nil
 		}
-		return []string{fmt.Sprintf("%s: pattern %q can match no name of %s; patterns are relative to the zone unless they end in a "+
-			"dot (S4.6)", path, cut(text), fqdn)}
+		return []string{path + ": " + p.Warning(fqdn)}
 	}
 	for i := range zone.Spec.Delegations {
 		rule := &zone.Spec.Delegations[i]
 		warnings = append(warnings, ruleWarnings(rule.Records, rule.Zones, fmt.Sprintf("spec.delegations[%d]", i), judge)...)
 	}
+	for i := range zone.Spec.NameServers {
+		for j, text := range zone.Spec.NameServers[i].Addresses {
+			if fault := addressFault("", text); fault != "" {
+				warnings = append(warnings, fmt.Sprintf("spec.nameServers[%d].addresses[%d]: %q %s (S5.15)", i, j, cut(text), fault))
+			}
+		}
+	}
+	if fault := contactFault(zone.Spec.Contact, fqdn); fault != "" {
+		warnings = append(warnings, fmt.Sprintf("spec.contact: %q %s (S5.15)", cut(zone.Spec.Contact), fault))
+	}
+	warnings = append(warnings, ttlWarnings(zone.Spec.TTL, "S5.15")...)
 	warnings = append(warnings, timerWarnings(&zone.Spec)...)
 	if expire := orDefault(zone.Spec.Expire, v1alpha1.DefaultExpire); expire > serial.KeptSeconds {
 		warnings = append(warnings, fmt.Sprintf("spec.expire: %d: once this zone is removed its last serial is remembered for %d seconds "+
@@ -209,7 +143,11 @@ func DelegationWarnings(delegation *v1alpha1.Delegation) []string {
 
 // NewZoneWarnings adds what is worth saying once, when the Zone is created.
 func NewZoneWarnings(zone *v1alpha1.Zone) []string {
-	return boundWarnings(append(ZoneWarnings(zone), OpenRuleWarnings(zone, &v1alpha1.Zone{})...))
+	warnings := ZoneWarnings(zone)
+	if fault := zoneNameFault(zone.Spec.DomainName); fault != "" {
+		warnings = append(warnings, fmt.Sprintf("spec.domainName: %q %s (S5.15)", cut(zone.Spec.DomainName), fault))
+	}
+	return boundWarnings(append(warnings, OpenRuleWarnings(zone, &v1alpha1.Zone{})...))
 }
 
 // BareZoneWarnings returns the warnings of what a new Zone lacks and other objects may bring, by reason.

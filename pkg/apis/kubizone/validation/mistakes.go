@@ -1,0 +1,348 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+)
+
+// A fault is the probable mistake in a valid text, as the end of a sentence that begins with the text; "" for none.
+
+// RecordWarnings returns a warning for each field that is valid and probably a mistake, as far as the Record alone
+// shows (S5.14). Data is compared as it is written: each write comes by here.
+func RecordWarnings(record *v1alpha1.Record) []string {
+	rrtype, err := rdata.ParseType(record.Spec.Type)
+	if err != nil {
+		return nil
+	}
+	warnings := ttlWarnings(record.Spec.TTL, "S5.14")
+	warn := func(path, text, fault string) {
+		if fault != "" {
+			warnings = append(warnings, fmt.Sprintf("%s: %q %s (S5.14)", path, cut(text), fault))
+		}
+	}
+	owner := record.Spec.DomainName
+	warn("spec.domainName", owner, ownerFault(rrtype, owner))
+	if rrtype == rdata.SPF {
+		warn("spec.type", record.Spec.Type, "is a type that no receiver asks for (RFC 7208 §3.1): write TXT")
+	}
+	texts, path := record.Spec.Values, func(i int) string { return fmt.Sprintf("spec.values[%d]", i) }
+	if record.Spec.RData != "" {
+		texts, path = []string{record.Spec.RData}, func(int) string { return "spec.rdata" }
+	}
+	for i, text := range texts {
+		text = strings.TrimSpace(text)
+		warn(path(i), text, repeatFault(rdata.Value{Type: rrtype, Text: text}.Host()))
+		if faultOf := valueFaults[rrtype]; faultOf != nil {
+			warn(path(i), text, faultOf(owner, text))
+		}
+	}
+	if i, fault := besideFault(rrtype, owner, texts); fault != "" {
+		warn(path(i), texts[i], fault)
+	}
+	return boundWarnings(warnings)
+}
+
+// valueFaults judge one value of a type at an owner.
+var valueFaults = map[rdata.Type]func(owner, text string) string{
+	rdata.A: addressFault, rdata.AAAA: addressFault, rdata.CNAME: aliasFault, rdata.CAA: tagFault, rdata.TXT: policyFault,
+}
+
+// besideFault judges a value beside the others of its Record: the index and the fault of the first.
+func besideFault(rrtype rdata.Type, owner string, texts []string) (at int, fault string) {
+	if rrtype == rdata.MX && len(texts) > 1 {
+		at = slices.IndexFunc(texts, func(text string) bool { return (rdata.Value{Type: rrtype, Text: text}).Host() == "." })
+		if at >= 0 {
+			return at, "says that the name takes no mail, and other MX stand beside it (RFC 7505 §3): remove it, or the others"
+		}
+	}
+	policies, reports := 0, 0
+	for i, text := range texts {
+		switch {
+		case rrtype == rdata.TXT && rdata.IsSPF(text):
+			if policies++; policies == 2 {
+				return i, "is a second SPF policy, by which receivers reject both (RFC 7208 §4.5): make one of them"
+			}
+		case rrtype == rdata.TXT && rdata.IsDMARC(text) && isDMARCOwner(owner):
+			if reports++; reports == 2 {
+				return i, "is a second DMARC policy, by which receivers ignore both (RFC 7489 §6.6.3): make one of them"
+			}
+		}
+	}
+	return 0, ""
+}
+
+// ownerFault judges the name of a Record.
+func ownerFault(rrtype rdata.Type, owner string) string {
+	if fault := repeatFault(owner); fault != "" {
+		return fault
+	}
+	first, rest, _ := strings.Cut(strings.ToLower(strings.TrimPrefix(owner, "*.")), ".")
+	switch {
+	case slices.Contains(protocols, first) && strings.HasPrefix(rest, "_"):
+		second, _, _ := strings.Cut(rest, ".")
+		return fmt.Sprintf("has the protocol before the service, and clients ask for it behind: write %s.%s (RFC 2782)", second, first)
+	case rrtype == rdata.SRV && !strings.HasPrefix(first, "_"):
+		return "has no label of a service, which clients ask for: write _SERVICE._PROTOCOL before it, as _sip._tcp"
+	}
+	return ""
+}
+
+// protocols are the labels of transport protocols in names of services.
+var protocols = []string{"_tcp", "_udp", "_sctp"}
+
+// repeatFault judges an absolute name that ends in the same two labels or more twice.
+func repeatFault(text string) string {
+	whole := strings.ToLower(text)
+	if !strings.HasSuffix(whole, ".") {
+		return ""
+	}
+	labels := strings.Split(strings.TrimSuffix(whole, "."), ".")
+	for n := len(labels) / 2; n >= 2; n-- {
+		kept := labels[:len(labels)-n]
+		if slices.Equal(labels[len(labels)-n:], kept[len(kept)-n:]) {
+			return fmt.Sprintf("names %s. twice: write %q", strings.Join(labels[len(labels)-n:], "."), strings.Join(kept, ".")+".")
+		}
+	}
+	return ""
+}
+
+// addressFault judges the address of a host.
+func addressFault(_, text string) string {
+	address, err := netip.ParseAddr(text)
+	switch {
+	case err != nil:
+		return ""
+	case address.Is4In6():
+		return fmt.Sprintf("is an IPv4 address mapped into IPv6, to which no client connects: write type A with %s", address.Unmap())
+	case address.IsUnspecified():
+		return "is the unspecified address, at which no host answers: write the address of the host"
+	case address.IsMulticast(), address == netip.AddrFrom4([4]byte{255, 255, 255, 255}):
+		return "is an address of many hosts, to which no client connects: write the address of one"
+	case address.IsLinkLocalUnicast():
+		return "is a link-local address, which no other network reaches: write another address of the host"
+	}
+	return ""
+}
+
+// aliasFault judges the target of a CNAME.
+func aliasFault(owner, host string) string {
+	switch {
+	case hasPath(host):
+		return "reads as a URL, and CNAME names a host: write the host alone"
+	case strings.Contains(host, ":"):
+		return "reads as a host with a port, and CNAME names a host: write the host alone; SRV and HTTPS have ports"
+	case sameName(owner, host):
+		return "names itself, which no resolver can follow: name another host"
+	}
+	return ""
+}
+
+// hasPath reports whether a host has a slash, but of a label of RFC 2317 such as 0/25.
+func hasPath(host string) bool {
+	return slices.ContainsFunc(strings.Split(host, "."), func(label string) bool {
+		first, size, slash := strings.Cut(label, "/")
+		_, err1 := strconv.ParseUint(first, 10, 8)
+		_, err2 := strconv.ParseUint(size, 10, 8)
+		return slash && (err1 != nil || err2 != nil)
+	})
+}
+
+// sameName reports whether two names, both absolute or both relative, are one.
+func sameName(x, y string) bool {
+	if name.IsAbsolute(x) != name.IsAbsolute(y) {
+		return false
+	}
+	a, err1 := name.ParseIn(x, name.Root)
+	b, err2 := name.ParseIn(y, name.Root)
+	return err1 == nil && err2 == nil && a == b
+}
+
+// tagFault judges the tag of a CAA.
+func tagFault(_, text string) string {
+	fields := strings.Fields(text)
+	if len(fields) < 2 || slices.Contains(caaTags, strings.ToLower(fields[1])) {
+		return ""
+	}
+	return fmt.Sprintf("has the tag %s, which no certification authority knows: the tags are %s", fields[1], strings.Join(caaTags, ", "))
+}
+
+// caaTags are those of the registry of IANA.
+var caaTags = []string{"issue", "issuewild", "iodef", "issuemail", "issuevmc", "contactemail", "contactphone"}
+
+// policyFault judges a TXT that is meant as a policy of SPF or DMARC.
+func policyFault(owner, text string) string {
+	text = strings.ToLower(rdata.Unquote(text))
+	words := strings.Fields(text)
+	switch {
+	case len(words) == 0 || rdata.IsSPF(text):
+	case words[0] == "spf1", !strings.HasPrefix(words[0], "spf2.0") && slices.Contains(spfEnds, words[len(words)-1]):
+		return `reads as an SPF policy, and receivers ignore it: begin it with "v=spf1 " (RFC 7208 §4.5)`
+	case rdata.IsDMARC(text) && isDMARCOwner(owner):
+		return dmarcFault(text)
+	}
+	return ""
+}
+
+// spfEnds are the last words of most policies of SPF.
+var spfEnds = []string{"-all", "~all", "?all", "+all"}
+
+// isDMARCOwner reports whether receivers look for a policy of DMARC at a name: not where it permits reports.
+func isDMARCOwner(owner string) bool {
+	first, _, _ := strings.Cut(strings.ToLower(owner), ".")
+	return first == "_dmarc"
+}
+
+// dmarcFault judges a policy of DMARC in lower case.
+func dmarcFault(text string) string {
+	for tag := range strings.SplitSeq(text, ";") {
+		key, value, _ := strings.Cut(tag, "=")
+		if strings.TrimSpace(key) != "p" {
+			continue
+		}
+		if value = strings.TrimSpace(value); slices.Contains(dmarcPolicies, value) {
+			return ""
+		}
+		return fmt.Sprintf("has p=%.40s, and receivers ignore it: p is %s (RFC 7489 §6.3)", value, strings.Join(dmarcPolicies, ", "))
+	}
+	return `has no p, and receivers ignore it: write p=none, p=quarantine or p=reject behind "v=DMARC1;" (RFC 7489 §6.3)`
+}
+
+var dmarcPolicies = []string{"none", "quarantine", "reject"}
+
+// TTLs outside of which a Record or Zone has a Warning, in seconds.
+const (
+	minTTL = 5
+	maxTTL = 30 * 86400
+)
+
+// ttlWarnings judge the field spec.ttl; rule is the one that they cite.
+func ttlWarnings(ttl *int32, rule string) []string {
+	switch {
+	case ttl == nil || minTTL <= *ttl && *ttl <= maxTTL:
+		return nil
+	case *ttl < minTTL:
+		return []string{fmt.Sprintf("spec.ttl: %d seconds are few: resolvers ask your servers for nearly each query; write 60 or more (%s)",
+			*ttl, rule)}
+	}
+	return []string{fmt.Sprintf("spec.ttl: %d seconds are more than 30 days, for which caches may keep what you have changed; write 86400 "+
+		"or less (%s)", *ttl, rule)}
+}
+
+// zoneNameFault judges the name of a new Zone.
+func zoneNameFault(text string) string {
+	if fault := repeatFault(text); fault != "" {
+		return fault
+	}
+	zone, err := name.Parse(text)
+	if err != nil || zone == name.Root {
+		return ""
+	}
+	labels := zone.Labels()
+	if n := len(labels); n >= 4 && labels[n-2] == "in-addr" && labels[n-1] == "arpa" {
+		return forwardFault(labels[:n-2])
+	}
+	if octets, ok := parseOctets(labels); ok {
+		if len(octets) == 4 && octets[3] == 0 {
+			octets = octets[:3]
+		}
+		return fmt.Sprintf("reads as an address: write its reverse zone, %s", reverseZone(octets))
+	}
+	if len(labels) == 1 && (len(labels[0]) == 2 || slices.Contains(publicTops, labels[0])) {
+		return "is a top-level domain: for clients of its name servers no name below it is there but those that you write; write the " +
+			"full name of your domain, as " + strconv.Quote("example."+zone.String())
+	}
+	return ""
+}
+
+// publicTops are top-level domains beside those of countries, which have two letters.
+var publicTops = []string{"com", "net", "org", "edu", "gov", "mil", "int", "info", "biz", "app", "dev"}
+
+// written are networks that many write in the order of an address, and whose reverse zones are of no public network.
+var written = []netip.Prefix{netip.MustParsePrefix("192.168.0.0/16"), netip.MustParsePrefix("172.16.0.0/12"),
+	netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("198.51.100.0/24"), netip.MustParsePrefix("203.0.113.0/24")}
+
+// forwardFault judges the labels of a reverse zone before in-addr.arpa, which are in the order of an address where that
+// gives a private network, or where the other order gives none.
+func forwardFault(labels []string) string {
+	octets, ok := parseOctets(labels)
+	if !ok {
+		return ""
+	}
+	forward := networkOf(octets)
+	slices.Reverse(octets)
+	backward := networkOf(octets)
+	slices.Reverse(octets)
+	isWritten := func(a netip.Addr) bool {
+		return slices.ContainsFunc(written, func(p netip.Prefix) bool { return p.Contains(a) })
+	}
+	if isWritten(backward) || forward == backward || !isWritten(forward) && backward.As4()[0] != 0 {
+		return ""
+	}
+	return fmt.Sprintf("has the octets in the order of an address, and is of the network %s: write %s for that of %s", backward,
+		reverseZone(octets), forward)
+}
+
+// networkOf returns the address that begins with the octets.
+func networkOf(octets []byte) netip.Addr {
+	var all [4]byte
+	copy(all[:], octets)
+	return netip.AddrFrom4(all)
+}
+
+// parseOctets reads labels that are all octets of an IPv4 address.
+func parseOctets(labels []string) (octets []byte, ok bool) {
+	for _, label := range labels {
+		n, err := strconv.ParseUint(label, 10, 8)
+		if err != nil {
+			return nil, false
+		}
+		octets = append(octets, byte(n))
+	}
+	return octets, len(octets) <= 4
+}
+
+// reverseZone returns the name of the reverse zone of a network.
+func reverseZone(octets []byte) string {
+	out := "in-addr.arpa."
+	for _, octet := range octets {
+		out = fmt.Sprintf("%d.%s", octet, out)
+	}
+	return out
+}
+
+// contactFault judges a contact in the form of a name that is relative to the zone; its name is zero if unknown.
+func contactFault(contact string, zone name.Name) string {
+	if contact == "" || strings.Contains(contact, "@") || name.IsAbsolute(contact) {
+		return ""
+	}
+	mailbox, host, _ := strings.Cut(contact, ".")
+	address := mailbox + "@" + strings.TrimPrefix(host+".", ".")
+	if !zone.IsZero() {
+		address += zone.String()
+	}
+	return fmt.Sprintf("has no @ and is a name relative to the zone, for the address %s: write the address in full",
+		strings.TrimSuffix(address, "."))
+}
+
+// localWarnings judge an address that a class connects to.
+func localWarnings(spec *v1alpha1.DNSClassSpec, path, text string) []string {
+	address, err := netip.ParseAddr(text)
+	if at, err2 := netip.ParseAddrPort(text); err2 == nil {
+		address, err = at.Addr(), nil
+	}
+	if spec.AllowLocalAddresses || err != nil || !address.IsLoopback() && !address.IsLinkLocalUnicast() && !address.IsUnspecified() {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: %s is an address of the machine or its link, to which a class connects only with "+
+		"spec.allowLocalAddresses: true", path, cut(text))}
+}

@@ -1,0 +1,29 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rdata
+
+import "strings"
+
+// IsSPF reports whether the text of a TXT, quoted or not, is a policy of SPF, of which a name may have one (RFC 7208
+// §4.5).
+func IsSPF(text string) bool {
+	policy, _, _ := strings.Cut(beginning(text), " ")
+	return policy == "v=spf1"
+}
+
+// IsDMARC reports whether the text of a TXT, quoted or not, is a policy of DMARC (RFC 7489 §6.3).
+func IsDMARC(text string) bool {
+	version, _, _ := strings.Cut(strings.ReplaceAll(beginning(text), `\`, ""), ";")
+	return strings.ReplaceAll(version, " ", "") == "v=dmarc1"
+}
+
+// beginning returns the first word of a text, and its version, in lower case and without quotes.
+func beginning(text string) string {
+	return strings.ReplaceAll(strings.ToLower(text[:min(len(text), 16)]), `"`, "")
+}
+
+// Unquote returns the strings of a TXT as one, without quotes, and with semicolons that are not escaped.
+func Unquote(text string) string {
+	return strings.NewReplacer(`" "`, "", `"`, "", `\;`, ";").Replace(text)
+}
