@@ -47,6 +47,8 @@ type Plan struct {
 type Warning struct {
 	// Reason is that of a warning that another write may answer, for clients of many writes; "" for others.
 	Reason, Text string
+	// Host is the name at which any data answers the warning; zero for others.
+	Host name.Name
 }
 
 // Warn adds a warning.
@@ -54,7 +56,12 @@ func (p *Plan) Warn(format string, args ...any) { p.WarnOf("", format, args...) 
 
 // WarnOf adds a warning that another write may answer.
 func (p *Plan) WarnOf(reason, format string, args ...any) {
-	p.Warnings = append(p.Warnings, Warning{reason, fmt.Sprintf(format, args...)})
+	p.Warnings = append(p.Warnings, Warning{Reason: reason, Text: fmt.Sprintf(format, args...)})
+}
+
+// WarnOfHost adds a warning that data at a host answers.
+func (p *Plan) WarnOfHost(host name.Name, format string, args ...any) {
+	p.Warnings = append(p.Warnings, Warning{Reason: WarningAbsentHost, Text: fmt.Sprintf(format, args...), Host: host})
 }
 
 // Write of an internal key: Value nil deletes it.

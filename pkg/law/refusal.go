@@ -78,6 +78,7 @@ const (
 const (
 	WarningUnnamedGlue   = "UnnamedGlue"
 	WarningUnclaimedHost = "UnclaimedHost"
+	WarningAbsentHost    = "AbsentHost"
 )
 
 // ViewOf says which view an object with a zoneRef to z may name (S1.4).

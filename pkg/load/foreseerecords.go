@@ -232,6 +232,8 @@ func tellOfItems(ctx context.Context, writes []*recordWrite) context.Context {
 		}
 		text = strings.TrimPrefix(text, at[0])
 		switch w := writes[i]; {
+		case w.manifest != nil && w.manifest.answered[reason]:
+			return ""
 		case w.manifest != nil:
 			return describeName("record", w.object()) + ": " + text
 		case w.tell != nil:

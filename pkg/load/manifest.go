@@ -156,8 +156,13 @@ func (m *manifest) rrtype() rdata.Type {
 	return 0
 }
 
-// noteAnswers notes which Warnings of Zones other manifests answer: rules, name servers and classes.
+// noteAnswers notes which Warnings other manifests answer: of Zones those about rules, name servers and classes, of
+// Records those about hosts.
 func noteAnswers(all []*manifest) {
+	var written WrittenNames
+	for _, m := range all {
+		written.AddObject(m.object)
+	}
 	answers := make(map[string]bool)
 	idOf := func(m *manifest) string { return "zone " + m.object.GetNamespace() + "/" + m.object.GetName() }
 	for _, m := range all {
@@ -177,6 +182,11 @@ func noteAnswers(all []*manifest) {
 		}
 	}
 	for _, m := range all {
+		if m.rrtype() != 0 {
+			m.answered = map[string]bool{v1alpha1.WarningAbsentHost: !slices.ContainsFunc(HostsOf(m.object), func(host string) bool {
+				return !written.Have(host)
+			})}
+		}
 		if m.object.GetKind() != "Zone" {
 			continue
 		}

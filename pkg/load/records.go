@@ -87,11 +87,13 @@ func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *d
 }
 
 // newAnswers returns a test for Warnings of a set that the rest of its file answers: that an address below a zone cut
-// is glue at most, if an NS names it (S5.6), and that no namespace has a host, if the file has the address of each
-// (S4.18).
+// is glue at most, if an NS names it (S5.6), that no namespace has a host, if the file has the address of each (S4.18),
+// and that nothing stands at one, if the file has each (S5.14).
 func newAnswers(sets []*set, origin name.Name) func(s *set, reason string) bool {
 	named, addressed := namedHosts(sets, origin, rdata.NS), map[name.Rel]bool{}
+	var written WrittenNames
 	for _, s := range sets {
+		written.Add(s.owner.String())
 		if s.typ == rdata.A || s.typ == rdata.AAAA {
 			addressed[s.owner] = true
 		}
@@ -100,9 +102,9 @@ func newAnswers(sets []*set, origin name.Name) func(s *set, reason string) bool 
 		switch reason {
 		case v1alpha1.WarningUnnamedGlue:
 			return named[s.owner]
-		case v1alpha1.WarningUnclaimedHost:
+		case v1alpha1.WarningUnclaimedHost, v1alpha1.WarningAbsentHost:
 			for host := range namedHosts([]*set{s}, origin, s.typ) {
-				if !addressed[host] {
+				if !addressed[host] && (reason == v1alpha1.WarningUnclaimedHost || !written.Have(host.String())) {
 					return false
 				}
 			}

@@ -115,6 +115,8 @@ const (
 	WarningUnnamedGlue = "UnnamedGlue"
 	// WarningUnclaimedHost: NS or MX records name a host that no namespace has yet.
 	WarningUnclaimedHost = "UnclaimedHost"
+	// WarningAbsentHost: a Record names a host of its zone at which nothing stands yet.
+	WarningAbsentHost = "AbsentHost"
 )
 
 // Reasons of the condition Settled.

@@ -4,6 +4,7 @@
 package lint
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -16,12 +17,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/decoding"
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/law/pattern"
+	"kubi.zone/kubizone/pkg/law/records"
 	"kubi.zone/kubizone/pkg/load"
 	"kubi.zone/kubizone/pkg/terminal"
 )
@@ -36,7 +41,7 @@ func NewCommand() *cobra.Command {
 		Short: "judge manifests without a server",
 		Long: `Judge the Zones, Records, Delegations, DNSClasses and UpdateKeys of manifests (.yaml, .yml, .json, directories of them, or -)
 each by itself, as the server does: errors and warnings in its words. Objects of other kinds are passed over. What rests on
-other objects (rules, claims, what stands at a name) says kubizone plan. The exit code is 1 for an error.`,
+other objects (rules, claims, hosts that the zone lacks) says kubizone plan. The exit code is 1 for an error.`,
 		Example: "  kubizone lint records.yaml zones/\n  kustomize build . | kubizone lint -",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(command *cobra.Command, files []string) error {
@@ -66,6 +71,9 @@ type linter struct {
 	warnings, passed int
 	// answered has the reasons of warnings that some object of the files answers for zones.
 	answered map[string]bool
+	// written are the names of the files, and zones those of their Zones, by namespace and name.
+	written load.WrittenNames
+	zones   map[types.NamespacedName]name.Name
 }
 
 // file is a file with its objects, and what of it cannot be read.
@@ -81,7 +89,7 @@ func lintFiles(files []string, in io.Reader, out io.Writer) error {
 	info, _ := runtime.SerializerInfoForMediaType(registry.Codecs.SupportedMediaTypes(), runtime.ContentTypeJSON)
 	decoders := decoding.Serializer{NegotiatedSerializer: registry.Codecs, Creater: registry.Scheme}
 	l := &linter{decoder: decoders.DecoderToVersion(info.StrictSerializer, install.InternalGroupVersion), out: out,
-		answered: map[string]bool{}}
+		answered: map[string]bool{}, zones: map[types.NamespacedName]name.Name{}}
 	var all []file
 	for _, file := range files {
 		paths := []string{file}
@@ -128,6 +136,11 @@ func (l *linter) readFile(path string, in io.Reader) (file, error) {
 	for _, object := range objects {
 		rrtype, _, _ := unstructured.NestedString(object.Object, "spec", "type")
 		l.answered[v1alpha1.ReasonNoNameServers] = l.answered[v1alpha1.ReasonNoNameServers] || rrtype == "NS"
+		l.written.AddObject(object)
+		domainName, _, _ := unstructured.NestedString(object.Object, "spec", "domainName")
+		if fqdn, err := name.Parse(domainName); err == nil && object.GetKind() == "Zone" {
+			l.zones[types.NamespacedName{Namespace: cmp.Or(object.GetNamespace(), metav1.NamespaceDefault), Name: object.GetName()}] = fqdn
+		}
 		l.answered[v1alpha1.WarningNoRules] = l.answered[v1alpha1.WarningNoRules] || object.GetKind() == "Delegation"
 	}
 	return file{path, objects, wrong}, nil
@@ -180,13 +193,85 @@ func (l *linter) judgeObject(object *unstructured.Unstructured, judge func(runti
 	if len(errs) > 0 {
 		return errs, nil // as the server, which warns of what it takes
 	}
-	if zone, ok := decoded.(*v1alpha1.Zone); ok {
-		lacks := validation.BareZoneWarnings(zone)
+	switch decoded := decoded.(type) {
+	case *v1alpha1.Zone:
+		lacks := validation.BareZoneWarnings(decoded)
 		for _, reason := range slices.Sorted(maps.Keys(lacks)) {
 			if !l.answered[reason] {
 				warnings = append(warnings, lacks[reason])
 			}
 		}
+	case *v1alpha1.Delegation:
+		warnings = append(warnings, l.warnOfPatterns(decoded)...)
+	case *v1alpha1.Record:
+		warnings = append(warnings, l.warnOfDots(object, decoded)...)
 	}
 	return nil, warnings
+}
+
+// warnOfPatterns returns the warnings of the server about the patterns of a Delegation for a Zone of the files.
+func (l *linter) warnOfPatterns(of *v1alpha1.Delegation) (warnings []string) {
+	zone := l.zones[types.NamespacedName{Namespace: of.Namespace, Name: of.Spec.ZoneRef.Name}]
+	texts := slices.Clone(of.Spec.Zones)
+	for _, r := range of.Spec.Records {
+		texts = append(texts, r.Pattern)
+	}
+	for _, text := range texts {
+		if p, err := pattern.Parse(text); err == nil && !zone.IsZero() && p.Warning(zone) != "" {
+			warnings = append(warnings, p.Warning(zone))
+		}
+	}
+	return warnings
+}
+
+// zoneOf returns the name of the Zone of a Record; zero if the files do not have it.
+func (l *linter) zoneOf(of *v1alpha1.Record) (zone name.Name) {
+	if ref := of.Spec.ZoneRef; ref != nil {
+		return l.zones[types.NamespacedName{Namespace: cmp.Or(ref.Namespace, of.Namespace), Name: ref.Name}]
+	}
+	fqdn, _ := name.Parse(of.Spec.DomainName)
+	for _, other := range l.zones {
+		if other.Encloses(fqdn) && (zone.IsZero() || zone.Encloses(other)) {
+			zone = other
+		}
+	}
+	return zone
+}
+
+// text is a fmt.Stringer.
+type text string
+
+func (t text) String() string { return string(t) }
+
+// warnOfDots returns the warnings of the server about an owner and a host whose last dot seems forgotten. If the files
+// do not have the zone, its name is taken for the last two labels of an absolute owner.
+func (l *linter) warnOfDots(object *unstructured.Unstructured, of *v1alpha1.Record) (warnings []string) {
+	owner, zone := of.Spec.DomainName, l.zoneOf(of)
+	in := cmp.Or(zone, name.Root)
+	if fqdn, err := name.Parse(owner); err == nil && zone.IsZero() {
+		for in = fqdn; in.NumLabels() > 2; {
+			in, _ = in.Parent()
+		}
+	}
+	fqdn, err := name.ParseIn(owner, in)
+	at, ok := fqdn.Rel(in)
+	if err != nil || !ok {
+		return nil
+	}
+	if !zone.IsZero() && !name.IsAbsolute(owner) && records.RepeatsOrigin(at, zone) {
+		warnings = append(warnings, records.UndottedWarning("spec.domainName:", owner, fqdn, "S1.1"))
+	}
+	for _, host := range load.HostsOf(object) {
+		written, err := name.ParseRel(host)
+		if err != nil || !records.RepeatsOrigin(written, in) && (l.written.Have(host) || !records.SeemsUndotted(host, at)) {
+			continue
+		}
+		what, means := owner, text(host+" below its zone's name")
+		if !zone.IsZero() {
+			what, means = fqdn.String(), text(host+"."+strings.TrimPrefix(zone.String(), "."))
+		}
+		return append(warnings, records.UndottedWarning(fmt.Sprintf("%s at %s names a host:", strings.ToUpper(of.Spec.Type), what), host,
+			means, "S5.1"))
+	}
+	return warnings
 }

@@ -303,6 +303,6 @@ func (x *delta) checkCoexistence(plan *law.Plan) (refusal *law.Refusal) {
 	}
 	x.warnOfOcclusion(below, plan)
 	x.warnOfValues(plan)
-	x.warnOfDots(plan)
+	x.warnOfTargets(plan)
 	return nil
 }

@@ -150,7 +150,7 @@ func (t *Set) sayResult() {
 		if w.plan == nil {
 			continue
 		}
-		Warn(w.Ctx, w.plan.Warnings...)
+		Warn(w.Ctx, slices.DeleteFunc(w.plan.Warnings, t.answers)...)
 		for _, d := range w.plan.PendingCuts {
 			if !w.Dry && !slices.ContainsFunc(t.Owed, d.Same) {
 				t.Owed = append(t.Owed, d)
@@ -158,6 +158,13 @@ func (t *Set) sayResult() {
 		}
 	}
 	t.warnOfDeletions()
+}
+
+// answers reports whether a write of the set puts data where a warning misses it.
+func (t *Set) answers(w law.Warning) bool {
+	return !w.Host.IsZero() && slices.ContainsFunc(t.Writes, func(other *SetWrite) bool {
+		return other.plan != nil && other.plan.Record != nil && other.plan.Record.Zone != nil && other.plan.Record.FQDN == w.Host
+	})
 }
 
 // warnOfDeletions tells the first deletion what all writes together remove: no content between them is delivered.

@@ -1,0 +1,89 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package load
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"kubi.zone/kubizone/pkg/dns/rdata"
+)
+
+// WrittenNames are the names of objects as their authors wrote them: absolute, or relative to zones that need not be
+// known. A relative name is any absolute name that begins with its labels. The zero value is empty.
+type WrittenNames struct {
+	texts map[string]bool
+	// beginnings are the first labels of absolute names, as relative names.
+	beginnings map[string]bool
+}
+
+// Add adds a name.
+func (w *WrittenNames) Add(text string) {
+	if w.texts == nil {
+		w.texts, w.beginnings = make(map[string]bool), make(map[string]bool)
+	}
+	text = strings.ToLower(text)
+	w.texts[text] = true
+	for _, beginning := range beginningsOf(text) {
+		w.beginnings[beginning] = true
+	}
+}
+
+// AddObject adds the name of a Record or Zone.
+func (w *WrittenNames) AddObject(object *unstructured.Unstructured) {
+	if text, _, _ := unstructured.NestedString(object.Object, "spec", "domainName"); text != "" {
+		w.Add(text)
+	}
+}
+
+// Have reports whether a host may be one of the names, or covered by a wildcard among them.
+func (w *WrittenNames) Have(host string) bool {
+	for text, up := strings.ToLower(host), strings.ToLower(host); ; text = "*." + up {
+		if w.texts[text] || w.beginnings[text] {
+			return true
+		}
+		for _, beginning := range beginningsOf(text) {
+			if w.texts[beginning] {
+				return true
+			}
+		}
+		var found bool
+		if _, up, found = strings.Cut(up, "."); !found || up == "" {
+			return up == "" && w.texts["*"]
+		}
+	}
+}
+
+// beginningsOf returns the first labels of an absolute name, from one to all; none of a relative name.
+func beginningsOf(text string) (all []string) {
+	if !strings.HasSuffix(text, ".") {
+		return nil
+	}
+	for i := range len(text) {
+		if text[i] == '.' {
+			all = append(all, text[:i])
+		}
+	}
+	return all
+}
+
+// HostsOf returns the hosts that a Record names, as they are written.
+func HostsOf(object *unstructured.Unstructured) (hosts []string) {
+	text, _, _ := unstructured.NestedString(object.Object, "spec", "type")
+	rrtype, err := rdata.ParseType(text)
+	if err != nil {
+		return nil
+	}
+	values, _, _ := unstructured.NestedStringSlice(object.Object, "spec", "values")
+	if one, _, _ := unstructured.NestedString(object.Object, "spec", "rdata"); one != "" {
+		values = append(values, one)
+	}
+	for _, value := range values {
+		if host := (rdata.Value{Type: rrtype, Text: strings.TrimSpace(value)}).Host(); host != "" {
+			hosts = append(hosts, host)
+		}
+	}
+	return hosts
+}
