@@ -139,7 +139,8 @@ func (l *linter) readFile(path string, in io.Reader) (file, error) {
 		l.written.AddObject(object)
 		domainName, _, _ := unstructured.NestedString(object.Object, "spec", "domainName")
 		if fqdn, err := name.Parse(domainName); err == nil && object.GetKind() == "Zone" {
-			l.zones[types.NamespacedName{Namespace: cmp.Or(object.GetNamespace(), metav1.NamespaceDefault), Name: object.GetName()}] = fqdn
+			namespace := cmp.Or(object.GetNamespace(), metav1.NamespaceDefault)
+			l.zones[types.NamespacedName{Namespace: namespace, Name: object.GetName()}] = fqdn
 		}
 		l.answered[v1alpha1.WarningNoRules] = l.answered[v1alpha1.WarningNoRules] || object.GetKind() == "Delegation"
 	}

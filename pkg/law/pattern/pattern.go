@@ -253,8 +253,8 @@ func (p Pattern) Warning(zone name.Name) string {
 	if p.CanMatch(zone) {
 		return ""
 	}
-	return fmt.Sprintf("pattern %.200q can match no name of %s; patterns are relative to the zone unless they end in a dot (S4.6)", p.text,
-		zone)
+	return fmt.Sprintf("pattern %.200q can match no name of %s; patterns are relative to the zone unless they end in a "+
+		"dot (S4.6)", p.text, zone)
 }
 
 // withoutZone returns a relative pattern without the name of the zone that it ends in; "" for any other.

@@ -210,13 +210,14 @@ func (x *delta) warnOfPolicy(v rdata.Value, plan *law.Plan) {
 	null := law.DigestOf("0 .")
 	switch {
 	case v.Type == rdata.TXT && rdata.IsSPF(v.Text) && others.HasOtherSPF(law.DigestOf(v.Text)):
-		plan.Warn("TXT at %s is a second SPF policy there, by which receivers reject both (RFC 7208 §4.5): make one of them (S5.14)", fqdn)
-	case v.Type == rdata.TXT && rdata.IsDMARC(v.Text) && fqdn.Labels()[0] == "_dmarc" && others.HasOther(rdata.TXT, law.DigestOf(v.Text)):
-		plan.Warn("TXT at %s stands beside another there, and receivers ignore several DMARC policies (RFC 7489 §6.6.3): make one of them "+
+		plan.Warn("TXT at %s is a second SPF policy there, by which receivers reject both (RFC 7208 §4.5): make one of them "+
 			"(S5.14)", fqdn)
+	case v.Type == rdata.TXT && rdata.IsDMARC(v.Text) && fqdn.Labels()[0] == "_dmarc" && others.HasOther(rdata.TXT, law.DigestOf(v.Text)):
+		plan.Warn("TXT at %s stands beside another there, and receivers ignore several DMARC policies (RFC 7489 §6.6.3): make "+
+			"one of them (S5.14)", fqdn)
 	case v.Type == rdata.MX && (others.HasValue(rdata.MX, null) && v.Text != "0 ." || v.Text == "0 ." && others.HasOther(rdata.MX, null)):
-		plan.Warn("MX at %s has the value \"0 .\", that the name takes no mail, beside others (RFC 7505 §3): remove it, or the others (S5.14)",
-			fqdn)
+		plan.Warn("MX at %s has the value \"0 .\", that the name takes no mail, beside others (RFC 7505 §3): remove it, or "+
+			"the others (S5.14)", fqdn)
 	}
 }
 

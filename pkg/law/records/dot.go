@@ -39,9 +39,9 @@ type target struct {
 	host name.Rel
 }
 
-// targets returns the first maxHosts of what comes, without hosts of so many labels that the facts about them would
+// listTargets returns the first maxHosts of what comes, without hosts of so many labels that the facts about them would
 // fill a transaction.
-func (x *delta) targets() (all []target) {
+func (x *delta) listTargets() (all []target) {
 	if x.come == nil || x.ask.Cascade {
 		return nil
 	}
@@ -71,7 +71,7 @@ func (x *delta) warnOfTargets(plan *law.Plan) {
 	if text := x.ask.After.DomainName; !name.IsAbsolute(text) && RepeatsOrigin(come.Owner, z.FQDN()) {
 		plan.Warn("%s", UndottedWarning("spec.domainName:", text, p.fqdn, "S1.1"))
 	}
-	named := x.targets()
+	named := x.listTargets()
 	x.AskAll(x.keysOfAbsent(named))
 	for _, t := range named {
 		switch repeats := !name.IsAbsolute(t.Host()) && RepeatsOrigin(t.host, z.FQDN()); {
@@ -101,8 +101,8 @@ func (x *delta) warnOfAbsent(t target, plan *law.Plan) {
 	}
 	switch {
 	case cut:
-		plan.WarnOfHost(t.fqdn, "NS at %s names %s, which has no address in zone %s, so no resolver finds it: write A or AAAA there (S5.14)",
-			x.place.fqdn, t.fqdn, x.zone.FQDN())
+		plan.WarnOfHost(t.fqdn, "NS at %s names %s, which has no address in zone %s, so no resolver finds it: write A or AAAA "+
+			"there (S5.14)", x.place.fqdn, t.fqdn, x.zone.FQDN())
 	case slices.Contains(clientTypes, t.Type):
 		plan.WarnOfHost(t.fqdn, "%s at %s names %s, and nothing stands there in zone %s: check its spelling, or write the host (S5.14)",
 			t.Type, x.place.fqdn, t.fqdn, x.zone.FQDN())
@@ -156,8 +156,11 @@ func (x *delta) standsAt(t target) bool {
 		}
 		up, _ := at.Parent()
 		above := x.ownerAt(up)
-		if h := law.Get[law.Holding](x.Reading, law.HoldingKey(z.View, fqdn)); h != nil && h.Parent != nil && h.Parent.UID == z.UID ||
-			above.HasType(rdata.DNAME) || !glue && (!up.IsApex() && above.HasType(rdata.NS) || len(x.ownerAt(wildcardAt(up)).Types()) > 0) {
+		h := law.Get[law.Holding](x.Reading, law.HoldingKey(z.View, fqdn))
+		if h != nil && h.Parent != nil && h.Parent.UID == z.UID || above.HasType(rdata.DNAME) {
+			return true
+		}
+		if !glue && (!up.IsApex() && above.HasType(rdata.NS) || len(x.ownerAt(wildcardAt(up)).Types()) > 0) {
 			return true
 		}
 	}

@@ -114,6 +114,11 @@ func (d *delegationDecision) decideDelegation() (*law.Plan, *law.Refusal) {
 			Message: fmt.Sprintf("the rules are in force in zone %s", z.FQDN())}
 		if !ask.Cascade {
 			warnOfPatterns(plan, z, *after)
+			var had []rules.Rule
+			if before != nil {
+				had = []rules.Rule{*before}
+			}
+			warnOfHeld(d.Reading, plan, z, &h, had, []rules.Rule{*after})
 		}
 	}
 	if len(changed) == 0 {

@@ -174,6 +174,70 @@ func warnOfPatterns(plan *law.Plan, z *law.Zone, rules ...rules.Rule) {
 	}
 }
 
+// maxNames bounds the names of new rules that are looked up for a Warning.
+const maxNames = 8
+
+// givenName is a name that a rule gives other namespaces literally.
+type givenName struct {
+	pattern string
+	at      name.Rel
+	of      []string
+}
+
+// newNames returns the first maxNames that rules of a zone give namespaces, and did not give them before. Shared names,
+// and underscore names, may be had beside others.
+func newNames(z *law.Zone, before, after []rules.Rule) (names []givenName) {
+	for _, rule := range after {
+		if len(rule.Namespaces) == 0 || slices.Contains(rule.Namespaces, z.Namespace) {
+			continue
+		}
+		for _, rr := range rule.Records {
+			had := func(r rules.Rule) bool {
+				return slices.Equal(r.Namespaces, rule.Namespaces) && slices.ContainsFunc(r.Records,
+					func(other rules.RecordRule) bool { return other.Text == rr.Text })
+			}
+			fqdn, literal := rr.Pattern.Only(z.FQDN())
+			if !literal || rr.Shared || slices.ContainsFunc(before, had) {
+				continue
+			}
+			if at, ok := fqdn.Rel(z.FQDN()); ok && !at.IsApex() && rules.Base(at) == at {
+				names = append(names, givenName{rr.Text, at, rule.Namespaces})
+			}
+			if len(names) == maxNames {
+				return names
+			}
+		}
+	}
+	return names
+}
+
+// warnOfHeld warns of new rules for a name that the zone's own namespace has, or one for which they are not: no Record
+// there is taken by them (S4.8, S4.10).
+func warnOfHeld(r *law.Reading, plan *law.Plan, z *law.Zone, h *law.Holding, before, after []rules.Rule) {
+	names := newNames(z, before, after)
+	ks := make([]law.Key, len(names))
+	for i, n := range names {
+		ks[i] = law.OwnerKey(z.UID, n.at)
+	}
+	r.AskAll(ks)
+	own := slices.Concat(h.HostsNamedByApex(z), z.MadeNames)
+	for i, n := range names {
+		o := law.Get[law.Owner](r, ks[i])
+		keeps := func(c law.Claim) bool { // others give way to a rule that names the name (S2.13)
+			at, err := n.at.In(z.FQDN())
+			return err == nil && c.Names() && !slices.Contains(n.of, c.Namespace) && z.RuleSet().AllowsName(at, c.Namespace)
+		}
+		switch {
+		case o.IsOwn(z) || slices.Contains(own, n.at):
+			plan.Warn("pattern %q gives nothing: the zone's own namespace has %s (S4.10); remove its records there first, or give "+
+				"the rule shared: true", n.pattern, n.at)
+		case o != nil && slices.ContainsFunc(o.Claims, keeps):
+			plan.Warn("pattern %q gives nothing yet: another namespace has %s (S4.8); have its records removed, or give both a "+
+				"rule with shared: true", n.pattern, n.at)
+		}
+	}
+}
+
 // warnOfAddresses says where a write of a zone's name, or of its name servers, leaves one of these without an address:
 // the Zone is stored, and its Ready stays False.
 func (d *zoneDecision) warnOfAddresses(plan *law.Plan, change *law.ZoneChange) {

@@ -223,6 +223,9 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 	}
 	d.undottedServers(plan, z, before)
 	if namespaces, changed := law.ChangedRules(before, z); changed {
+		if !ask.Cascade {
+			warnOfHeld(d.Reading, plan, z, &h, before.Rules, z.Rules)
+		}
 		d.oweWork(plan, change, fmt.Sprintf("the delegations of zone %s changed", s.fqdn), s, "", name.Name{}, []law.Scan{
 			{Kind: law.ScanMembers, Zone: z.UID, Owner: name.Apex, Namespaces: namespaces},
 			{Kind: law.ScanWaiting, View: s.view, Name: s.fqdn, Namespaces: namespaces},

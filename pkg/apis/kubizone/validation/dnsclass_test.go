@@ -383,7 +383,8 @@ func TestDNSClassWarnings(t *testing.T) {
 		{"for no namespace", func(s spec) { withWebhook(nil)(s); s.Namespaces = nil }, "spec.namespaces: is absent"},
 		{"for no namespace, explicitly", func(s spec) { withWebhook(nil)(s); s.Namespaces = &v1alpha1.NamespaceSelection{} }, "spec.namespaces: selects no namespace"},
 		{"unsigned over http", withWebhook(func(w *v1alpha1.WebhookProvider) { w.Server, w.HMACAuth = "http://hook", nil }), "without hmacAuth"},
-		{"webhook at the machine", withWebhook(func(w *v1alpha1.WebhookProvider) { w.Server = "https://[::1]:8443/x" }), "spec.webhook.server: ::1 is"},
+		{"webhook at the machine", withWebhook(func(w *v1alpha1.WebhookProvider) { w.Server = "https://[::1]:8443/x" }),
+			"spec.webhook.server: ::1 is"},
 		{"server at the machine", func(s spec) {
 			s.Webhook, s.RFC2136 = nil, &v1alpha1.RFC2136Provider{Server: "127.0.0.1:5301"}
 		}, "spec.rfc2136.server: 127.0.0.1:5301 is an address of the machine"},

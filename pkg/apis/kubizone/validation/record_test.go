@@ -282,7 +282,7 @@ func TestRecordWarnings_S5_14(t *testing.T) {
 		{"*._udp", "SRV", []string{"0 0 5060 sip"}, ""},
 		{"www", "AA", []string{"x"}, ""},
 		// A name that ends in the same twice.
-		{"www.example.org.example.org.", "A", []string{"192.0.2.1"}, `"www.example.org.example.org." names example.org. twice: write "www.example.org."`},
+		{"www.example.org.example.org.", "A", []string{"192.0.2.1"}, `names example.org. twice: write "www.example.org."`},
 		{"www", "MX", []string{"10 mail.EXAMPLE.org.example.org."}, `write "mail.example.org."`},
 		{"_sip._tcp", "SRV", []string{"0 0 1 a.b.c.a.b.c."}, `names a.b.c. twice: write "a.b.c."`},
 		{"www", "HTTPS", []string{"1 example.org.example.org. alpn=h2"}, `write "example.org."`},
@@ -301,12 +301,14 @@ func TestRecordWarnings_S5_14(t *testing.T) {
 		{"_dmarc", "TXT", []string{"v=DMARC1; p=rejct"}, "has p=rejct"}, {"_dmarc", "TXT", []string{"v=DMARC10"}, ""},
 		{"example.net._report._dmarc", "TXT", []string{"v=DMARC1", "v=DMARC1;"}, ""},
 		{"_dmarc", "TXT", []string{"v=DMARC1;p=none", "v=DMARC1; p=reject"}, "second DMARC policy"},
-		{"@", "MX", []string{"10 mail", "0 ."}, `spec.values[1]: "0 ." says that the name takes no mail`}, {"@", "MX", []string{"0 ."}, ""},
-		// Addresses at which nobody answers, and some that have a use.
+		{"@", "MX", []string{"10 mail", "0 ."}, `spec.values[1]: "0 ." says that the name takes no mail`},
+		{"@", "MX", []string{"0 ."}, ""},
+		// Addresses of no host, and some that have a use.
 		{"www", "A", []string{"0.0.0.0"}, "unspecified"}, {"www", "A", []string{"255.255.255.255"}, "of many hosts"},
 		{"www", "A", []string{"224.0.0.1"}, "of many hosts"}, {"www", "A", []string{"169.254.1.1"}, "link-local"},
 		{"www", "AAAA", []string{"::"}, "unspecified"}, {"www", "AAAA", []string{"fe80::1"}, "link-local"},
-		{"www", "AAAA", []string{"ff02::1"}, "of many hosts"}, {"www", "AAAA", []string{"::ffff:192.0.2.1"}, "write type A with 192.0.2.1"},
+		{"www", "AAAA", []string{"ff02::1"}, "of many hosts"},
+		{"www", "AAAA", []string{"::ffff:192.0.2.1"}, "write type A with 192.0.2.1"},
 		{"www", "A", []string{"127.0.0.2"}, ""}, {"www", "A", []string{"10.0.0.1"}, ""}, {"www", "AAAA", []string{"fd00::1"}, ""},
 	} {
 		record := newRecord(func(s *v1alpha1.RecordSpec) {
