@@ -545,6 +545,7 @@ sibling NS ns.sub
 	}{
 		{0, v1alpha1.WarningUnnamedGlue, true}, {0, "-", false}, {1, v1alpha1.WarningUnnamedGlue, false},
 		{2, v1alpha1.WarningUnclaimedHost, true}, {3, v1alpha1.WarningUnclaimedHost, false}, {2, "-", false},
+		{2, v1alpha1.WarningAbsentHost, true}, {3, v1alpha1.WarningAbsentHost, false},
 	} {
 		if answers(sets[x.set], x.reason) != x.answered {
 			t.Errorf("%s of %s is answered: %t", x.reason, sets[x.set].describe(origin), !x.answered)

@@ -223,11 +223,11 @@ func TestZoneWarnings(t *testing.T) {
 
 	for text, want := range map[string]string{
 		"192.0.2.0.": "write its reverse zone, 2.0.192.in-addr.arpa.", "1.2.3.4.5.": "",
-		"10.1.": "write its reverse zone, 1.10.in-addr.arpa.",
+		"10.1.":                 "write its reverse zone, 1.10.in-addr.arpa.",
 		"192.0.2.in-addr.arpa.": "write 2.0.192.in-addr.arpa. for that of 192.0.2.0", "192.168.in-addr.arpa.": "168.192.in-addr.arpa.",
 		"10.0.in-addr.arpa.": "0.10.in-addr.arpa.", "2.0.192.in-addr.arpa.": "", "0.in-addr.arpa.": "",
 		"255.255.255.255.in-addr.arpa.": "",
-		"5.168.10.in-addr.arpa.": "", "10.168.5.in-addr.arpa.": "", "16.172.in-addr.arpa.": "", "0-25.2.0.192.in-addr.arpa.": "",
+		"5.168.10.in-addr.arpa.":        "", "10.168.5.in-addr.arpa.": "", "16.172.in-addr.arpa.": "", "0-25.2.0.192.in-addr.arpa.": "",
 		"com.": `write the full name of your domain, as "example.com."`, "de.": "top-level", "lan.": "", ".": "", "co.uk.": "",
 		"example.org.example.org.": "names example.org. twice",
 	} {

@@ -1,0 +1,28 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package load
+
+import (
+	"testing"
+)
+
+// S5.14: a host may be a name that is written otherwise, absolute or relative to a zone that the files do not have.
+func TestWrittenNames(t *testing.T) {
+	var names WrittenNames
+	if names.Have("www") {
+		t.Error("no names have one")
+	}
+	for _, text := range []string{"@", "www", "Mail.example.org.", "*.apps", "*.dev.example.org."} {
+		names.Add(text)
+	}
+	for host, want := range map[string]bool{
+		"www": true, "WWW.example.net.": true, "mail": true, "mail.example.org.": true, "mail.example": true, "a.b.apps": true,
+		"a.apps.example.org.": true, "a.dev": true, "x.dev.example.org.": true,
+		"mail.example.net.": false, "ww": false, "ftp": false, "ftp.example.org.": false, "apps": false, ".": false,
+	} {
+		if names.Have(host) != want {
+			t.Errorf("%s: %t", host, !want)
+		}
+	}
+}
