@@ -144,18 +144,11 @@ func (c *Config) Run(ctx context.Context) error {
 		return err
 	}
 	defer listener.Close()
-	toRecords, toObjects := withoutWaiting(c.Records), withoutWaiting(c.Local)
-	records, noRecords := versioned.NewForConfig(toRecords)
-	central, noCentral := kubernetes.NewForConfig(toRecords)
-	local, noLocal := kubernetes.NewForConfig(toObjects)
-	objects, noObjects := dynamic.NewForConfig(toObjects)
-	if err := errors.Join(noRecords, noCentral, noLocal, noObjects); err != nil {
+	p, err := c.newProvider()
+	if err != nil {
 		return err
 	}
-	p := &provider{Mapping: c.Mapping, records: records.KubizoneV1alpha1(), central: central,
-		verdicts: cache.NewLRUExpireCache(maxRemembered),
-		teller:   &teller{objects: objects, events: local.EventsV1(), said: cache.NewLRUExpireCache(maxSaid)}}
-	shell.Client = records.KubizoneV1alpha1().RESTClient()
+	shell.Client = p.records.RESTClient()
 	return shell.Run(ctx, func(running, _ context.Context) error {
 		// external-dns is to close an idle connection first, after 90 s: a POST that meets the close ends it.
 		serving := &http.Server{Handler: newHandler(running, p), ReadTimeout: answerTime, WriteTimeout: 2 * answerTime,
@@ -168,6 +161,20 @@ func (c *Config) Run(ctx context.Context) error {
 		}
 		return nil
 	})
+}
+
+func (c *Config) newProvider() (*provider, error) {
+	toRecords, toObjects := withoutWaiting(c.Records), withoutWaiting(c.Local)
+	records, noRecords := versioned.NewForConfig(toRecords)
+	central, noCentral := kubernetes.NewForConfig(toRecords)
+	local, noLocal := kubernetes.NewForConfig(toObjects)
+	objects, noObjects := dynamic.NewForConfig(toObjects)
+	if err := errors.Join(noRecords, noCentral, noLocal, noObjects); err != nil {
+		return nil, err
+	}
+	return &provider{Mapping: c.Mapping, records: records.KubizoneV1alpha1(), central: central,
+		verdicts: cache.NewLRUExpireCache(maxRemembered),
+		teller:   &teller{objects: objects, events: local.EventsV1(), said: cache.NewLRUExpireCache(maxSaid)}}, nil
 }
 
 // withoutWaiting makes a configuration of clients that end each request at once, or with its answer.
