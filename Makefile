@@ -66,7 +66,7 @@ test-gardener: peers ##- vet and test kubizone-gardener, a module of its own; it
 	hack/gardener.sh vet ./... && $(GO) run ./test/slowest -go hack/gardener.sh -vet=off -timeout $(TIMEOUT) ./...
 
 .PHONY: test-long
-test-long: ##- test with the long form of each test that has one, and test-oldest: before an issue ends, and before a release
+test-long: ##- test with larger numbers and more programs of other projects, and test-oldest: once a week, and before a release
 	hack/build-bindcar.sh && hack/build-gitops.sh flux && hack/build-gitops.sh argo && hack/build-gitops.sh external-dns-webhook
 	hack/build-gitops.sh lego && hack/build-gitops.sh cert-manager && hack/build-python.sh && hack/build-tool.sh external-dns
 	KUBIZONE_TEST_LONG=1 $(MAKE) --no-print-directory test TIMEOUT=60m

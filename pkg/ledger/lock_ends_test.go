@@ -260,7 +260,7 @@ func TestLock_isNotProlongedByWhatWaits_S2_11(t *testing.T) {
 	}
 	for how, begin := range moves {
 		t.Run(how, func(t *testing.T) {
-			if !rig.Long() {
+			if own == nil {
 				t.Parallel()
 			}
 			st := store.New(t, store.Unchecked) // nothing but keys waits

@@ -183,9 +183,6 @@ func (m *certManager) waitForReason(namespace, name, why string) {
 // RoleBinding and a Challenge made by hand are refused with the reason in the Challenge (attack 100); and all of it can
 // be deleted.
 func TestCertManager_issues(t *testing.T) {
-	if !rig.Long() {
-		t.Skip("cert-manager itself is part of the long form: KUBIZONE_TEST_LONG=1")
-	}
 	m := runCertManager(t)
 	for _, object := range must.Get(rig.ReadObjects("../../docs/acme.md"))(t) {
 		if strings.Contains(object, "kind: Delegation") {

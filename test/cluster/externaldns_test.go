@@ -337,12 +337,9 @@ func deleteZone(t *testing.T, records versioned.Interface, namespace, name strin
 	}
 }
 
-// requireRealParts skips where external-dns is not built: with the clients of all clouds that takes long.
+// requireRealParts skips where external-dns is not built.
 func requireRealParts(t *testing.T) *cluster {
 	t.Helper()
-	if !rig.Long() {
-		t.Skip("the real external-dns is part of the long form: KUBIZONE_TEST_LONG=1")
-	}
 	rig.Need(rig.Tool("external-dns"))(t)
 	return requireCluster(t)
 }

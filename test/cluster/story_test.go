@@ -5,7 +5,6 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -29,9 +28,9 @@ import (
 )
 
 // TestStories runs testdata/*.txtar as an administrator and as a tenant. Beyond testscript's own a story has the
-// commands until, within, admin and serial, the conditions [masters], [tenant], [long] (in which alone there are helm,
-// fluxapply, argosync and argohealth) and [mutates] (kube-apiserver has MutatingAdmissionPolicies), and these
-// variables, which are also put in where its files name them:
+// commands until, within, admin and serial, the conditions [masters], [tenant], [tools] (fluxapply and argosync are
+// built) and [mutates] (kube-apiserver has MutatingAdmissionPolicies), and these variables, which are also put in where
+// its files name them:
 //
 //	NS, OTHER        two namespaces of its own: the one the story is about, and another tenant's
 //	DOMAIN           a domain of its own, absolute; in NS a tenant may establish it as a zone
@@ -44,6 +43,20 @@ import (
 // both.
 func TestStories(t *testing.T) {
 	c := requireCluster(t)
+	programs := map[string]string{"kubizone": c.kubizone, "kubectl": c.kubectl, "helm": rig.Need(rig.Tool("helm"))(t),
+		"argohealth": rig.Need(rig.GitOpsProgram("gitops", "argohealth"))(t)}
+	tools := true
+	for program, module := range map[string]string{"fluxapply": "flux", "argosync": "argo"} {
+		path, err := rig.GitOpsProgram(module, program)
+		switch {
+		case err == nil:
+			programs[program] = path
+		case rig.Skips(err):
+			tools = false
+		default:
+			t.Fatal(err)
+		}
+	}
 	stories := must.Get(filepath.Glob("testdata/*.txtar"))(t)
 	for _, who := range []string{"masters", "tenant"} {
 		files := stories
@@ -62,14 +75,15 @@ func TestStories(t *testing.T) {
 					switch condition {
 					case "masters", "tenant":
 						return condition == who, nil
-					case "long":
-						return rig.Long(), nil
+					case "tools":
+						return tools, nil
 					case "mutates":
 						return c.servesResource("mutatingadmissionpolicies")
 					}
-					return false, fmt.Errorf("a story is as masters or as tenant, or long, or where kube-apiserver mutates, not %q", condition)
+					return false, fmt.Errorf("a story is as masters or as tenant, or with tools, or where kube-apiserver mutates, "+
+						"not %q", condition)
 				},
-				Setup: func(env *testscript.Env) error { return c.prepareStory(t.Context(), env, who) },
+				Setup: func(env *testscript.Env) error { return c.prepareStory(t.Context(), env, who, programs) },
 				Cmds: map[string]func(*testscript.TestScript, bool, []string){
 					"until": runUntil, "within": withinLimit, "admin": runAsAdmin, "serial": readSerial,
 				},
@@ -136,7 +150,7 @@ func (c *cluster) waitAllowed(ctx context.Context, kubeconfig, namespace, domain
 	}
 }
 
-func (c *cluster) prepareStory(ctx context.Context, env *testscript.Env, who string) error {
+func (c *cluster) prepareStory(ctx context.Context, env *testscript.Env, who string, programs map[string]string) error {
 	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
 	defer cancel()
 	name := strings.TrimPrefix(filepath.Base(env.WorkDir), "script-") + "-" + who
@@ -153,17 +167,6 @@ func (c *cluster) prepareStory(ctx context.Context, env *testscript.Env, who str
 	bin := filepath.Join(env.WorkDir, ".bin")
 	if err := os.Mkdir(bin, 0o755); err != nil {
 		return err
-	}
-	programs := map[string]string{"kubizone": c.kubizone, "kubectl": c.kubectl}
-	if rig.Long() {
-		var failed [4]error
-		programs["helm"], failed[0] = rig.Tool("helm")
-		programs["fluxapply"], failed[1] = rig.GitOpsProgram("flux", "fluxapply")
-		programs["argosync"], failed[2] = rig.GitOpsProgram("argo", "argosync")
-		programs["argohealth"], failed[3] = rig.GitOpsProgram("gitops", "argohealth")
-		if err := errors.Join(failed[:]...); err != nil {
-			return err
-		}
 	}
 	for name, path := range programs {
 		if err := os.Symlink(path, filepath.Join(bin, name)); err != nil {

@@ -34,7 +34,8 @@ import (
 const waitTimeout = 2 * time.Minute
 
 var (
-	soak = flag.Duration("soak", 0, "how long TestSoak goes on with faults chosen at random; 0: it does not")
+	soak = flag.Duration("soak", 0, "how long TestSoak goes on with faults chosen at random; "+
+		"0: one round, or three minutes in its long form")
 	seed = flag.Uint64("seed", 0, "of the random choices; 0: one of its own, which is printed")
 )
 

@@ -38,9 +38,6 @@ import (
 // world with the programs of the earlier one.
 func eachEarlier(t *testing.T, test func(t *testing.T, now, before *world)) {
 	t.Helper()
-	if !rig.Long() {
-		t.Skip("builds earlier versions: KUBIZONE_TEST_LONG=1")
-	}
 	var revisions []string
 	for line := range strings.Lines(string(must.Get(os.ReadFile("testdata/earlier.txt"))(t))) {
 		if revision, _, _ := strings.Cut(strings.TrimSpace(line), " "); revision != "" && revision != "#" {

@@ -133,9 +133,6 @@ func TestACME_cleansUpLater_S13_10(t *testing.T) {
 // values at one name.
 func TestACME_conforms_S13_10(t *testing.T) {
 	t.Parallel()
-	if !rig.Long() {
-		t.Skip("cert-manager's suite is part of the long form: KUBIZONE_TEST_LONG=1")
-	}
 	program := rig.Need(rig.GitOpsProgram("cert-manager", "solverconformance"))(t)
 	kubectl := rig.Need(rig.KubeProgram("kubectl"))(t)
 	apiserver := rig.Need(rig.KubeProgram("kube-apiserver"))(t)

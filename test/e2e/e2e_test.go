@@ -63,22 +63,20 @@ func needPrograms(t *testing.T) {
 	rig.Need(rig.KubeProgram("kubectl"))(t)
 	binaries.kstatus = rig.Need(rig.GitOpsProgram("gitops", "kstatus"))(t)
 	binaries.argohealth = rig.Need(rig.GitOpsProgram("gitops", "argohealth"))(t)
-	if rig.Long() {
-		binaries.helm = rig.Need(rig.Tool("helm"))(t)
-	}
+	binaries.helm = rig.Need(rig.Tool("helm"))(t)
 	for _, peer := range []string{"dig", "named", "named-compilezone"} {
 		rig.Need(rig.Find(peer, "hack/install-peers.sh"))(t)
 	}
 }
 
 // TestStories runs testdata/*.txtar. The commands that a story has beyond testscript's are in server_test.go,
-// secondary_test.go and replay_test.go; its condition [long] holds in the long form, in which alone stories have helm;
-// its variables are
+// secondary_test.go and replay_test.go; its variables are
 //
 //	EXAMPLES    artifacts/examples
 //	GITOPS      artifacts/gitops
 //	ROOT_ZONE   the root zone of 2018-03-12; some top-level domains of it but in the long form
 //	ROOT_SIZE   how many records it has
+//	ROOT_SETS   how many RRsets that is, without those of the SOA and the NS of the apex
 //	KUBECONFIG  the admin's, once `up` has run
 //	API         host:port of the API server, once `up` has run
 //	DNS_PORT    port of the hidden primary on 127.0.0.1, once `up` has run
@@ -88,22 +86,11 @@ func TestStories(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rootPath, rootSize := filepath.Join(repository, rootZone), 18052
-	if !rig.Long() {
-		if rootPath, rootSize, err = someRoot(t.TempDir()); err != nil {
-			t.Fatal(err)
-		}
-	}
+	chosen := chooseRoot(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                "testdata",
 		RequireUniqueNames: true,
 		UpdateScripts:      os.Getenv("UPDATE_STORIES") != "",
-		Condition: func(condition string) (bool, error) {
-			if condition != "long" {
-				return false, fmt.Errorf("no condition %q: there is long", condition)
-			}
-			return rig.Long(), nil
-		},
 		Setup: func(env *testscript.Env) error {
 			bin := filepath.Join(env.WorkDir, ".bin")
 			if err := os.Mkdir(bin, 0o755); err != nil {
@@ -112,9 +99,7 @@ func TestStories(t *testing.T) {
 			programs := map[string]string{
 				"kubizone": binaries.kubizone, "kubectl-kubizone": binaries.kubizone, "webhook-server": binaries.webhookServer,
 				"publish": binaries.publish, "kubectl": binaries.kubectl, "kstatus": binaries.kstatus, "argohealth": binaries.argohealth,
-			}
-			if rig.Long() {
-				programs["helm"] = binaries.helm
+				"helm": binaries.helm,
 			}
 			for name, path := range programs {
 				if err := os.Symlink(path, filepath.Join(bin, name)); err != nil {
@@ -128,8 +113,9 @@ func TestStories(t *testing.T) {
 			env.Setenv("GOGC", "400") // of kubectl, which lives for a moment; servers do not have it
 			env.Setenv("EXAMPLES", filepath.Join(repository, "artifacts/examples"))
 			env.Setenv("GITOPS", filepath.Join(repository, "artifacts/gitops"))
-			env.Setenv("ROOT_ZONE", rootPath)
-			env.Setenv("ROOT_SIZE", strconv.Itoa(rootSize))
+			env.Setenv("ROOT_ZONE", chosen.path)
+			env.Setenv("ROOT_SIZE", strconv.Itoa(chosen.entries))
+			env.Setenv("ROOT_SETS", strconv.Itoa(chosen.sets))
 			story := &story{}
 			env.Values[storyKey{}] = story
 			env.Defer(story.endStory)

@@ -248,9 +248,6 @@ func (c *certified) runLego5(program string, at netip.AddrPort, key rig.TSIGKey,
 // lego in their present versions.
 func TestUpdateClients_getCertificatesOfTheHiddenPrimary_S13_8(t *testing.T) {
 	t.Parallel()
-	if !rig.Long() {
-		t.Skip("the long form alone has clients in their present versions")
-	}
 	python := rig.Need(rig.PythonPrograms())(t)
 	lego := rig.Need(rig.GitOpsProgram("lego", "lego5"))(t)
 	c := runCertified(t)
@@ -377,9 +374,6 @@ send(dns.query.tcp, lambda u: u.add("other.example.org.", 60, "A", "192.0.2.1"))
 // S13.1, S13.4: a program with dnspython writes, reads what it wrote, and gets the answers of RFC 2136.
 func TestUpdateClients_inPython_S13_4(t *testing.T) {
 	t.Parallel()
-	if !rig.Long() {
-		t.Skip("the long form alone has programs of Python's index")
-	}
 	python := rig.Need(rig.PythonPrograms())(t)
 	u := runOwned(t)
 	key := u.makeKey("team-a", "script", "", "*.example.net.")
@@ -399,9 +393,6 @@ func TestUpdateClients_inPython_S13_4(t *testing.T) {
 // to do then. It cannot delete what no update made.
 func TestUpdateClients_syncByOctoDNS_S13_5(t *testing.T) {
 	t.Parallel()
-	if !rig.Long() {
-		t.Skip("the long form alone has programs of Python's index")
-	}
 	python := rig.Need(rig.PythonPrograms())(t)
 	u := runOwned(t)
 	key := u.makeKey("dns", "octodns", v1alpha1.UpdateTransferZone, "*.example.net.")
@@ -437,9 +428,6 @@ func TestUpdateClients_syncByOctoDNS_S13_5(t *testing.T) {
 // at its second run.
 func TestUpdateClients_byAnsible_S13_8(t *testing.T) {
 	t.Parallel()
-	if !rig.Long() {
-		t.Skip("the long form alone has Ansible")
-	}
 	program := rig.Need(rig.Find("ansible-playbook", "KUBIZONE_TEST_LONG=1 hack/install-peers.sh"))(t)
 	u := runOwned(t)
 	key := u.makeKey("team-a", "ansible", "", "*.example.net.")
@@ -466,9 +454,6 @@ func TestUpdateClients_byAnsible_S13_8(t *testing.T) {
 // sync.
 func TestUpdateClients_byExternalDNS_S13_8(t *testing.T) {
 	t.Parallel()
-	if !rig.Long() {
-		t.Skip("the long form alone has external-dns")
-	}
 	program := rig.Need(rig.Tool("external-dns"))(t)
 	kube := rig.Need(kuberig.StartKube(t.Context(), t.TempDir(), kuberig.KubeConfig{}))(t)
 	t.Cleanup(func() { _ = kube.Close() })

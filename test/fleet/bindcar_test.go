@@ -35,9 +35,17 @@ import (
 )
 
 // TestFleet_transfersBesideABindcar_S11_15: a zone that a bindcar makes at a server of the fleet, without a word of a
-// key, comes from a hidden primary that hands out zones by key alone. In the long form it is the real bindcar.
+// key, comes from a hidden primary that hands out zones by key alone.
 func TestFleet_transfersBesideABindcar_S11_15(t *testing.T) {
-	w := newWorld(t, "besidebindcar")
+	t.Run("double", func(t *testing.T) { transferBesideBindcar(t, "double") })
+	t.Run("real", func(t *testing.T) {
+		rig.Need(rig.BindcarProgram())(t)
+		transferBesideBindcar(t, "real")
+	})
+}
+
+func transferBesideBindcar(t *testing.T, kind string) {
+	w := newWorld(t, "bindcar-"+kind)
 	if _, err := rig.Find("named", "apt-get install bind9"); err != nil {
 		rig.SkipMissing(t, err)
 	}
@@ -90,7 +98,7 @@ func TestFleet_transfersBesideABindcar_S11_15(t *testing.T) {
 			return errors.New("no named runs")
 		}
 		if pod != beside {
-			if agent, err = w.startBindcar(pod); err != nil {
+			if agent, err = w.startBindcar(pod, kind); err != nil {
 				return err
 			}
 			beside = pod
@@ -108,8 +116,8 @@ func TestFleet_transfersBesideABindcar_S11_15(t *testing.T) {
 	w.mustSucceed(w.ours.KubizoneV1alpha1().DNSClasses().Delete(w.ctx, w.namespace, metav1.DeleteOptions{}))
 }
 
-// startBindcar starts what the container of a bindcar runs, or its double, before the named of a pod.
-func (w *world) startBindcar(pod *localPod) (*client.Client, error) {
+// startBindcar starts a bindcar, real or its double, before the named of a pod.
+func (w *world) startBindcar(pod *localPod, kind string) (*client.Client, error) {
 	secret, err := w.core.CoreV1().Secrets(w.namespace).Get(w.ctx, render.RNDCSecretName("car-secondary-0"), metav1.GetOptions{})
 	if err != nil {
 		return nil, err
@@ -121,7 +129,7 @@ func (w *world) startBindcar(pod *localPod) (*client.Client, error) {
 	const token = "the-token-of-the-test"
 	state := filepath.Join(pod.dir, "state")
 	bearer := transport.NewBearerAuthRoundTripper(token, http.DefaultTransport)
-	if rig.Long() {
+	if kind == "real" {
 		real := rig.Need(rig.StartBindcar(w.ctx, rig.BindcarConfig{
 			ZoneDir: state, Nameserver: pod.dns, Token: token,
 			Control: rig.Control{Addr: pod.control, Key: rig.TSIGKey{Name: control.Name, Algorithm: string(control.Algorithm), Secret: base64.StdEncoding.EncodeToString(control.Secret)}},

@@ -68,7 +68,7 @@ func findPrograms(ctx context.Context, dir string) (noderig.Programs, error) {
 	if programs["kubizone"], err = rig.Kubizone(ctx, dir, ""); err != nil {
 		return nil, err
 	}
-	if programs["bindcar"], err = rig.BindcarProgram(); err != nil && rig.Long() {
+	if programs["bindcar"], err = rig.BindcarProgram(); err != nil && !rig.Skips(err) {
 		return nil, err
 	}
 	if rig.Long() {
@@ -475,7 +475,11 @@ func (w *world) waitsForServers(t *testing.T) {
 		return nil
 	})
 	// What failed is tried again within a minute, and after some attempts every ten minutes alone. That takes three.
-	for last, since := attempts(), time.Now(); rig.Long() && time.Since(since) < 70*time.Second; time.Sleep(time.Second) {
+	quiet := 3 * time.Second
+	if rig.Long() {
+		quiet = 70 * time.Second
+	}
+	for last, since := attempts(), time.Now(); time.Since(since) < quiet; time.Sleep(time.Second) {
 		if now := attempts(); now != last {
 			last, since = now, time.Now()
 		}
@@ -673,9 +677,7 @@ func (w *world) losesPrimary(t *testing.T) {
 // usesBindcar: a secondary whose agent is a bindcar gets zones.
 func (w *world) usesBindcar(t *testing.T) {
 	t.Parallel()
-	if _, err := rig.BindcarProgram(); err != nil { // the long form does not begin without it
-		t.Skip(err)
-	}
+	rig.Need(rig.BindcarProgram())(t)
 	primary := must.Get(w.core.CoreV1().Services(kuberig.InstallNamespace).Get(w.ctx, "kubizone-primary", metav1.GetOptions{}))(t)
 	w.applyObjects(t, w.kube.AdminKubeconfig(), strings.ReplaceAll(readFile(t, "bindcar.yaml"), "PRIMARY", primary.Spec.ClusterIP))
 	w.waitReady(t, "bindcar", "True")
@@ -688,7 +690,7 @@ var dnsRecords = schema.GroupVersionResource{Group: "extensions.gardener.cloud",
 func (w *world) servesGardener(t *testing.T) {
 	t.Parallel()
 	if !rig.Long() {
-		t.Skip("a part of the long form: kubizone-gardener takes minutes to build")
+		t.Skip("kubizone-gardener takes minutes to build: KUBIZONE_TEST_LONG=1")
 	}
 	admin := w.kube.AdminKubeconfig()
 	w.makeNamespace(t, "garden")

@@ -25,14 +25,9 @@ type Bindcar struct {
 	process *Process
 }
 
-// BindcarProgram is the path of bindcar. One that was not built is a *Missing: that takes minutes, so the long form of
-// tests alone asks for it.
+// BindcarProgram is the path of bindcar, as hack/build-bindcar.sh left it in its cache; else a *Missing.
 func BindcarProgram() (string, error) {
-	program := findCached("hack/build-bindcar.sh")
-	if program == "" {
-		return "", &Missing{Program: "bindcar", Install: "hack/build-bindcar.sh"}
-	}
-	return program, nil
+	return findBuilt("bindcar", "hack/build-bindcar.sh")
 }
 
 // StartBindcar starts bindcar and waits until it answers. The caller calls Close.

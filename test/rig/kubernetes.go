@@ -26,6 +26,15 @@ func findCached(script string, arguments ...string) string {
 	return out
 }
 
+// findBuilt is findCached for a program; one that was not built, or is not of this run (Long), is a *Missing.
+func findBuilt(program, script string, arguments ...string) (string, error) {
+	if path := findCached(script, arguments...); path != "" && !ofLongAlone(program) {
+		return path, nil
+	}
+	command := strings.Join(append([]string{script}, arguments...), " ")
+	return "", &Missing{Program: program, In: "the programs of this run", Install: command}
+}
+
 // runScript runs a script of the repository and returns the path that it prints.
 func runScript(ctx context.Context, script string, arguments ...string) (string, error) {
 	// A test runs in the directory of its package. The source paths in the binary are no help: they are trimmed.
@@ -58,28 +67,23 @@ func runScript(ctx context.Context, script string, arguments ...string) (string,
 // certificates, solverconformance of cert-manager runs its suite, and webhookprovider of
 // external-dns-webhook serves providers of external-dns.
 func GitOpsProgram(module, program string) (string, error) {
-	if dir := findCached("hack/build-gitops.sh", module); dir != "" {
-		return filepath.Join(dir, program), nil
+	dir, err := findBuilt(program, "hack/build-gitops.sh", module)
+	if err != nil {
+		return "", err
 	}
-	return "", &Missing{Program: program, Install: "hack/build-gitops.sh " + module}
+	return filepath.Join(dir, program), nil
 }
 
 // PythonPrograms is the directory of the programs in Python that write into zones, and of their python, as
 // hack/build-python.sh left it; else a *Missing.
 func PythonPrograms() (string, error) {
-	if dir := findCached("hack/build-python.sh"); dir != "" {
-		return dir, nil
-	}
-	return "", &Missing{Program: "octodns-sync", Install: "hack/build-python.sh"}
+	return findBuilt("octodns-sync", "hack/build-python.sh")
 }
 
 // Tool is the path of a program of hack/tools, such as helm, as hack/build-tool.sh left it in its cache; else a
 // *Missing.
 func Tool(program string) (string, error) {
-	if path := findCached("hack/build-tool.sh", program); path != "" {
-		return path, nil
-	}
-	return "", &Missing{Program: program, Install: "hack/build-tool.sh " + program}
+	return findBuilt(program, "hack/build-tool.sh", program)
 }
 
 // KubeProgram is the path of one of Kubernetes' own programs (kubectl, kube-apiserver, kube-controller-manager) in
@@ -100,9 +104,12 @@ func KubeProgram(program string) (string, error) {
 // Earlier is the path of kubizone as it was at a revision of this repository, which hack/build-earlier.sh builds once;
 // a *Missing where this clone does not have the revision.
 func Earlier(ctx context.Context, revision string) (string, error) {
+	if ofLongAlone(earlier) {
+		return "", &Missing{Program: earlier, In: "the programs of this run", Install: "hack/build-earlier.sh " + revision}
+	}
 	path, err := runScript(ctx, "hack/build-earlier.sh", revision)
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == noRevision {
-		return "", &Missing{Program: "revision " + revision, In: "the history of this clone", Install: "git fetch --unshallow --tags"}
+		return "", &Missing{Program: earlier, In: "the history of this clone", Install: "git fetch --unshallow --tags"}
 	}
 	return path, err
 }

@@ -36,6 +36,9 @@ func (m *Missing) Error() string {
 
 // Find is the path of a program, or a *Missing.
 func Find(program, install string) (string, error) {
+	if ofLongAlone(program) {
+		return "", &Missing{Program: program, In: "the programs of this run", Install: install}
+	}
 	if path, err := exec.LookPath(program); err == nil {
 		return filepath.Abs(path)
 	}
@@ -56,22 +59,24 @@ type TB interface {
 	Fatalf(format string, args ...any)
 }
 
-// RequireAll names the environment variable that turns every skip into a failure, for
-// machines that are meant to have everything.
+// RequireAll names the environment variable that turns a skip into a failure, for machines that are meant to have
+// everything: `make test` sets it.
 const RequireAll = "KUBIZONE_TEST_REQUIRE_ALL"
 
-// SkipMissing skips the test with the reason when err is a *Missing, fails it for every
-// other error, and does nothing for nil.
+// Skips reports whether err is a *Missing for which a test is skipped.
+func Skips(err error) bool {
+	m, ok := errors.AsType[*Missing](err)
+	return ok && (os.Getenv(RequireAll) == "" || ofLongAlone(m.Program))
+}
+
+// SkipMissing skips the test with the reason if Skips, fails it for every other error, and does nothing for nil.
 func SkipMissing(t TB, err error) {
 	t.Helper()
-	if err == nil {
-		return
+	if Skips(err) {
+		t.Skipf("%v", err)
+	} else if err != nil {
+		t.Fatalf("%v", err)
 	}
-	if m, ok := errors.AsType[*Missing](err); ok && os.Getenv(RequireAll) == "" {
-		t.Skipf("%v", m)
-		return
-	}
-	t.Fatalf("%v", err)
 }
 
 // Need returns what a test needs. The test is skipped, with the reason, where a program for it is missing.

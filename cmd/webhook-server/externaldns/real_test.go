@@ -82,9 +82,6 @@ func askProvider(t *testing.T, method, url string, body any, into any) {
 
 // The provider in memory of external-dns itself, with notes of what is ours.
 func TestBackend_passesTheExamBeforeExternalDNSInMemory(t *testing.T) {
-	if !rig.Long() {
-		t.Skip("hack/build-gitops.sh external-dns-webhook takes minutes: KUBIZONE_TEST_LONG=1")
-	}
 	names, next := nameZones(40)
 	arguments := []string{"--provider", "inmemory"}
 	for _, zone := range names {
@@ -138,9 +135,6 @@ func TestBackend_passesTheExamBeforeExternalDNSInMemory(t *testing.T) {
 
 // The provider for PowerDNS of external-dns, before a PowerDNS.
 func TestBackend_passesTheExamBeforePowerDNS(t *testing.T) {
-	if !rig.Long() {
-		t.Skip("hack/build-gitops.sh external-dns-webhook takes minutes: KUBIZONE_TEST_LONG=1")
-	}
 	names, next := nameZones(32)
 	config := rig.PowerDNSConfig{APIKey: "key"}
 	for _, zone := range names {

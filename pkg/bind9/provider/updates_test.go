@@ -106,11 +106,7 @@ func hostOf(t *testing.T, s *server, zone string) string {
 // TestUpdater_makesZonesWhereTheyAreMissing: a new instance gets the whole zone, with name servers inside it; one that
 // leaves loses it; and a zone in which others have records is not removed.
 func TestUpdater_makesZonesWhereTheyAreMissing(t *testing.T) {
-	kinds := []string{"kubizone", "0.7.3", "0.9.0"}
-	if rig.Long() {
-		kinds = append(kinds, "bindcar")
-	}
-	for _, kind := range kinds {
+	for _, kind := range []string{"kubizone", "0.7.3", "0.9.0", "bindcar"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			makeWhereMissing(t, kind)

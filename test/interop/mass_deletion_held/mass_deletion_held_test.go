@@ -28,7 +28,7 @@ const (
 
 // The long form is a zone of 1,500 records, and more changes during the hold than its journal keeps.
 func TestAMassDeletionLeavesNoPlace_S7_5(t *testing.T) {
-	records, changes := 20, 0
+	records, changes := 20, 3
 	if rig.Long() {
 		records, changes = 1500, 3000
 	}

@@ -49,14 +49,9 @@ type served struct {
 	bindcar *bindcartest.Bindcar // nil: Kubizone's agent, or the real bindcar
 }
 
-// eachServer runs a test with Kubizone's agent and with doubles of both versions of bindcar; in its long form with the
-// real program too.
+// eachServer runs a test with Kubizone's agent, with doubles of both versions of bindcar, and with the real program.
 func eachServer(t *testing.T, test func(t *testing.T, s *served)) {
-	kinds := []string{"kubizone", "0.7.3", "0.9.0"}
-	if rig.Long() {
-		kinds = append(kinds, "bindcar")
-	}
-	for _, kind := range kinds {
+	for _, kind := range []string{"kubizone", "0.7.3", "0.9.0", "bindcar"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			s := newServed(t, kind)
@@ -73,6 +68,9 @@ func eachServer(t *testing.T, test func(t *testing.T, s *served)) {
 
 func newServed(t *testing.T, kind string) *served {
 	t.Helper()
+	if kind == "bindcar" {
+		rig.Need(rig.BindcarProgram())(t) // before a named is started for it
+	}
 	at := must.Get(rig.FreePort())(t)
 	bind, err := rig.StartBIND(t.Context(), rig.BINDConfig{Controls: []rig.Control{{Addr: at, Key: controlKey}}, Notify: true, Options: "allow-new-zones yes;\n"})
 	rig.SkipMissing(t, err)
