@@ -131,18 +131,20 @@ func someRoot(dir string) (root, error) {
 	var some strings.Builder
 	r := root{path: filepath.Join(dir, filepath.Base(wholeRoot.path))}
 	sets := map[string]bool{}
-	var lines [][]string
-	named := map[string]bool{}
-	for line := range strings.Lines(string(text)) {
-		fields := strings.Fields(line) // owner TTL IN type data
+	all, named := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n"), map[string]bool{}
+	chosen := func(fields []string) bool { // owner TTL IN type data
 		labels := strings.Split(strings.TrimSuffix(fields[0], "."), ".")
-		if top := labels[len(labels)-1]; top == "" || top == "net" || top == "ph" || strings.HasPrefix(top, "a") {
-			lines = append(lines, fields)
-			named[fields[4]] = named[fields[4]] || fields[3] == "NS"
+		top := labels[len(labels)-1]
+		return top == "" || top == "net" || top == "ph" || strings.HasPrefix(top, "a")
+	}
+	for _, line := range all {
+		if fields := strings.Fields(line); chosen(fields) && fields[3] == "NS" {
+			named[fields[4]] = true
 		}
 	}
-	for _, fields := range lines {
-		if !strings.HasPrefix(fields[3], "A") || named[fields[0]] {
+	for _, line := range all {
+		fields := strings.Fields(line)
+		if address := strings.HasPrefix(fields[3], "A"); address && named[fields[0]] || !address && chosen(fields) {
 			fmt.Fprintln(&some, strings.Join(fields, " "))
 			r.entries++
 			sets[fields[0]+" "+fields[3]] = fields[0] != "." || fields[3] != "SOA" && fields[3] != "NS"
