@@ -38,6 +38,14 @@ func (r Rel) labelText() string {
 // Labels returns the labels from left to right; none for the apex.
 func (r Rel) Labels() []string { return splitLabels(r.labelText()) }
 
+// NumLabels is len(Labels()) without the allocation.
+func (r Rel) NumLabels() int {
+	if r.s == "" || r.s == "@" {
+		return 0
+	}
+	return strings.Count(r.s, ".") + 1
+}
+
 // In is the absolute name of r in the zone named origin. It fails when the
 // name would pass 255 octets on the wire (S1.3), or when origin is a wildcard,
 // which can have nothing below it here.

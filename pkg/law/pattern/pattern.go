@@ -103,6 +103,43 @@ func (p Pattern) Only(zone name.Name) (name.Name, bool) {
 	return n, err == nil && p.Match(n, zone)
 }
 
+// IsLiteral reports whether p has no "*".
+func (p Pattern) IsLiteral() bool { return !p.star && !p.IsZero() }
+
+// Tail is how many labels below the zone's name p has behind its last label with "*" (S4.20): all of them where it has
+// no "*", 0 where none is behind, or only labels of the zone's own name.
+func (p Pattern) Tail(zone name.Name) (labels int) {
+	for i := len(p.labels) - 1; i >= 0 && p.labels[i].literal(); i-- {
+		labels++
+	}
+	if p.absolute {
+		labels = max(labels-zone.NumLabels(), 0)
+	}
+	return labels
+}
+
+// IsAbove reports whether the one name that p matches is n or above it, below the zone's own, and has no label that
+// begins with "_". labels is how many of that name are below the zone's. It is false where p has a "*".
+func (p Pattern) IsAbove(n name.Rel, zone name.Name) (labels int, ok bool) {
+	if !p.IsLiteral() {
+		return 0, false
+	}
+	text := p.text
+	if p.absolute {
+		if text, ok = strings.CutSuffix(text, zone.String()); !ok {
+			return 0, false
+		}
+		if text, ok = strings.CutSuffix(text, "."); !ok && zone != name.Root {
+			return 0, false
+		}
+	}
+	if text == "" || text == "@" || strings.HasPrefix(text, "_") || strings.Contains(text, "._") {
+		return 0, false
+	}
+	above, ok := strings.CutSuffix(n.String(), text)
+	return strings.Count(text, ".") + 1, ok && (above == "" || strings.HasSuffix(above, "."))
+}
+
 // MatchBelow reports whether p matches every name below n: its leading "*" takes all labels that are added.
 func (p Pattern) MatchBelow(n, zone name.Name) bool {
 	child, err := name.ParseIn("x", n)

@@ -33,6 +33,8 @@ type Set struct {
 	Own string
 	// Lists are those of the Zone, and those that Delegations give the namespace.
 	Lists [2][]Rule
+	// least is that of Reaching.
+	least int
 }
 
 // Grant is one rule that allows a (name, type, namespace).
@@ -59,13 +61,12 @@ func (s *Set) FindGrants(n name.Name, t rdata.Type, namespace string) []Grant {
 				if !rr.allowsType(t, own) || !rr.Pattern.Match(n, s.Zone) {
 					continue
 				}
-				out = append(out, Grant{
-					Text:       rr.Text,
-					Rule:       r,
-					Shared:     rr.Shared,
-					underscore: rr.Pattern.NamesUnderscore(n, s.Zone),
-					Literal:    rr.Pattern.Names(n, s.Zone),
-				})
+				underscore := rr.Pattern.NamesUnderscore(n, s.Zone)
+				if !underscore && !s.reaches(rr.Pattern, namespace) {
+					continue
+				}
+				out = append(out, Grant{Text: rr.Text, Rule: r, Shared: rr.Shared, underscore: underscore,
+					Literal: rr.Pattern.Names(n, s.Zone)})
 			}
 		}
 	}
@@ -76,6 +77,9 @@ func (s *Set) FindGrants(n name.Name, t rdata.Type, namespace string) []Grant {
 // underscore label (S4.8). Whether another namespace has the name is another question.
 func (s *Set) AllowsRecord(n name.Name, t rdata.Type, namespace string) bool {
 	owner, ok := n.Rel(s.Zone)
+	if ok {
+		s = s.Reaching(s.LeastLabels(owner, namespace))
+	}
 	grants := s.FindGrants(n, t, namespace)
 	if !ok || len(grants) == 0 || namespace == s.Own {
 		return ok && len(grants) > 0
@@ -117,7 +121,7 @@ func (s *Set) DelegatesZone(n name.Name, namespace string) bool {
 	if ok && namespace != s.Own && Base(owner) != owner {
 		return s.zoneRule(namespace, func(p pattern.Pattern) bool { return p.NamesUnderscore(n, s.Zone) })
 	}
-	return s.zoneRule(namespace, func(p pattern.Pattern) bool { return p.Match(n, s.Zone) })
+	return s.zoneRule(namespace, func(p pattern.Pattern) bool { return p.Match(n, s.Zone) && s.reaches(p, namespace) })
 }
 
 // DelegatesDS reports whether such a rule has z contain the DS of that zone (S6.16).
@@ -125,7 +129,7 @@ func (s *Set) DelegatesDS(n name.Name, namespace string) bool {
 	for _, rules := range s.Lists {
 		if slices.ContainsFunc(rules, func(r Rule) bool {
 			return r.DS && r.CoversNamespace(namespace) && slices.ContainsFunc(r.Zones,
-				func(p pattern.Pattern) bool { return p.Match(n, s.Zone) })
+				func(p pattern.Pattern) bool { return p.Match(n, s.Zone) && s.reaches(p, namespace) })
 		}) {
 			return true
 		}
@@ -152,7 +156,7 @@ func (s *Set) AllowsName(n name.Name, namespace string) bool {
 	for _, rules := range s.Lists {
 		if slices.ContainsFunc(rules, func(r Rule) bool {
 			return r.CoversNamespace(namespace) && slices.ContainsFunc(r.Records,
-				func(rr RecordRule) bool { return rr.Pattern.Match(n, s.Zone) })
+				func(rr RecordRule) bool { return rr.Pattern.Match(n, s.Zone) && s.reaches(rr.Pattern, namespace) })
 		}) {
 			return true
 		}
@@ -189,7 +193,7 @@ func (s *Set) KindOf(g *Grant, owner name.Rel, namespace string) Admission {
 	switch {
 	case g.underscore:
 		return AdmittedUnderscore
-	case g.Shared && (owner == base || g.Rule.SharesName(base, s.Zone)):
+	case g.Shared && (owner == base || s.sharesName(g.Rule, base, namespace)):
 		return AdmittedShared
 	case owner == base && g.Literal:
 		return AdmittedLiteral
@@ -200,6 +204,14 @@ func (s *Set) KindOf(g *Grant, owner name.Rel, namespace string) Admission {
 		return ""
 	}
 	return AdmittedPlain
+}
+
+// sharesName reports whether a rule gives a base name with shared: true, by a pattern that reaches it.
+func (s *Set) sharesName(r *Rule, base name.Rel, namespace string) bool {
+	at, err := base.In(s.Zone)
+	return err == nil && slices.ContainsFunc(r.Records, func(rr RecordRule) bool {
+		return rr.Shared && rr.Pattern.Match(at, s.Zone) && s.reaches(rr.Pattern, namespace)
+	})
 }
 
 // AdmitOwn admits a record of the zone's own namespace, which claims refuse nothing (S4.9).

@@ -1,0 +1,145 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rules
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law/pattern"
+	"kubi.zone/kubizone/test/must"
+)
+
+var example = name.MustParse("example.org.")
+
+func TestReaches_onlyByATailAtOrBelowTheName_S4_20(t *testing.T) {
+	for _, row := range []struct{ pattern, reaches, not string }{
+		{"*", "@", "pay x.pay"},
+		{"*.pay", "@ pay", "x.pay"},
+		{"*.apps", "@ apps", "pay.apps"},
+		{"*-x.apps", "@ apps", "pay.apps"},
+		{"*x", "@", "x"},
+		{"x.*", "@", "x y"},
+		{"a.*.b", "@ b", "a.b x.b"},
+		{"*.a.b", "@ b a.b", "c.a.b"},
+		// A literal pattern is its own tail.
+		{"pay", "@ pay", ""},
+		{"x.pay", "@ pay x.pay", ""},
+		// Labels of the zone's own name are no tail, however they are written.
+		{"*.example.org.", "@", "pay"},
+		{"*.pay.example.org.", "@ pay", "x.pay"},
+		{"*.org.", "@", "pay"},
+		{"pay.*.org.", "@", "pay"},
+		{"*.pay.@", "@ pay", "x.pay"},
+	} {
+		p := must.Get(pattern.Parse(row.pattern))(t)
+		for list, want := range map[string]bool{row.reaches: true, row.not: false} {
+			for _, named := range strings.Fields(list) {
+				if got := Reaches(p, name.MustRel(named), example); got != want {
+					t.Errorf("%q reaches what %s names: %v, want %v", row.pattern, named, got, want)
+				}
+			}
+		}
+	}
+}
+
+// Where a pattern matches a name at or below a named one, its tail is a name above that, and the sentence compares the
+// two.
+func FuzzReaches(f *testing.F) {
+	f.Add("*", "x.pay", "pay", "example.org.")
+	f.Add("*.apps", "y.apps", "apps", "example.org.")
+	f.Add("*-x.apps.example.org.", "a-x.apps", "apps", "example.org.")
+	f.Add("a.*.b", "a.x.b", "x.b", ".")
+	f.Fuzz(func(t *testing.T, text, owner, named, zone string) {
+		p, err1 := pattern.Parse(text)
+		z, err2 := name.Parse(zone)
+		up, err3 := name.ParseRel(named)
+		if err1 != nil || err2 != nil || err3 != nil {
+			return
+		}
+		n, err1 := name.ParseIn(owner, z)
+		above, err2 := up.In(z)
+		if err1 != nil || err2 != nil || !above.Encloses(n) || !p.Match(n, z) {
+			return
+		}
+		// By the text: what follows the last label with "*", in the zone.
+		full := p.String()
+		if full = strings.TrimSuffix(strings.TrimSuffix(full, "@"), "."); !strings.HasSuffix(p.String(), ".") {
+			full = strings.Trim(full+"."+z.String(), ".")
+		}
+		labels := strings.Split(full, ".")
+		tail := strings.Join(labels[lastStar(labels)+1:], ".") + "."
+		at, err := name.Parse(tail)
+		if err != nil {
+			t.Fatalf("%q: the tail %q is no name: %v", p, tail, err)
+		}
+		if got, want := Reaches(p, up, z), above.Encloses(at); got != want {
+			t.Fatalf("%q in %s, whose tail is %s, reaches what %s names: %v", p, z, at, above, got)
+		}
+	})
+}
+
+func hasStar(label string) bool { return strings.Contains(label, "*") }
+
+func lastStar(labels []string) int {
+	for i, label := range slices.Backward(labels) {
+		if hasStar(label) {
+			return i
+		}
+	}
+	return -1
+}
+
+func TestRule_namesWhatItGivesLiterally_S4_20(t *testing.T) {
+	for text, want := range map[string]string{
+		"pay": "pay", "PAY": "pay", "x.pay": "x.pay", "pay.@": "pay", "pay.example.org.": "pay", "a,b,a": "a b",
+		"zone:d": "d", "zone:*.d": "", "a,zone:d": "a d",
+		"@": "", "example.org.": "", "*": "", "*.pay": "", "p*": "", "pay.other.org.": "",
+		"_dmarc.pay": "", "_acme-challenge": "", "x._tcp.pay": "",
+		"pay TXT": "", "pay TXT+CAA+DS+TLSA+SSHFP": "", "pay TXT+A": "pay", "pay MX": "pay",
+	} {
+		var r Rule
+		for _, part := range strings.Split(text, ",") {
+			part, types, _ := strings.Cut(part, " ")
+			if zone, ok := strings.CutPrefix(part, "zone:"); ok {
+				r.Zones = append(r.Zones, must.Get(pattern.Parse(zone))(t))
+				continue
+			}
+			rr := RecordRule{Pattern: must.Get(pattern.Parse(part))(t), Text: part}
+			for _, one := range strings.FieldsFunc(types, func(c rune) bool { return c == '+' }) {
+				rr.Types = append(rr.Types, must.Get(rdata.ParseType(one))(t))
+			}
+			r.Records = append(r.Records, rr)
+		}
+		if got := r.ListNamed(example); len(got) > 0 {
+			t.Errorf("%q for every namespace names %v", text, got)
+		}
+		r.Namespaces = []string{"b"}
+		var got []string
+		for _, n := range r.ListNamed(example) {
+			got = append(got, n.String())
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q names %q, want %q", text, got, want)
+		}
+		set := &Set{Zone: example, Own: "own", Lists: [2][]Rule{{r}}}
+		for _, n := range []string{"pay", "x.pay", "a", "c.b", "d", "other", "notpay"} {
+			owner := name.MustRel(n)
+			deepest := 0
+			for _, named := range r.ListNamed(example) {
+				if named.Encloses(owner) {
+					deepest = max(deepest, named.NumLabels())
+				}
+			}
+			for ns, want := range map[string]int{"a": deepest, "b": 0, "own": 0} {
+				if got := set.LeastLabels(owner, ns); got != want {
+					t.Errorf("%q: a pattern of %s needs a tail of %d labels at %s, want %d", text, ns, got, n, want)
+				}
+			}
+		}
+	}
+}
