@@ -10,6 +10,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/pattern"
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
@@ -66,7 +67,12 @@ func listGrants(z *law.Zone, r *law.Record, owner name.Rel) (out []twinGrant) {
 			switch {
 			case to.Pattern.NamesUnderscore(at, z.FQDN()):
 				g.kind = rules.AdmittedUnderscore
-			case to.Shared && givesShared(z, rule, base):
+			case !reachesBase(z, to.Text, base, r.Namespace):
+				continue // S4.20
+			case to.Shared && givesShared(z, rule, base) && slices.ContainsFunc(rule.Records, func(x rules.RecordRule) bool {
+				n, _ := base.In(z.FQDN())
+				return x.Shared && x.Pattern.Match(n, z.FQDN()) && reachesBase(z, x.Text, base, r.Namespace)
+			}):
 				g = twinGrant{kind: rules.AdmittedShared, rule: rule}
 			case !allowsSome(z, r.Namespace, base):
 				continue // S4.7: it speaks for its base name
@@ -268,8 +274,73 @@ func allowsSome(z *law.Zone, namespace string, owner name.Rel) bool {
 	at, _ := owner.In(z.FQDN())
 	return slices.ContainsFunc(z.Rules, func(rule rules.Rule) bool {
 		return (len(rule.Namespaces) == 0 || slices.Contains(rule.Namespaces, namespace)) &&
-			slices.ContainsFunc(rule.Records, func(to rules.RecordRule) bool { return to.Pattern.Match(at, z.FQDN()) })
+			slices.ContainsFunc(rule.Records, func(to rules.RecordRule) bool {
+				return to.Pattern.Match(at, z.FQDN()) && reachesBase(z, to.Text, owner, namespace)
+			})
 	})
+}
+
+// listNamed reads S4.20: the names that a rule gives its namespaces literally.
+func listNamed(z *law.Zone, r *rules.Rule) map[name.Rel]bool {
+	out := map[name.Rel]bool{}
+	add := func(text string) {
+		n, err := name.ParseIn(text, z.FQDN())
+		at, ok := n.Rel(z.FQDN())
+		if err == nil && ok && !at.IsApex() && !strings.Contains(text, "*") && baseName(at) == at && len(r.Namespaces) > 0 {
+			out[at] = true
+		}
+	}
+	for _, to := range r.Records {
+		if len(to.Types) == 0 || slices.ContainsFunc(to.Types, func(t rdata.Type) bool {
+			return !slices.Contains([]rdata.Type{rdata.TXT, rdata.CAA, rdata.DS, rdata.TLSA, rdata.SSHFP}, t)
+		}) {
+			add(to.Text)
+		}
+	}
+	for _, p := range r.Zones {
+		add(p.String())
+	}
+	return out
+}
+
+// reachesBase reads S4.20: whether a pattern of a namespace reaches a base name in spite of the names that rules give
+// others. The zone has the rules of its Delegations.
+func reachesBase(z *law.Zone, text string, base name.Rel, namespace string) bool {
+	if namespace == z.Namespace || !strings.Contains(text, "*") {
+		return true
+	}
+	to := map[name.Rel][]string{}
+	for i := range z.Rules {
+		for n := range listNamed(z, &z.Rules[i]) {
+			to[n] = append(to[n], z.Rules[i].Namespaces...)
+		}
+	}
+	labels := strings.Split(text, ".")
+	for strings.Contains(strings.Join(labels, "."), "*") {
+		labels = labels[1:]
+	}
+	tail, inZone := name.Apex, true
+	if len(labels) > 0 && labels[0] != "" {
+		n, err := name.ParseIn(strings.Join(labels, "."), z.FQDN())
+		if tail, inZone = n.Rel(z.FQDN()); err != nil || !inZone {
+			tail = name.Apex
+		}
+	}
+	for n, namespaces := range to {
+		if isUnder(n, base) && !slices.Contains(namespaces, namespace) && !isUnder(n, tail) {
+			return false
+		}
+	}
+	return true
+}
+
+// givesZone reports whether a pattern gives a namespace a zone below z.
+func givesZone(z *law.Zone, p pattern.Pattern, n name.Name, namespace string) bool {
+	owner, _ := n.Rel(z.FQDN())
+	if base := baseName(owner); base != owner && namespace != z.Namespace {
+		return p.NamesUnderscore(n, z.FQDN()) // S4.19
+	}
+	return p.Match(n, z.FQDN()) && reachesBase(z, p.String(), owner, namespace)
 }
 
 // snatchesName reads S2.14 for a record that a cascade takes in after it waited by its annotation for the name of

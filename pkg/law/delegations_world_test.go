@@ -81,6 +81,13 @@ func (w *world) takeIn(work *law.Work) {
 			panicInvariant("a cascade is refused: %v", refusal)
 		}
 	}
+	if !work.TakesIn {
+		return
+	}
+	for _, place := range work.Zones {
+		out := w.decideAll(func(s *law.Seen) law.Outcome { return zones.DecideTakenIn(s, place, work.ID) })
+		w.applyPlan(object{place.Namespace, place.Name}, true, out.Plan, nil)
+	}
 }
 
 // ofNamespaces are the candidates of a scan of namespaces, from the objects.
@@ -149,6 +156,7 @@ func (w *world) checkDelegations(standing map[string]*law.Zone, report func(stri
 			rules[k] = append(rules[k], law.DelegatedRule{Name: o.Name, UID: d.uid, Rule: d.spec.Rule})
 		}
 	}
+	w.checkNamed(standing, report)
 	for k, v := range w.facts {
 		if standing[k.Zone] == nil {
 			continue
@@ -167,5 +175,42 @@ func (w *world) checkDelegations(standing map[string]*law.Zone, report func(stri
 		if h := w.holdingOf(z); h != nil && h.Delegations != inForce[uid] {
 			report("S4.3: zone %s has %d Delegations, and says %d", z.FQDN(), inForce[uid], h.Delegations)
 		}
+	}
+}
+
+// checkNamed recomputes what owners say of the names that Delegations give literally (S4.22).
+func (w *world) checkNamed(standing map[string]*law.Zone, report func(string, ...any)) {
+	want := map[law.Key]map[string]int{}
+	for _, d := range w.delegations {
+		z := standing[d.in]
+		if z == nil {
+			continue
+		}
+		for n := range listNamed(z, &d.spec.Rule) {
+			k := law.OwnerKey(z.UID, n)
+			if want[k] == nil {
+				want[k] = map[string]int{}
+			}
+			for _, ns := range d.spec.Rule.Namespaces {
+				want[k][ns]++
+			}
+		}
+	}
+	for k, v := range w.facts {
+		o, ok := v.(*law.Owner)
+		if !ok || standing[k.Zone] == nil {
+			continue
+		}
+		have := map[string]int{}
+		for _, x := range o.Named {
+			have[x.Namespace] = x.Count
+		}
+		if len(have)+len(want[k]) > 0 && !maps.Equal(have, want[k]) {
+			report("S4.22: %v is named for %v, by Delegations for %v", k, have, want[k])
+		}
+		delete(want, k)
+	}
+	for k, to := range want {
+		report("S4.22: no owner says that Delegations name %v for %v", k, to)
 	}
 }

@@ -97,6 +97,14 @@ type StandingWork struct {
 	By string `json:"by,omitempty"`
 	// Own says that the zone's own namespace caused the cascade.
 	Own bool `json:"own,omitempty"`
+	// TakesIn says that Delegations waited for the zone when it was made, and that the cascade has yet to take them in
+	// (S4.22).
+	TakesIn bool `json:"takesIn,omitempty"`
+}
+
+// TakesIn reports whether Delegations that waited for the zone are yet to be taken in.
+func (h *Holding) TakesIn() bool {
+	return slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.TakesIn })
 }
 
 // Settled reports whether what the zone contains may be delivered.

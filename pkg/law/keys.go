@@ -40,6 +40,8 @@ const (
 	// how many records; with Name, that of the zone, too, at which names these are, as far as the first FirstKeys of
 	// all records show it; with View, Name and Object, its uid, which of the first FirstKeys zones below it delegates.
 	KindForeign
+	// KindAwaited asks whether Delegations wait for the zone object (Namespace, Object): *Awaited.
+	KindAwaited
 )
 
 // Key names one fact. The fields a Kind does not use are zero, so that equal
@@ -91,6 +93,14 @@ func ForeignNamesKey(z *Zone) Key {
 func ForeignZonesKey(z *Zone) Key {
 	return Key{Kind: KindForeign, View: z.View, Name: z.FQDN(), Namespace: z.Namespace, Object: z.UID}
 }
+
+// AwaitedKey asks whether Delegations wait for a zone object.
+func AwaitedKey(namespace, object string) Key {
+	return Key{Kind: KindAwaited, Namespace: namespace, Object: object}
+}
+
+// Awaited says that Delegations wait for a zone.
+type Awaited struct{ Any bool }
 
 // FloorKey asks for the serial that names begin with after a restore.
 var FloorKey = Key{Kind: KindLastSerial}

@@ -60,6 +60,46 @@ type Owner struct {
 	// Claims count the records of which this is the base name, by namespace (S4.7). They are here because every
 	// decision looks at the owners above its name.
 	Claims []Claim `json:"k,omitempty"`
+	// Named are the namespaces for which rules of Delegations name the name (S4.20), sorted. They are here for the same
+	// reason.
+	Named []Naming `json:"n,omitempty"`
+}
+
+// Naming is the number of Delegations that name a name for a namespace.
+type Naming struct {
+	Namespace string `json:"n"`
+	Count     int    `json:"c"`
+}
+
+// MaxNamed bounds the namespaces for which Delegations name one name.
+const MaxNamed = 64
+
+// IsNamedFor reports whether Delegations name the name for a namespace.
+func (o *Owner) IsNamedFor(namespace string) bool {
+	return o != nil && slices.ContainsFunc(o.Named, func(x Naming) bool { return x.Namespace == namespace })
+}
+
+// CountNaming adds n, 1 or -1, to the number of Delegations that name the name for a namespace. It reports whether
+// those that go were there.
+func (o *Owner) CountNaming(namespace string, n int) bool {
+	i, found := slices.BinarySearchFunc(o.Named, namespace, func(x Naming, ns string) int { return strings.Compare(x.Namespace, ns) })
+	if !found {
+		o.Named = slices.Insert(o.Named, i, Naming{Namespace: namespace})
+	}
+	o.Named[i].Count += n
+	all := o.Named[i].Count >= 0
+	if o.Named[i].Count <= 0 {
+		o.Named = slices.Delete(o.Named, i, i+1)
+	}
+	return all
+}
+
+// Fact is what is stored of the owner: nil where it has nothing.
+func (o *Owner) Fact() any {
+	if o == nil || len(o.Values)+len(o.Cut)+len(o.Claims)+len(o.Named) == 0 {
+		return nil
+	}
+	return o
 }
 
 // Claim is what one namespace has at a base name: the number of its records by the rule that admitted them (S4.17).
@@ -90,12 +130,34 @@ type OwnersBelow struct {
 	Names int
 	// Claims sums up the claims there, by namespace.
 	Claims []Claim
+	// Named is the number of names that Delegations name there, and NamedFor of how many each namespace has one.
+	Named    int
+	NamedFor []Naming
+}
+
+// NamesOthers reports whether Delegations name a name there for others than a namespace alone.
+func (b *OwnersBelow) NamesOthers(namespace string) bool {
+	if b == nil {
+		return false
+	}
+	i := slices.IndexFunc(b.NamedFor, func(x Naming) bool { return x.Namespace == namespace })
+	return b.Named > 0 && (i < 0 || b.NamedFor[i].Count < b.Named)
 }
 
 // Add counts one owner.
 func (b *OwnersBelow) Add(o *Owner) {
 	if len(o.Values) > 0 {
 		b.Names++
+	}
+	if len(o.Named) > 0 {
+		b.Named++
+	}
+	for _, x := range o.Named {
+		if i := slices.IndexFunc(b.NamedFor, func(y Naming) bool { return y.Namespace == x.Namespace }); i >= 0 {
+			b.NamedFor[i].Count++
+		} else {
+			b.NamedFor = append(b.NamedFor, Naming{x.Namespace, 1})
+		}
 	}
 	for _, c := range o.Claims {
 		i := slices.IndexFunc(b.Claims, func(x Claim) bool { return x.Namespace == c.Namespace })
@@ -126,6 +188,7 @@ func (o *Owner) Clone() *Owner {
 	}
 	out := *o
 	out.Values, out.Cut, out.Claims = slices.Clone(o.Values), slices.Clone(o.Cut), slices.Clone(o.Claims)
+	out.Named = slices.Clone(o.Named)
 	return &out
 }
 

@@ -345,12 +345,12 @@ func (w *world) reparentZones(work *law.Work, scan law.Scan) {
 		for _, b := range below.Zones {
 			o := object{b.Namespace, b.Holding.Name}
 			z := w.zones[o]
-			if b.FQDN == scan.Name || z == nil || z.zone.UID != b.UID {
+			if b.FQDN == scan.Name && !scan.At || z == nil || z.zone.UID != b.UID {
 				continue
 			}
 			var above *law.ZoneBelow
 			for i, x := range below.Zones {
-				if x.FQDN != scan.Name && x.FQDN != b.FQDN && x.FQDN.Encloses(b.FQDN) {
+				if (x.FQDN != scan.Name || scan.At) && x.FQDN != b.FQDN && x.FQDN.Encloses(b.FQDN) {
 					above = &below.Zones[i]
 				}
 			}

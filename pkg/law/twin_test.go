@@ -173,7 +173,7 @@ func (w *world) checkZone(o object, zo *zoneObject, standing map[string]*law.Zon
 				report("S4.7: %s: the claims of %s are %v, its records give %v", z.FQDN(), k.Owner, fact.Claims, claims[k.Owner])
 			}
 			delete(claims, k.Owner)
-			if len(fact.Values) == 0 && len(fact.Cut) == 0 && len(fact.Claims) == 0 {
+			if len(fact.Values)+len(fact.Cut)+len(fact.Claims)+len(fact.Named) == 0 {
 				report("%s: an empty owner %s", z.FQDN(), k.Owner)
 			}
 			is := map[string]int{}
@@ -270,7 +270,12 @@ func (w *world) checkAbove(o object, z *law.Zone, h *law.Holding, standing map[s
 	}
 	var parent, withdrawn string
 	if enclosing != nil {
-		switch delegates := w.uniteRules(standing[enclosing.UID]).RuleSet().DelegatesZone(z.FQDN(), o.Namespace); {
+		p := w.uniteRules(standing[enclosing.UID])
+		delegates := slices.ContainsFunc(p.Rules, func(r rules.Rule) bool {
+			return (len(r.Namespaces) == 0 || slices.Contains(r.Namespaces, o.Namespace)) &&
+				slices.ContainsFunc(r.Zones, func(x pattern.Pattern) bool { return givesZone(p, x, z.FQDN(), o.Namespace) })
+		})
+		switch {
 		case delegates:
 			parent = enclosing.UID
 		case !h.Established:
@@ -535,7 +540,7 @@ func (w *world) checkSettled() []string {
 			p := w.uniteRules(w.zones[object{h.Parent.Namespace, h.Parent.Name}].zone)
 			ds := slices.ContainsFunc(p.Rules, func(r rules.Rule) bool {
 				return r.DS && (len(r.Namespaces) == 0 || slices.Contains(r.Namespaces, o.Namespace)) &&
-					slices.ContainsFunc(r.Zones, func(x pattern.Pattern) bool { return x.Match(z.zone.FQDN(), p.FQDN()) })
+					slices.ContainsFunc(r.Zones, func(x pattern.Pattern) bool { return givesZone(p, x, z.zone.FQDN(), o.Namespace) })
 			})
 			if ds != h.DS && h.Withdrawn == "" {
 				report("S6.16: a rule for zone %s says ds: %t, and its holding %t", o, ds, h.DS)

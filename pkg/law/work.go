@@ -72,6 +72,8 @@ type Work struct {
 	// Damaged are records that could not be read when the rest of the work was done. Such an item stands until they
 	// can be read, and decides them anew then.
 	Damaged []Ref `json:"damaged,omitempty"`
+	// TakesIn says that Delegations waited for the zone which the work is of when that was made (StandingWork.TakesIn).
+	TakesIn bool `json:"takesIn,omitempty"`
 	// By is the namespace that caused the work.
 	By    string `json:"by,omitempty"`
 	Since int64  `json:"since"`
@@ -119,19 +121,22 @@ const (
 	// them waits at or below (View, Name) or for the zone object Target. Its cost is what is in these namespaces,
 	// whatever others have in the zone.
 	ScanNamespaces ScanKind = "namespaces"
-	// ScanZones goes through the zones strictly below (View, Name), which may have another parent now.
+	// ScanZones goes through the zones strictly below (View, Name), or at it with At, which may have another parent
+	// now.
 	ScanZones ScanKind = "zones"
 )
 
 // Scan is one range of things to decide anew.
 type Scan struct {
-	Kind   ScanKind  `json:"kind"`
-	Zone   string    `json:"zone,omitempty"`
-	Owner  name.Rel  `json:"owner,omitzero"`
-	View   string    `json:"view,omitempty"`
-	Name   name.Name `json:"name,omitzero"`
-	Exact  bool      `json:"exact,omitempty"`
-	Target *Ref      `json:"target,omitempty"`
+	Kind  ScanKind  `json:"kind"`
+	Zone  string    `json:"zone,omitempty"`
+	Owner name.Rel  `json:"owner,omitzero"`
+	View  string    `json:"view,omitempty"`
+	Name  name.Name `json:"name,omitzero"`
+	Exact bool      `json:"exact,omitempty"`
+	// At has a scan of zones go through the one at Name, too.
+	At     bool `json:"at,omitempty"`
+	Target *Ref `json:"target,omitempty"`
 	// Namespaces are those that the scan goes through; none: all.
 	Namespaces []string `json:"namespaces,omitempty"`
 }

@@ -141,6 +141,12 @@ func (w *world) answerKey(k law.Key) any {
 		return out
 	case law.KindForeign:
 		return w.listForeign(k)
+	case law.KindAwaited:
+		out := &law.Awaited{}
+		for o, d := range w.delegations {
+			out.Any = out.Any || d.in == "" && o.Namespace == k.Namespace && d.spec.Zone == k.Object
+		}
+		return out
 	case law.KindMember:
 		panicInvariant("a decision asks for a member, which is for cascades alone: %v", k)
 	}

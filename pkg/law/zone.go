@@ -168,6 +168,37 @@ func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 	return slices.Compact(namespaces), len(namespaces) > 0
 }
 
+// ChangedNames returns the names that rules of the Zone name for other namespaces than before, sorted: what any
+// namespace has there is decided anew (S4.20).
+func ChangedNames(before, after *Zone) (names []name.Rel) {
+	had, has := before.RuleSet().ListNamed(), after.RuleSet().ListNamed()
+	for len(had)+len(has) > 0 {
+		switch {
+		case len(has) == 0 || len(had) > 0 && had[0].Name.Compare(has[0].Name) < 0:
+			names, had = append(names, had[0].Name), had[1:]
+		case len(had) == 0 || had[0].Name.Compare(has[0].Name) > 0:
+			names, has = append(names, has[0].Name), has[1:]
+		default:
+			if !slices.Equal(had[0].Namespaces, has[0].Namespaces) {
+				names = append(names, had[0].Name)
+			}
+			had, has = had[1:], has[1:]
+		}
+	}
+	return names
+}
+
+// ScansAt are the scans of a work that decides anew what any namespace has at and below names of the zone.
+func (z *Zone) ScansAt(names []name.Rel) (scans []Scan) {
+	for _, n := range names {
+		if at, err := n.In(z.FQDN()); err == nil {
+			scans = append(scans, Scan{Kind: ScanMembers, Zone: z.UID, Owner: n}, Scan{Kind: ScanWaiting, View: z.View, Name: at},
+				Scan{Kind: ScanZones, View: z.View, Name: at, At: true})
+		}
+	}
+	return scans
+}
+
 // DigestRules identifies what the rules of z, of reading.ruledFor, allow the namespace of records or of zones.
 func (z *Zone) DigestRules(namespace string, zones bool) Digest {
 	var texts []string

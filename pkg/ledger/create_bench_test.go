@@ -71,3 +71,31 @@ func BenchmarkCreate_manyZones(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkCreate_besideReservedNames creates Records of a tenant in turn in two zones: one Delegation names a name of
+// the first, and those of thousands of tenants name one each of the second. The figure is the ratio of the times.
+func BenchmarkCreate_besideReservedNames(b *testing.B) {
+	st := store.On(b, store.Fresh(b), "/registry/kubizone")
+	s := st.Server()
+	n := scaleTo(10_000, 2_000)
+	for zone, delegations := range map[string]int{"one": 1, "many": n} {
+		store.Must(s.CreateZone(store.Zone("infra", zone, zone+".org.", store.Allow("team", "*"))))
+		runParallel(16, func(w int) {
+			for i := w; i < delegations; i += 16 {
+				d := store.Delegation("infra", fmt.Sprint(zone, i), zone, []string{fmt.Sprint("t", i)}, fmt.Sprint("own", i), fmt.Sprintf("*.own%d", i))
+				store.Must(s.CreateDelegation(d))
+			}
+		})
+	}
+	var spent [2]time.Duration
+	b.ResetTimer()
+	for i := range b.N {
+		for at, zone := range []string{"one", "many"} {
+			name := fmt.Sprint("r", i)
+			began := time.Now()
+			store.Must(s.CreateRecord(b.Context(), store.Record("team", name+zone, "x."+name+"."+zone+".org.", "A", "192.0.2.1")))
+			spent[at] += time.Since(began)
+		}
+	}
+	b.ReportMetric(float64(spent[1])/float64(spent[0]), "of-one")
+}

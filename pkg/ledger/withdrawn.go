@@ -39,8 +39,11 @@ const (
 type taking struct {
 	// zone is the uid of the zone.
 	zone string
-	// namespaces are those that it may concern; nil: all.
+	// namespaces are those that it may concern; nil: all. At and below names, relative to zone fqdn, it may concern any
+	// other one.
 	namespaces []string
+	names      []name.Rel
+	fqdn       name.Name
 	// takes judges what stands of a namespace, to which Delegations give some rules.
 	takes func(namespace string, delegated []law.DelegatedRule) (judge takes)
 	// children are the zones below it from before the write, and at is the revision of the write; 0: the newest.
@@ -64,7 +67,7 @@ func takesByRules(before, after *law.Zone, namespace string) takes {
 			return had.AllowsRecord(n, t, namespace) && !has.AllowsRecord(n, t, namespace)
 		},
 		zone: func(n name.Name, _ *law.Holding) bool {
-			return had.DelegatesZone(n, namespace) && !has.DelegatesZone(n, namespace)
+			return had.AllowsZone(n, namespace) && !has.AllowsZone(n, namespace)
 		},
 	}
 }
@@ -164,6 +167,11 @@ func (l *Ledger) findTaken(ctx context.Context, c taking, t *taken) error {
 		slices.Sort(namespaces)
 		namespaces = slices.Compact(namespaces)
 	}
+	others, err := l.namespacesAt(ctx, c)
+	if err != nil {
+		return err
+	}
+	namespaces = slices.Compact(slices.Sorted(slices.Values(slices.Concat(namespaces, others))))
 	looked := 0
 	for _, namespace := range namespaces {
 		r, err := l.mem.Client.Get(ctx, l.mem.Layout.Key(law.CountKey(c.zone, namespace)), clientv3.WithKeysOnly(),
@@ -204,6 +212,29 @@ func (l *Ledger) findTaken(ctx context.Context, c taking, t *taken) error {
 		}
 	}
 	return nil
+}
+
+// namespacesAt returns the namespaces that have something at or below the names of a write.
+func (l *Ledger) namespacesAt(ctx context.Context, c taking) (out []string, err error) {
+	for _, n := range c.names {
+		r, err := l.mem.Client.Get(ctx, l.mem.Layout.MembersBelow(c.zone, n), clientv3.WithPrefix(), clientv3.WithKeysOnly(),
+			clientv3.WithLimit(maxTaken), clientv3.WithRev(c.at))
+		if err != nil {
+			return nil, err
+		}
+		for _, kv := range r.Kvs {
+			if _, _, namespace, _, err := l.mem.Layout.ParseMember(string(kv.Key)); err == nil && !slices.Contains(out, namespace) {
+				out = append(out, namespace)
+			}
+		}
+		at, err := n.In(c.fqdn)
+		for k, h := range c.children {
+			if err == nil && at.Encloses(k.Name) {
+				out = append(out, h.Namespace)
+			}
+		}
+	}
+	return out, nil
 }
 
 // eachRecordIn goes through the Records of a namespace as of a revision, until looked is maxTaken.
@@ -264,7 +295,8 @@ func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Pla
 	}
 	if changed {
 		warnOfElsewhere(ctx, after, before.Rules, after.Rules, stood)
-		l.warnOfTaken(ctx, taking{zone: after.UID, namespaces: namespaces, children: stood, at: at, tell: l.tellWithdrawal(after),
+		l.warnOfTaken(ctx, taking{zone: after.UID, namespaces: namespaces, names: law.ChangedNames(before, after), fqdn: after.FQDN(),
+			children: stood, at: at, tell: l.tellWithdrawal(after),
 			takes: func(namespace string, delegated []law.DelegatedRule) takes {
 				return takesByRules(before.WithDelegated(delegated), after.WithDelegated(delegated), namespace)
 			}})
@@ -374,25 +406,37 @@ func (l *Ledger) warnOfDelegation(ctx context.Context, ask *zones.DelegationAsk,
 		}
 		warnOfElsewhere(ctx, z.Zone, had, []rules.Rule{ask.After.Rule}, stood)
 	}
-	if ask.Before == nil || ask.Terminating {
+	if ask.Terminating {
 		return
 	}
-	if ask.After != nil {
+	if ask.Before != nil && ask.After != nil {
 		l.warnOfReleases(ctx, ask.In, ask.Namespace+"/"+ask.After.Zone, ask.Before.ReleaseNow, ask.After.ReleaseNow, stood, at)
 	}
-	if plan.Zone == nil || ask.In != plan.Zone.Zone.UID || plan.Zone.Zone.Terminating {
+	if plan.Zone == nil {
 		return
 	}
-	zone := plan.Zone.Zone
-	with := func(spec *zones.DelegationSpec, delegated []law.DelegatedRule) *law.Zone {
-		rules := slices.DeleteFunc(slices.Clone(delegated), func(r law.DelegatedRule) bool { return r.Name == ask.Name })
-		if spec != nil {
-			rules = append(rules, law.DelegatedRule{Name: ask.Name, Rule: spec.Rule})
-		}
-		return zone.WithDelegated(rules)
+	zone, had := plan.Zone.Zone, ask.Before
+	if ask.In != zone.UID {
+		had = nil
 	}
-	l.warnOfTaken(ctx, taking{zone: zone.UID, namespaces: ask.Before.Rule.Namespaces, children: stood, at: at, tell: l.tellWithdrawal(zone),
+	if had == nil && ask.After == nil || zone.Terminating {
+		return
+	}
+	// What the Delegation names is named for others as if a rule of the Zone did (S4.20).
+	with := func(spec *zones.DelegationSpec, delegated []law.DelegatedRule) *law.Zone {
+		out := *zone
+		if spec != nil {
+			out.Rules = append(slices.Clone(zone.Rules), spec.Rule)
+		}
+		return out.WithDelegated(slices.DeleteFunc(slices.Clone(delegated), func(r law.DelegatedRule) bool { return r.Name == ask.Name }))
+	}
+	namespaces := []string{}
+	if had != nil {
+		namespaces = had.Rule.Namespaces
+	}
+	l.warnOfTaken(ctx, taking{zone: zone.UID, namespaces: namespaces, names: law.ChangedNames(with(had, nil), with(ask.After, nil)),
+		fqdn: zone.FQDN(), children: stood, at: at, tell: l.tellWithdrawal(zone),
 		takes: func(namespace string, delegated []law.DelegatedRule) takes {
-			return takesByRules(with(ask.Before, delegated), with(ask.After, delegated), namespace)
+			return takesByRules(with(had, delegated), with(ask.After, delegated), namespace)
 		}})
 }

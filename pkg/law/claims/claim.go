@@ -27,6 +27,13 @@ type Claimant struct {
 	Rule      *rules.Rule
 	// ownerAt is what stands at a name, without what asks.
 	OwnerAt func(name.Rel) *law.Owner
+	// Yielding are tenants whose claims count for nothing, since they give way (S2.13).
+	Yielding []string
+}
+
+// isTenant reports whether a claim is of another namespace than the zone's, and counts.
+func (c *Claimant) isTenant(x law.Claim) bool {
+	return x.Namespace != c.Zone.Namespace && !slices.Contains(c.Yielding, x.Namespace)
 }
 
 // joins reports whether a claim is of the tenant that asks: of its namespace, or of one to which the same shared rule
@@ -46,7 +53,7 @@ func (c *Claimant) claimsAt(n name.Rel) (mine *law.Claim, others bool) {
 	}
 	for i, x := range o.Claims {
 		switch {
-		case x.Namespace == c.Zone.Namespace || !x.Names():
+		case !c.isTenant(x) || !x.Names():
 		case x.Namespace == c.Namespace:
 			mine = &o.Claims[i]
 		default:
@@ -136,6 +143,9 @@ func (c *Claimant) RefuseGlue(owner name.Rel) *law.Refusal {
 			continue
 		}
 		claims := slices.DeleteFunc(slices.Clone(o.Claims), func(x law.Claim) bool { return !x.Names() })
+		if len(claims) > 0 && !slices.ContainsFunc(claims, func(x law.Claim) bool { return !slices.Contains(c.Yielding, x.Namespace) }) {
+			continue // it goes
+		}
 		if len(claims) == 0 || slices.ContainsFunc(claims, func(x law.Claim) bool {
 			return !c.joins(x, func(r *rules.Rule) bool { return r.SharesName(up, c.Zone.FQDN()) })
 		}) {
@@ -179,7 +189,7 @@ func (c *Claimant) namesOwnHost(of func(name.Rel) bool) (own bool) {
 // FindAbove finds the nearest name above that a tenant claims, where another one does.
 func (c *Claimant) FindAbove(n name.Rel) (up name.Rel, others bool) {
 	for up, ok := n.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
-		if c.OwnerAt(up).HasTenant(c.Zone) {
+		if o := c.OwnerAt(up); o != nil && slices.ContainsFunc(o.Claims, c.isTenant) {
 			_, others := c.claimsAt(up)
 			return up, others
 		}
@@ -194,7 +204,7 @@ func (c *Claimant) othersBelow(n name.Rel) string {
 	c.AskAll([]law.Key{law.OwnersBelowKey(z.UID, n), law.ZonesBelowKey(z.View, at)})
 	if below := law.Get[law.OwnersBelow](c.Reading, law.OwnersBelowKey(z.UID, n)); below != nil {
 		if slices.ContainsFunc(below.Claims, func(x law.Claim) bool {
-			return x.Namespace != z.Namespace && x.Plain+x.Shared > 0 &&
+			return c.isTenant(x) && x.Plain+x.Shared > 0 &&
 				!c.joins(x, func(r *rules.Rule) bool { return r.SharesBelow(n, z.FQDN()) })
 		}) {
 			return "names of another namespace"
@@ -246,13 +256,17 @@ func (c *Claimant) zonesBelow(at name.Name, which func(*law.ZoneBelow) bool) (ot
 
 // CutsOff reports whether an NS record below the apex, a DNAME or a zone of the tenant at owner would cut off what
 // another namespace has at or below it: a record, but by an underscore rule, a zone or an own name (S4.15). An
-// underscore name has the claims of its base name, of which they count where there is data.
-func (c *Claimant) CutsOff(owner name.Rel) bool {
+// underscore name has the claims of its base name, of which they count where there is data. So it would where a rule
+// names a name there for others, but for a literal rule.
+func (c *Claimant) CutsOff(owner name.Rel, literal bool) bool {
 	z, at := c.Zone, c.NameOf(owner)
 	c.AskAll([]law.Key{law.OwnersBelowKey(z.UID, owner), law.ZonesBelowKey(z.View, at)})
-	foreign := func(x law.Claim) bool { return x.Namespace != c.Namespace }
+	foreign := func(x law.Claim) bool { return x.Namespace != c.Namespace && !slices.Contains(c.Yielding, x.Namespace) }
 	below := law.Get[law.OwnersBelow](c.Reading, law.OwnersBelowKey(z.UID, owner))
 	has := c.OwnerAt(owner)
+	if !literal && c.isNamedBelow(owner, has, below) {
+		return true
+	}
 	if below != nil && slices.ContainsFunc(below.Claims, foreign) {
 		return true
 	}
@@ -262,4 +276,15 @@ func (c *Claimant) CutsOff(owner name.Rel) bool {
 	}
 	return c.zonesBelow(at, func(*law.ZoneBelow) bool { return true }) ||
 		c.ownNamesIn(func(n name.Rel) bool { return rules.Encloses(owner, n) })
+}
+
+// isNamedBelow reports whether rules name a name at or below owner for others than the namespace. has and below are
+// what stands there.
+func (c *Claimant) isNamedBelow(owner name.Rel, has *law.Owner, below *law.OwnersBelow) bool {
+	if has != nil && len(has.Named) > 0 && !has.IsNamedFor(c.Namespace) || below.NamesOthers(c.Namespace) {
+		return true
+	}
+	return slices.ContainsFunc(c.Zone.RuleSet().ListNamed(), func(x rules.Named) bool {
+		return rules.Encloses(owner, x.Name) && !slices.Contains(x.Namespaces, c.Namespace)
+	})
 }

@@ -140,6 +140,24 @@ func (p Pattern) IsAbove(n name.Rel, zone name.Name) (labels int, ok bool) {
 	return strings.Count(text, ".") + 1, ok && (above == "" || strings.HasSuffix(above, "."))
 }
 
+// EndsAt reports whether all that p matches in the zone is n or below it by its literal labels at the end.
+func (p Pattern) EndsAt(n name.Rel, zone name.Name) bool {
+	labels := p.labels
+	if p.absolute {
+		labels = labels[:max(len(labels)-zone.NumLabels(), 0)]
+	}
+	of := n.Labels()
+	if len(labels) < len(of) {
+		return false
+	}
+	for i, text := range of {
+		if l := labels[len(labels)-len(of)+i]; !l.literal() || l[0] != text {
+			return false
+		}
+	}
+	return true
+}
+
 // MatchBelow reports whether p matches every name below n: its leading "*" takes all labels that are added.
 func (p Pattern) MatchBelow(n, zone name.Name) bool {
 	child, err := name.ParseIn("x", n)

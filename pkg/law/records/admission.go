@@ -22,9 +22,20 @@ func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	}
 	z, ns := x.zone, x.ask.Namespace
 	by, refusal := x.findAdmission()
-	var evicts string
-	if refusal != nil && x.mayEvict() { // what else is in its way refuses it before the other one loses the name
-		evicts, by, refusal = x.claimedBy, rules.Admitted{Admission: rules.AdmittedLiteral}, nil
+	if refusal == nil && ns == z.Namespace {
+		x.yielding, x.yieldsAt = x.findYielding(false, false)
+	} else if refusal != nil && refusal.Reason == law.ReasonNameHeld {
+		// What else is in its way refuses it before the others lose the name.
+		for _, below := range []bool{false, true} {
+			if x.yielding, x.yieldsAt = x.findYielding(true, below); len(x.yielding) == 0 {
+				continue
+			}
+			if with, held := x.findAdmission(); held == nil {
+				by, refusal = with, nil
+				break
+			}
+			x.yielding = nil
+		}
 	}
 	if refusal == nil && ns != z.Namespace {
 		refusal = x.refuseCutOff()
@@ -43,17 +54,17 @@ func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	if refusal := x.checkOwner(); refusal != nil {
 		return refusal
 	}
-	if evicts == "" { // else it is decided when the name is free
+	evicts := len(x.yielding) > 0
+	if !evicts || ns == z.Namespace {
 		refusal := x.checkCoexistence(plan)
-		if x.conflicts = refusal != nil; x.conflicts {
+		if x.conflicts = refusal != nil; x.conflicts && (!evicts || x.ownerAt(rules.Base(x.come.Owner)).IsOwn(z)) {
 			return refusal
 		}
 	}
 	if refusal := x.refuseMany(); refusal != nil {
 		return refusal
 	}
-	if evicts != "" {
-		x.evicts = evicts
+	if x.awaits = evicts && (x.conflicts || ns != z.Namespace); x.awaits { // it is decided when the name is free
 		return nil
 	}
 	x.warnOfMixing(by.Admission, plan)
@@ -62,23 +73,42 @@ func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 }
 
 // findAdmission finds the rule that lets the record in (S4.17). A record that stands keeps its kind of rule while it
-// has one: what others, or the zone's owner, have put at, above or below its name since takes nothing from it.
+// has one: what others, or the zone's owner, have put at, above or below its name since takes nothing from it. A rule
+// that names the name for others does (S4.20).
 func (x *delta) findAdmission() (rules.Admitted, *law.Refusal) {
 	z, come, ns := x.zone, x.come, x.ask.Namespace
-	n := x.place.fqdn
-	grants := z.RuleSet().FindGrants(n, come.Type, ns)
-	if len(grants) == 0 {
+	n, set := x.place.fqdn, z.RuleSet()
+	if grants := set.FindGrants(n, come.Type, ns); len(grants) == 0 {
 		return rules.Admitted{}, notDelegated(z, n, come.Owner, come.Type, ns)
-	}
-	if ns == z.Namespace {
+	} else if ns == z.Namespace {
 		return rules.AdmitOwn(come.Owner, &grants[0]), nil
 	}
 	base := rules.Base(come.Owner)
-	var refusal *law.Refusal
+	bar := x.findBar(base)
+	by, refusal := x.findKind(set.Reaching(bar.Least), base)
+	switch {
+	case by.Admission != "":
+		return by, nil
+	case refusal != nil:
+		return by, x.noteClaim(base, refusal)
+	case bar.Least > 0 && slices.ContainsFunc(set.FindGrants(n, come.Type, ns), func(g rules.Grant) bool {
+		return set.KindOf(&g, come.Owner, ns) != ""
+	}):
+		return by, bar.Refuse(x.claimant(rules.AdmittedPlain, nil), base, law.ReasonDelegationWithdrawn,
+			fmt.Sprintf("a rule with pattern %q", rules.PatternFor(base)))
+	}
+	return by, baseNotDelegated(z, n, come.Owner, come.Type, ns)
+}
+
+// findKind finds the first kind of rule of a set that lets the record in. A refusal is that of the last kind which does
+// not; nil: there is none.
+func (x *delta) findKind(set *rules.Set, base name.Rel) (by rules.Admitted, refusal *law.Refusal) {
+	come, ns := x.come, x.ask.Namespace
+	grants := set.FindGrants(x.place.fqdn, come.Type, ns)
 	for _, kind := range rules.Kinds {
 		for i := range grants {
 			g := &grants[i]
-			if z.RuleSet().KindOf(g, come.Owner, ns) != kind {
+			if set.KindOf(g, come.Owner, ns) != kind {
 				continue
 			}
 			c := x.claimant(kind, g.Rule)
@@ -96,16 +126,22 @@ func (x *delta) findAdmission() (rules.Admitted, *law.Refusal) {
 			refusal = why // that of the widest rule says most
 		}
 	}
-	if refusal == nil {
-		return rules.Admitted{}, baseNotDelegated(z, n, come.Owner, come.Type, ns)
+	return by, refusal
+}
+
+// findBar finds what bars the base name for the record. What stands is not asked to wait.
+func (x *delta) findBar(base name.Rel) claims.Bar {
+	c := x.claimant(rules.AdmittedPlain, nil)
+	if x.standsAlready() {
+		return c.FindNamed(base)
 	}
-	return rules.Admitted{}, x.noteClaim(base, refusal)
+	return c.FindBar(base)
 }
 
 // claimant is the record's namespace as it asks for the name by a kind of rule.
 func (x *delta) claimant(kind rules.Admission, rule *rules.Rule) *claims.Claimant {
 	c := &claims.Claimant{Reading: x.Reading, Zone: x.zone, Holding: x.holding, Namespace: x.ask.Namespace, Admission: kind,
-		OwnerAt: x.ownerAt}
+		OwnerAt: x.ownerAt, Yielding: x.yielding}
 	if kind == rules.AdmittedShared {
 		c.Rule = rule
 	}
@@ -231,7 +267,9 @@ func (x *delta) refuseCutOff() *law.Refusal {
 	if come.Type != rdata.DNAME && (come.Type != rdata.NS || come.Owner.IsApex()) || x.standsAlready() {
 		return nil
 	}
-	if !x.claimant(rules.AdmittedPlain, nil).CutsOff(come.Owner) {
+	literal := slices.ContainsFunc(x.zone.RuleSet().FindGrants(p.fqdn, come.Type, x.ask.Namespace),
+		func(g rules.Grant) bool { return g.Literal })
+	if !x.claimant(rules.AdmittedPlain, nil).CutsOff(come.Owner, literal) {
 		return nil
 	}
 	return law.NewForbidden(law.ReasonNameHeld, "%s at %s would cut off names at or below it that another namespace has in zone "+

@@ -131,7 +131,7 @@ func cutDiff(d *law.Reading, p *law.Zone, before, after *law.CountedCut) (*Diff,
 	var writes []law.Write
 	for _, o := range owners {
 		if !slices.EqualFunc(ownerCut(o.before), o.after.Cut, sameOwnerValue) {
-			writes = append(writes, law.Write{Key: law.OwnerKey(p.UID, o.at), Value: ownerFact(o.after)})
+			writes = append(writes, law.Write{Key: law.OwnerKey(p.UID, o.at), Value: o.after.Fact()})
 		}
 	}
 	return df, writes, owners

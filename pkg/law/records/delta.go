@@ -33,8 +33,11 @@ type delta struct {
 	rule      string
 	// others is the owner of come without the record.
 	others *law.Owner
-	// evicts is the namespace that has the name of come and is allowed it no more; "": none (S2.13).
-	evicts string
+	// yielding are the tenants that give way to come at and below a name, yieldsAt; none: none does (S2.13). awaits
+	// says that come waits until they have.
+	yielding []string
+	yieldsAt name.Rel
+	awaits   bool
 
 	// conflicts says that what comes may not stand beside what is at its name or above it.
 	conflicts bool
@@ -99,7 +102,7 @@ func (x *delta) countClaim(c *law.Contribution, a rules.Admission, n int) bool {
 func (x *delta) writeKeys() {
 	uid := x.zone.UID
 	for _, o := range x.owners {
-		x.keys.put(law.OwnerKey(uid, o.at), ownerFact(o.after))
+		x.keys.put(law.OwnerKey(uid, o.at), o.after.Fact())
 	}
 	var count any
 	if x.records > 0 {

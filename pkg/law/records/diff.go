@@ -58,14 +58,6 @@ func (l ownerChanges) after(at name.Rel) *law.Owner {
 	return nil
 }
 
-// ownerFact is the stored form of an owner: nothing at all for an owner without data.
-func ownerFact(o *law.Owner) any {
-	if o == nil || len(o.Values) == 0 && len(o.Cut) == 0 && len(o.Claims) == 0 {
-		return nil
-	}
-	return o
-}
-
 // Diff collects how the definition changes between two states of owners.
 type Diff struct {
 	removed, added []content.Row

@@ -164,8 +164,8 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 			}
 			return d.leaveUnadopted(plan, home, holding, p, refusal, awaited)
 		}
-		if x.evicts != "" {
-			return x.awaitEviction(plan, x.evicts), nil
+		if x.awaits {
+			return x.awaitEviction(plan), nil
 		}
 	}
 	if x.come != nil {
@@ -193,7 +193,7 @@ func (x *delta) judgeComing(plan *law.Plan) *law.Refusal {
 	o := x.owners[slices.IndexFunc(x.owners, func(o ownerChange) bool { return o.at == come.Owner })]
 	x.others = o.after
 	refusal := x.admitRecord(plan)
-	if refusal != nil || x.evicts != "" {
+	if refusal != nil || x.awaits {
 		return refusal
 	}
 	sizes, refusal := packValues(x.zone.FQDN(), come)
@@ -202,6 +202,9 @@ func (x *delta) judgeComing(plan *law.Plan) *law.Refusal {
 	}
 	o.after.AddContribution(come, sizes)
 	if refusal = x.checkLimits(o.after, o.before); refusal != nil {
+		if x.awaits = len(x.yielding) > 0; x.awaits {
+			return nil
+		}
 		return refusal
 	}
 	x.records++
@@ -214,6 +217,9 @@ func (x *delta) planStep(plan *law.Plan, holding *law.Holding) (*law.Plan, *law.
 	z, ask := x.zone, &x.ask
 	plan.Writes = x.keys // the first writes of the plan
 	plan.Rule = x.rule
+	if len(x.yielding) > 0 {
+		plan.Work = x.yieldWork()
+	}
 	change := &law.ZoneChange{Zone: z, Holding: holding.WithWork(ask.Work, z.Namespace, ask.WorkBy, ask.Now.Unix())}
 	if !x.diff.empty() {
 		record := &content.RecordRef{Namespace: ask.Namespace, Name: ask.Name, UID: ask.UID}
@@ -251,7 +257,7 @@ func (x *delta) adoptedPlacement(z *law.Zone, served bool) *law.Placement {
 func (d *recordDecision) withdrawRecord(plan *law.Plan, holding *law.Holding, p *place, refusal *law.Refusal) (*law.Plan, *law.Refusal) {
 	z, ask := d.home, &d.ask
 	plan.Warnings = nil
-	if base := rules.Base(ask.Before.Owner); ask.Yields.IsZero() || ask.Yields != base {
+	if base := rules.Base(ask.Before.Owner); ask.Yields.IsZero() || !ask.Yields.Encloses(base) {
 		w, release := NoteWithdrawal(d.Reading, plan, Withdrawing{Zone: z, Namespace: ask.Namespace, Newly: ask.Before.EndsAt == 0,
 			Taken: ask.Before.EndsAt == 0 && ask.WorkBy == z.Namespace, Grace: z.Grace, Cause: ask.Cause, Now: ask.Now})
 		if !release {

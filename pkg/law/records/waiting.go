@@ -59,7 +59,7 @@ func (x *delta) refuseTurn() *law.Refusal {
 	if other == "" || other == ns || slices.ContainsFunc(z.RuleSet().FindGrants(x.place.fqdn, x.come.Type, ns), literal) {
 		return nil
 	}
-	if !x.RuledFor(z, other).RuleSet().AllowsName(x.nameOf(rules.Base(x.come.Owner)), other) {
+	if !x.claimant(rules.AdmittedPlain, nil).AllowsAt(rules.Base(x.come.Owner), other) {
 		return nil
 	}
 	return x.refuseHeld()

@@ -94,32 +94,64 @@ func ReleaseNow(r *law.Reading, plan *law.Plan, z *law.Zone, before, after []str
 // MaxReleases bounds the withdrawals that one transaction ends.
 const MaxReleases = 16
 
-// mayEvict reports whether a new record gets a name from the tenant that claims it: by a rule that names it
-// literally, where the rules allow that namespace the name no more (S2.13). A rule with "*" does not, so that no
-// neighbour takes a name that lost its rule by accident.
-func (x *delta) mayEvict() bool {
-	z, base, from := x.zone, rules.Base(x.come.Owner), x.claimedBy
-	if from == "" || from == z.Namespace || x.ask.Before != nil || x.ask.Yields == base || slices.Contains(z.MadeNames, base) {
-		return false
+// findYielding finds the tenants that give way to a new record at once, and the name at and below which they do: one
+// that a rule names for its namespace, and that the rules allow them no more (S2.13). A rule with "*" does not, so that
+// no neighbour takes a name that lost its rule by accident. refused says that what tenants have at the name or above
+// it, or also below, refuses the record; the zone's own namespace is refused nothing, and has what stands at the name
+// go.
+func (x *delta) findYielding(refused, below bool) (from []string, at name.Rel) {
+	z, base := x.zone, rules.Base(x.come.Owner)
+	if x.ask.Before != nil || !x.ask.Yields.IsZero() && x.ask.Yields.Encloses(base) || base.IsApex() || slices.Contains(z.MadeNames, base) {
+		return nil, at
 	}
-	if slices.ContainsFunc(x.ownerAt(base).Claims, func(c law.Claim) bool { return c.Namespace != from }) {
-		return false
+	if o := x.ownerAt(base); !refused && !o.HasTenant(z) {
+		return nil, at
 	}
-	grants := z.RuleSet().FindGrants(x.place.fqdn, x.come.Type, x.ask.Namespace)
-	if !slices.ContainsFunc(grants, func(g rules.Grant) bool { return g.Literal && !g.Shared }) {
-		return false
+	c := x.claimant(rules.AdmittedPlain, nil)
+	at, named := c.FindMine(base)
+	if !named {
+		at = base
+		grants := z.RuleSet().FindGrants(x.place.fqdn, x.come.Type, x.ask.Namespace)
+		named = slices.ContainsFunc(grants, func(g rules.Grant) bool { return g.Literal && !g.Shared })
 	}
-	at, err := base.In(z.FQDN())
-	return err == nil && !x.RuledFor(z, from).RuleSet().AllowsName(at, from)
+	if !named {
+		return nil, at
+	}
+	if !refused {
+		return c.FindYielding(base, base, false), at
+	}
+	return c.FindYielding(base, at, below), at
 }
 
-// yieldWorkID is the id of the outbox item that has a namespace give a base name of a zone away. All that want the name
-// owe this one item.
-func yieldWorkID(zone string, base name.Rel) string { return "yields-" + zone + "-" + base.String() }
+// yieldWorkID is the id of the outbox item that has namespaces give a name of a zone away. All that want the name owe
+// this one item.
+func yieldWorkID(zone string, at name.Rel) string { return "yields-" + zone + "-" + at.String() }
 
-// awaitEviction has the records of the namespace from go that stand at the name, and the new record tried again after
-// that: a transaction changes one record (I1).
-func (x *delta) awaitEviction(plan *law.Plan, from string) *law.Plan {
+// yieldWork is that item. What waits there is tried again when they are gone.
+func (x *delta) yieldWork() *law.Work {
+	id := yieldWorkID(x.zone.UID, x.yieldsAt)
+	standing := law.Get[law.Work](x.Reading, law.WorkKey(id))
+	at := x.nameOf(x.yieldsAt)
+	from := x.yielding
+	w := &law.Work{ID: id, Reason: fmt.Sprintf("names of zone %s go to another namespace", x.zone.FQDN()), View: x.zone.View,
+		By: x.zone.Namespace, Since: x.ask.Now.Unix(), Unmarked: true, Yields: x.yieldsAt}
+	if standing != nil { // the server that carries it out begins again
+		w.Times, w.Runner = standing.Times+1, standing.Runner
+		for i := range standing.Scans {
+			from = append(slices.Clone(from), standing.Scans[i].Namespaces...)
+		}
+		slices.Sort(from)
+		from = slices.Compact(from)
+	}
+	w.Scans = []law.Scan{
+		{Kind: law.ScanMembers, Zone: x.zone.UID, Owner: x.yieldsAt, Namespaces: from},
+		{Kind: law.ScanWaiting, View: x.zone.View, Name: at},
+	}
+	return w
+}
+
+// awaitEviction has the new record wait until the tenants in its way are gone: a transaction changes one record (I1).
+func (x *delta) awaitEviction(plan *law.Plan) *law.Plan {
 	ask, p := &x.ask, x.place
 	plan.Orphan = ask.waitingAt(p)
 	plan.Record = &law.Placement{FQDN: p.fqdn, View: p.view, Reason: law.ReasonNameHeld, Message: fmt.Sprintf("the namespace that "+
@@ -130,17 +162,6 @@ func (x *delta) awaitEviction(plan *law.Plan, from string) *law.Plan {
 	if !ask.Cascade {
 		plan.Warn("%s", plan.Record.Message)
 	}
-	base := rules.Base(x.come.Owner)
-	id := yieldWorkID(x.zone.UID, base)
-	standing := law.Get[law.Work](x.Reading, law.WorkKey(id))
-	at, _ := base.In(x.zone.FQDN())
-	plan.Work = &law.Work{ID: id, Reason: fmt.Sprintf("a name of zone %s goes to another namespace", x.zone.FQDN()), View: p.view,
-		By: x.zone.Namespace, Since: ask.Now.Unix(), Unmarked: true, Yields: base, Scans: []law.Scan{
-			{Kind: law.ScanMembers, Zone: x.zone.UID, Owner: base, Namespaces: []string{from}},
-			{Kind: law.ScanWaiting, View: p.view, Name: at},
-		}}
-	if standing != nil { // the server that carries it out begins again
-		plan.Work.Times, plan.Work.Runner = standing.Times+1, standing.Runner
-	}
+	plan.Work = x.yieldWork()
 	return plan
 }

@@ -94,7 +94,7 @@ func lastStar(labels []string) int {
 	return -1
 }
 
-func TestRule_namesWhatItGivesLiterally_S4_20(t *testing.T) {
+func TestRule_namesWhatItGivesLiterally_S4_21(t *testing.T) {
 	for text, want := range map[string]string{
 		"pay": "pay", "PAY": "pay", "x.pay": "x.pay", "pay.@": "pay", "pay.example.org.": "pay", "a,b,a": "a b",
 		"zone:d": "d", "zone:*.d": "", "a,zone:d": "a d",

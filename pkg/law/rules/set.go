@@ -124,6 +124,13 @@ func (s *Set) DelegatesZone(n name.Name, namespace string) bool {
 	return s.zoneRule(namespace, func(p pattern.Pattern) bool { return p.Match(n, s.Zone) && s.reaches(p, namespace) })
 }
 
+// AllowsZone reports whether the rules of the Zone allow the namespace a zone named n, in spite of the names that they
+// name for others.
+func (s *Set) AllowsZone(n name.Name, namespace string) bool {
+	owner, ok := n.Rel(s.Zone)
+	return ok && s.Reaching(s.LeastLabels(owner, namespace)).DelegatesZone(n, namespace)
+}
+
 // DelegatesDS reports whether such a rule has z contain the DS of that zone (S6.16).
 func (s *Set) DelegatesDS(n name.Name, namespace string) bool {
 	for _, rules := range s.Lists {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/records"
 	"kubi.zone/kubizone/pkg/law/rules"
@@ -17,6 +18,10 @@ import (
 
 // MaxDelegatedOctets bounds the patterns and types that Delegations give one namespace in one zone (S4.3).
 const MaxDelegatedOctets = 32 << 10
+
+// MaxNames bounds the names that one Delegation names (S4.22): a change of all of them is one transaction of etcd at
+// its defaults.
+const MaxNames = 32
 
 // DelegationWorkPrefix begins the ids of the outbox items of Delegations.
 const DelegationWorkPrefix = "delegation-"
@@ -95,6 +100,10 @@ func (d *delegationDecision) decideDelegation() (*law.Plan, *law.Refusal) {
 		after = &ask.After.Rule
 	}
 	changed, refusal := d.writeRules(plan, z, before, after)
+	var names []name.Rel
+	if refusal == nil && len(changed) > 0 {
+		names, refusal = d.writeNames(plan, z, before, after)
+	}
 	if refusal != nil {
 		if !ask.Cascade || before != nil {
 			return nil, refusal
@@ -126,7 +135,7 @@ func (d *delegationDecision) decideDelegation() (*law.Plan, *law.Refusal) {
 		return plan, nil
 	}
 	if !ask.Covered && !z.Terminating {
-		if refusal := d.oweScans(plan, z, changed, before, after); refusal != nil {
+		if refusal := d.oweScans(plan, z, changed, names, before, after); refusal != nil {
 			return nil, refusal
 		}
 	}
@@ -204,21 +213,75 @@ func (d *delegationDecision) writeRules(plan *law.Plan, z *law.Zone, before, aft
 	return changed, nil
 }
 
+// writeNames counts the names that the rule names for its namespaces at their owners, and returns those that it names
+// for other namespaces than before (S4.20).
+func (d *delegationDecision) writeNames(plan *law.Plan, z *law.Zone, before, after *rules.Rule) (names []name.Rel, refusal *law.Refusal) {
+	var had, has []name.Rel
+	var hadFor, hasFor []string
+	if before != nil {
+		had, hadFor = before.ListNamed(z.FQDN()), before.Namespaces
+	}
+	if after != nil {
+		has, hasFor = after.ListNamed(z.FQDN()), after.Namespaces
+	}
+	if len(has) > MaxNames && len(has) >= len(had) {
+		return nil, law.NewInvalid("spec", nil, law.ReasonLimitExceeded, "the rule gives %d names literally, and a Delegation gives at "+
+			"most %d so (S4.22; give names below one by a pattern as *.%s, or use several Delegations)", len(has), MaxNames, has[0])
+	}
+	same := slices.Equal(slices.Sorted(slices.Values(hadFor)), slices.Sorted(slices.Values(hasFor)))
+	for _, n := range slices.Compact(slices.SortedFunc(slices.Values(slices.Concat(had, has)), name.Rel.Compare)) {
+		if !same || slices.Contains(had, n) != slices.Contains(has, n) {
+			names = append(names, n)
+		}
+	}
+	ks := make([]law.Key, 0, len(names))
+	for _, n := range names {
+		ks = append(ks, law.OwnerKey(z.UID, n))
+	}
+	d.AskAll(ks)
+	for i, n := range names {
+		o := law.Get[law.Owner](d.Reading, ks[i]).Clone()
+		was := len(o.Named)
+		if slices.Contains(had, n) {
+			for _, ns := range hadFor {
+				if !o.CountNaming(ns, -1) {
+					d.ReadAnew()
+				}
+			}
+		}
+		if slices.Contains(has, n) {
+			for _, ns := range hasFor {
+				o.CountNaming(ns, 1)
+			}
+		}
+		if len(o.Named) > law.MaxNamed && len(o.Named) > was {
+			return nil, law.NewInvalid("spec", nil, law.ReasonLimitExceeded, "Delegations of zone %s would give %s literally to %d "+
+				"namespaces, and may to %d (S4.22; use a pattern with *)", z.FQDN(), n, len(o.Named), law.MaxNamed)
+		}
+		plan.Writes = append(plan.Writes, law.Write{Key: ks[i], Value: o.Fact()})
+	}
+	return names, nil
+}
+
 func sameRules(x, y []law.DelegatedRule) bool {
 	return slices.EqualFunc(x, y, func(x, y law.DelegatedRule) bool {
 		return x.Name == y.Name && x.UID == y.UID && x.Rule.Text() == y.Rule.Text()
 	})
 }
 
-// maxOwed bounds the scans and the namespaces that one Delegation owes. Where the Delegation changes faster than that
-// is carried out, the next change waits.
-const maxOwed = 128
+// maxOwed bounds the namespaces that one Delegation owes, and maxScans the scans: three for each name that it names,
+// before and after, are some of them. Where the Delegation changes faster than that is carried out, the next change waits.
+const (
+	maxOwed  = 128
+	maxScans = 8 * 2 * MaxNames
+)
 
 // oweScans owes another decision about the records that the change may concern (S2.5): those of the namespaces whose
-// rules changed. A standing item is extended, not put twice.
+// rules changed, and all at and below the names that it names otherwise. A standing item is extended, not put twice.
 // It does not unsettle the zone (S7.2): each step is delivered as it comes, so that no delivery waits for a tenant's
 // records.
-func (d *delegationDecision) oweScans(plan *law.Plan, z *law.Zone, changed []string, before, after *rules.Rule) *law.Refusal {
+func (d *delegationDecision) oweScans(plan *law.Plan, z *law.Zone, changed []string, names []name.Rel, before,
+	after *rules.Rule) *law.Refusal {
 	ask := &d.ask
 	id := delegationWorkID(ask.Namespace, ask.Name)
 	standing := law.Get[law.Work](d.Reading, law.WorkKey(id))
@@ -239,9 +302,11 @@ func (d *delegationDecision) oweScans(plan *law.Plan, z *law.Zone, changed []str
 			if x.Namespaces = s.Namespaces; !reflect.DeepEqual(x, s) {
 				continue
 			}
-			all := append(slices.Clone(w.Scans[i].Namespaces), s.Namespaces...)
-			slices.Sort(all)
-			w.Scans[i].Namespaces = slices.Compact(all)
+			if len(s.Namespaces) > 0 {
+				all := append(slices.Clone(w.Scans[i].Namespaces), s.Namespaces...)
+				slices.Sort(all)
+				w.Scans[i].Namespaces = slices.Compact(all)
+			}
 			return
 		}
 		w.Scans = append(w.Scans, s)
@@ -251,11 +316,14 @@ func (d *delegationDecision) oweScans(plan *law.Plan, z *law.Zone, changed []str
 	if before != nil && len(before.Zones) > 0 || after != nil && len(after.Zones) > 0 {
 		add(law.Scan{Kind: law.ScanZones, View: z.View, Name: z.FQDN(), Namespaces: changed})
 	}
+	for _, s := range z.ScansAt(names) {
+		add(s)
+	}
 	namespaces := 0
 	for i := range w.Scans {
 		namespaces = max(namespaces, len(w.Scans[i].Namespaces))
 	}
-	if len(w.Scans) > maxOwed || namespaces > maxOwed {
+	if len(w.Scans) > maxScans || namespaces > maxOwed {
 		return &law.Refusal{Kind: law.Later, Message: "the last changes of this Delegation are still being carried out; " +
 			"change it again when they are through"}
 	}

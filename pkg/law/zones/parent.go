@@ -11,6 +11,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/records"
+	"kubi.zone/kubizone/pkg/law/rules"
 )
 
 // ParentAsk is a cascade's request to decide anew which zone is the parent of a standing zone. No client made it, so
@@ -126,9 +127,10 @@ func parentOf(r *law.Reading, view string, fqdn name.Name, ns string, has *law.H
 	}
 	p := r.ZoneOf(above)
 	given := r.RuledFor(p, ns)
-	x := &parentage{parent: p, delegates: given.RuleSet().DelegatesZone(fqdn, ns), ds: given.RuleSet().DelegatesDS(fqdn, ns),
-		enclosed: p.UID}
 	owner, _ := fqdn.Rel(p.FQDN())
+	set := given.RuleSet()
+	set = set.Reaching(parentClaimant(r, given, above, ns).FindNamed(rules.Base(owner)).Least)
+	x := &parentage{parent: p, delegates: set.DelegatesZone(fqdn, ns), ds: set.DelegatesDS(fqdn, ns), enclosed: p.UID}
 	hint := fmt.Sprintf("its owner can add a delegation with zones: [%q]", owner)
 	if !x.delegates && has.Established {
 		x.cond = &law.Condition{Status: "False", Reason: law.ReasonNotDelegated, Message: fmt.Sprintf("zone %s encloses it and does not "+

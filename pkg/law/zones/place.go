@@ -101,15 +101,15 @@ func (d *zoneDecision) checkPlace(plan *law.Plan, s *zonePlace) *law.Refusal {
 	if s.parent == nil {
 		return d.checkEstablish(s)
 	}
+	ks := []law.Key{law.OwnerKey(s.parent.UID, s.owner), law.OwnersBelowKey(s.parent.UID, s.owner), law.ZonesBelowKey(s.view, s.fqdn)}
+	for up, ok := s.owner.Parent(); ok; up, ok = up.Parent() {
+		ks = append(ks, law.OwnerKey(s.parent.UID, up))
+	}
+	d.AskAll(ks)
 	p, refusal := d.checkRules(s)
 	if refusal != nil {
 		return refusal
 	}
-	ks := []law.Key{law.OwnerKey(p.UID, s.owner), law.OwnersBelowKey(p.UID, s.owner), law.ZonesBelowKey(s.view, s.fqdn)}
-	for up, ok := s.owner.Parent(); ok; up, ok = up.Parent() {
-		ks = append(ks, law.OwnerKey(p.UID, up))
-	}
-	d.AskAll(ks)
 	if refusal = d.checkForeignNames(s, p); refusal != nil {
 		return refusal
 	}
@@ -176,12 +176,24 @@ func (d *zoneDecision) checkRules(s *zonePlace) (*law.Zone, *law.Refusal) {
 		return nil, law.NewForbidden(law.ReasonZoneTerminating, "zone %s is being deleted and delegates nothing new", p.FQDN())
 	}
 	p = d.RuledFor(p, ns)
-	if !p.RuleSet().DelegatesZone(s.fqdn, ns) {
+	c := parentClaimant(d.Reading, p, s.parentHolding, ns)
+	bar := c.FindBar(rules.Base(s.owner))
+	switch delegates := p.RuleSet().DelegatesZone(s.fqdn, ns); {
+	case delegates && !p.RuleSet().Reaching(bar.Least).DelegatesZone(s.fqdn, ns):
+		refusal := bar.Refuse(c, rules.Base(s.owner), law.ReasonNotDelegated, fmt.Sprintf("a delegation with zones: [%q]", s.owner))
+		return nil, p.NameContact(refusal, ns)
+	case !delegates:
 		refusal := law.NewForbidden(law.ReasonNotDelegated, "zone %s does not delegate the zone %s to namespace %q (its owner "+
 			"can add a delegation with zones: [%q])", p.FQDN(), s.fqdn, ns, s.owner)
 		return nil, p.NameContact(refusal, ns)
 	}
 	return p, nil
+}
+
+// parentClaimant is a namespace as it asks the zone p for the name of a zone below it.
+func parentClaimant(r *law.Reading, p *law.Zone, h *law.Holding, namespace string) *claims.Claimant {
+	return &claims.Claimant{Reading: r, Zone: p, Holding: h, Namespace: namespace, Admission: rules.AdmittedPlain,
+		OwnerAt: func(n name.Rel) *law.Owner { return law.Get[law.Owner](r, law.OwnerKey(p.UID, n)) }}
 }
 
 // checkForeignNames refuses a zone that would take over names of another namespace in the zone p above it, or that is
@@ -191,12 +203,11 @@ func (d *zoneDecision) checkForeignNames(s *zonePlace, p *law.Zone) *law.Refusal
 	if ns == p.Namespace {
 		return nil
 	}
-	c := &claims.Claimant{Reading: d.Reading, Zone: p, Holding: s.parentHolding, Namespace: ns, Admission: rules.AdmittedPlain,
-		OwnerAt: func(n name.Rel) *law.Owner {
-			o := law.Get[law.Owner](d.Reading, law.OwnerKey(p.UID, n))
-			return o
-		}}
-	others := c.CutsOff(s.owner)
+	c := parentClaimant(d.Reading, p, s.parentHolding, ns)
+	if at, mine := c.FindMine(s.owner); mine {
+		c.Yielding = c.FindYielding(s.owner, at, true)
+	}
+	others := c.CutsOff(s.owner, p.RuleSet().NamesZone(s.fqdn, ns))
 	if others {
 		return law.NewForbidden(law.ReasonNameHeld, "another namespace has names at or below %s in zone %s, which the new zone "+
 			"would take over (S4.15; choose a name of your own)", s.fqdn, p.FQDN())

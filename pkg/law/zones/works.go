@@ -21,17 +21,36 @@ func DecideUnlocked(seen *law.Seen, place law.Place, id string) law.Outcome {
 		if z == nil || !slices.ContainsFunc(h.Works, func(w law.StandingWork) bool { return w.ID == id && !w.Locks.IsZero() }) {
 			return plan, nil
 		}
-		after := *h
-		after.Works = slices.Clone(h.Works)
-		for i := range after.Works {
-			if after.Works[i].ID == id {
-				after.Works[i].Locks = name.Name{}
-			}
-		}
-		plan.Zone = &law.ZoneChange{Zone: z, Holding: &after}
-		plan.Writes = []law.Write{{Key: law.HoldingKey(z.View, z.FQDN()), Value: &after}}
+		changeMarks(plan, z, h, id, func(w *law.StandingWork) { w.Locks = name.Name{} })
 		return plan, nil
 	})
+}
+
+// DecideTakenIn notes that the Delegations which waited for a new zone are in force there (S4.22), or wait on.
+// Plan.Zone is nil where none waited.
+func DecideTakenIn(seen *law.Seen, place law.Place, id string) law.Outcome {
+	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
+		plan := &law.Plan{}
+		z, h := r.StandingAt(place)
+		if z == nil || !slices.ContainsFunc(h.Works, func(w law.StandingWork) bool { return w.ID == id && w.TakesIn }) {
+			return plan, nil
+		}
+		changeMarks(plan, z, h, id, func(w *law.StandingWork) { w.TakesIn = false })
+		return plan, nil
+	})
+}
+
+// changeMarks changes the marks of a work at a zone with the holding h.
+func changeMarks(plan *law.Plan, z *law.Zone, h *law.Holding, id string, change func(*law.StandingWork)) {
+	after := *h
+	after.Works = slices.Clone(h.Works)
+	for i := range after.Works {
+		if after.Works[i].ID == id {
+			change(&after.Works[i])
+		}
+	}
+	plan.Zone = &law.ZoneChange{Zone: z, Holding: &after}
+	plan.Writes = []law.Write{{Key: law.HoldingKey(z.View, z.FQDN()), Value: &after}}
 }
 
 // DecideDue notes how long servers ran since a withdrawal, and owes the release when its period is over. counted is

@@ -124,6 +124,12 @@ func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.R
 	scans = append(scans, law.Scan{Kind: law.ScanWaiting, View: s.view, Name: s.fqdn}, law.Scan{Kind: law.ScanZones, View: s.view,
 		Name: s.fqdn})
 	d.oweWork(plan, change, fmt.Sprintf("zone %s was made", s.fqdn), s, losing, locks, scans)
+	if waiting := law.Get[law.Awaited](d.Reading, law.AwaitedKey(spec.Namespace, spec.Name)); waiting != nil && waiting.Any {
+		h := *change.Holding
+		h.Works = slices.Clone(h.Works)
+		h.Works[len(h.Works)-1].TakesIn = true
+		change.Holding, plan.Work.TakesIn = &h, true
+	}
 	d.joinMove(plan, change, s, last)
 	if r := d.advanceHeader(change, z, nil); r != nil {
 		return nil, r
@@ -205,6 +211,10 @@ func (d *zoneDecision) finishPlan(plan *law.Plan, change *law.ZoneChange) (*law.
 	return plan, nil
 }
 
+// maxScanned bounds the names that a work goes through one by one, where a Zone names others than before. Of more it
+// goes through the zone.
+const maxScanned = 64
+
 // amendZone changes a zone that keeps its name.
 func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.Refusal) {
 	ask := &d.ask
@@ -226,13 +236,21 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 		if !ask.Cascade {
 			warnOfHeld(d.Reading, plan, z, &h, before.Rules, z.Rules)
 		}
-		d.oweWork(plan, change, fmt.Sprintf("the delegations of zone %s changed", s.fqdn), s, "", name.Name{}, []law.Scan{
+		scans := []law.Scan{
 			{Kind: law.ScanMembers, Zone: z.UID, Owner: name.Apex, Namespaces: namespaces},
 			{Kind: law.ScanWaiting, View: s.view, Name: s.fqdn, Namespaces: namespaces},
 			{Kind: law.ScanReferring, Target: &law.Ref{Namespace: z.Namespace, Name: z.Name}, View: s.view, Name: s.fqdn,
 				Namespaces: namespaces},
 			{Kind: law.ScanZones, View: s.view, Name: s.fqdn, Namespaces: namespaces},
-		})
+		}
+		if names := law.ChangedNames(before, z); namespaces != nil && len(names) <= maxScanned {
+			scans = append(scans, z.ScansAt(names)...)
+		} else if namespaces != nil {
+			for i := range scans {
+				scans[i].Namespaces = nil
+			}
+		}
+		d.oweWork(plan, change, fmt.Sprintf("the delegations of zone %s changed", s.fqdn), s, "", name.Name{}, scans)
 	}
 	records.ReleaseNow(d.Reading, plan, z, before.ReleaseNow, z.ReleaseNow, ask.WorkID, ask.Now)
 	raised := z.MinimumSerial != nil && serial.Serial(*z.MinimumSerial).Ahead(z.Serial) && (h.MinimumConsumed == nil ||

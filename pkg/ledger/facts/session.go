@@ -680,6 +680,8 @@ func (mem *Memory) DecodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 		return out, nil
 	case law.KindForeign:
 		return mem.decodeForeign(k, kvs)
+	case law.KindAwaited:
+		return &law.Awaited{Any: len(kvs) > 0}, nil
 	}
 	return nil, fmt.Errorf("no range of keys has a fact of kind %d", k.Kind)
 }

@@ -287,6 +287,12 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 		{"more than at most", "S7.5", func(v *vandal) string {
 			return v.editZone("infra", "example", func(z *v1alpha1.Zone) { z.Status.Deletions.Most.Own = z.Status.Deletions.Own - 1 })
 		}},
+		{"a name that no Delegation names", "S4.22", func(v *vandal) string {
+			return editValue(v, v.prefixOf("owners")+example+"/www.", func(_ string, o *law.Owner) bool {
+				o.Named = append(o.Named, law.Naming{Namespace: "zz", Count: 1})
+				return true
+			})
+		}},
 		{"an owner gone", "I1", drop("owners", example+"/www.")},
 		{"an owner of nothing", "I1", func(v *vandal) string {
 			v.putValue(v.prefixOf("owners")+example+"/never.", []byte(`{}`))

@@ -78,6 +78,9 @@ func (c *check) checkOwners() error {
 		if !slices.EqualFunc(have.Values, want.Values, sameValue) || !slices.EqualFunc(have.Cut, want.Cut, sameValue) {
 			return "I1", false
 		}
+		if !slices.Equal(have.Named, want.Named) {
+			return "S4.22", false
+		}
 		return "S4.7", slices.Equal(have.Claims, want.Claims)
 	})
 }

@@ -98,6 +98,8 @@ type zone struct {
 	delegations int
 	given       map[string][]law.DelegatedRule
 	ruled       map[string][]rules.Rule
+	// named are the namespaces for which rules name a name (S4.20), made when first asked for.
+	named map[name.Rel]map[string]bool
 
 	records []*record
 	owners  map[name.Rel]*law.Owner

@@ -100,6 +100,96 @@ func (z *zone) rulesFor(namespace string) []rules.Rule {
 	return given
 }
 
+// proves are the types by which a rule for them alone names nothing (S4.20).
+var proves = []rdata.Type{rdata.TXT, rdata.CAA, rdata.DS, rdata.TLSA, rdata.SSHFP}
+
+// namesOf returns the names that a rule gives its namespaces literally, each once (S4.20).
+func (z *zone) namesOf(r *rules.Rule) map[name.Rel]bool {
+	out := map[name.Rel]bool{}
+	add := func(text string) {
+		n, err := name.ParseIn(text, z.FQDN())
+		at, ok := n.Rel(z.FQDN())
+		if err == nil && ok && !at.IsApex() && !strings.Contains(text, "*") && base(at) == at {
+			out[at] = true
+		}
+	}
+	for _, rr := range r.Records {
+		if len(rr.Types) == 0 || slices.ContainsFunc(rr.Types, func(t rdata.Type) bool { return !slices.Contains(proves, t) }) {
+			add(rr.Pattern.String())
+		}
+	}
+	for _, p := range r.Zones {
+		add(p.String())
+	}
+	if len(r.Namespaces) == 0 {
+		clear(out)
+	}
+	return out
+}
+
+// addNamed counts what the rule of a Delegation names at its owners (S4.22).
+func (z *zone) addNamed(r *rules.Rule) {
+	for n := range z.namesOf(r) {
+		o := z.ownerAt(n)
+		for _, ns := range r.Namespaces {
+			i, found := slices.BinarySearchFunc(o.Named, ns, func(x law.Naming, ns string) int { return strings.Compare(x.Namespace, ns) })
+			if !found {
+				o.Named = slices.Insert(o.Named, i, law.Naming{Namespace: ns})
+			}
+			o.Named[i].Count++
+		}
+	}
+}
+
+// reserved returns a name at or above a base name that a rule gives others literally, and none the namespace: the
+// deepest one, the apex where there is none (S4.20).
+func (z *zone) reserved(of name.Rel, namespace string) name.Rel {
+	if z.named == nil {
+		z.named = map[name.Rel]map[string]bool{}
+		for i := range z.Rules {
+			for n := range z.namesOf(&z.Rules[i]) {
+				for _, ns := range z.Rules[i].Namespaces {
+					z.noteNamed(n, ns)
+				}
+			}
+		}
+		for n, o := range z.owners {
+			for _, x := range o.Named {
+				z.noteNamed(n, x.Namespace)
+			}
+		}
+	}
+	for up, ok := of, namespace != z.Namespace; ok; up, ok = up.Parent() {
+		if to := z.named[up]; len(to) > 0 && !to[namespace] {
+			return up
+		}
+	}
+	return name.Apex
+}
+
+func (z *zone) noteNamed(n name.Rel, namespace string) {
+	if z.named[n] == nil {
+		z.named[n] = map[string]bool{}
+	}
+	z.named[n][namespace] = true
+}
+
+// reaches reports whether a pattern goes on at and below a name that is reserved for others: what is behind its last
+// label with "*" is that name or lies below it.
+func (z *zone) reaches(text string, reserved name.Rel) bool {
+	labels := strings.Split(text, ".")
+	for len(labels) > 0 && strings.Contains(strings.Join(labels, "."), "*") {
+		labels = labels[1:]
+	}
+	tail := strings.Join(labels, ".")
+	if tail == "" {
+		tail = "@"
+	}
+	n, err := name.ParseIn(tail, z.FQDN())
+	at, ok := n.Rel(z.FQDN())
+	return reserved.IsApex() || err == nil && ok && reserved.Encloses(at)
+}
+
 // anyPattern reports whether a pattern of rules for records is one of some.
 func anyPattern(given []rules.Rule, is func(rules.RecordRule) bool) bool {
 	return slices.ContainsFunc(given, func(r rules.Rule) bool { return slices.ContainsFunc(r.Records, is) })
@@ -117,9 +207,13 @@ func (z *zone) findKinds(r *record) (kinds []rules.Admission) {
 		return nil
 	}
 	underscore := slices.ContainsFunc(r.owner.Labels(), func(l string) bool { return strings.HasPrefix(l, "_") })
-	based := anyPattern(given, func(p rules.RecordRule) bool { return p.Pattern.Match(at, zone) })
+	reserved := z.reserved(of, r.Namespace)
+	gives := func(p rules.RecordRule, n name.Name) bool {
+		return p.Pattern.Match(n, zone) && z.reaches(p.Pattern.String(), reserved)
+	}
+	based := anyPattern(given, func(p rules.RecordRule) bool { return gives(p, at) })
 	for i := range given {
-		sharesBase := anyPattern(given[i:i+1], func(p rules.RecordRule) bool { return p.Shared && p.Pattern.Match(at, zone) })
+		sharesBase := anyPattern(given[i:i+1], func(p rules.RecordRule) bool { return p.Shared && gives(p, at) })
 		for _, p := range given[i].Records {
 			typed := slices.Contains(p.Types, r.Type)
 			if len(p.Types) == 0 {
@@ -131,6 +225,7 @@ func (z *zone) findKinds(r *record) (kinds []rules.Admission) {
 				kinds = append(kinds, rules.AdmittedUnderscore)
 			case own:
 				kinds = append(kinds, rules.AdmittedPlain)
+			case !gives(p, r.fqdn):
 			case p.Shared && sharesBase:
 				kinds = append(kinds, rules.AdmittedShared)
 			case is && p.Pattern.Names(r.fqdn, zone):
@@ -156,9 +251,11 @@ func (c *check) checkParent(z *zone) {
 	want, status := law.Ancestry{Established: h.Established}, "True"
 	if p != nil {
 		delegates, ds := false, false
+		owner, _ := z.FQDN().Rel(p.FQDN())
+		reserved := p.reserved(base(owner), z.Namespace)
 		for _, r := range p.rulesFor(z.Namespace) {
 			for _, x := range r.Zones {
-				match := x.Match(z.FQDN(), p.FQDN())
+				match := x.Match(z.FQDN(), p.FQDN()) && (base(owner) != owner || p.reaches(x.String(), reserved))
 				delegates, ds = delegates || match, ds || match && r.DS
 			}
 		}

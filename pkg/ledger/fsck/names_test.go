@@ -18,7 +18,8 @@ func TestRun_notesNestedClaimsThatNoRuleInForceLetsCome(t *testing.T) {
 	s := st.Server()
 	s.Run()
 	literal := v1alpha1.DelegationRule{Namespace: "b", Records: []v1alpha1.RecordDelegation{{Pattern: "pay.shop", Types: []string{"TXT"}}}}
-	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"), store.Allow("c", "top"), literal)))
+	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"), store.Allow("c", "top"), store.Allow("b", "*.top"),
+		literal)))
 	for _, r := range []*v1alpha1.Record{
 		store.Record("a", "shop", "shop.example.org.", "A", "192.0.2.1"),
 		store.Record("b", "named", "pay.shop.example.org.", "TXT", "b"),
@@ -33,7 +34,7 @@ func TestRun_notesNestedClaimsThatNoRuleInForceLetsCome(t *testing.T) {
 	if r := st.Fsck(); !r.Clean() || r.Notes.Total > 0 {
 		t.Fatalf("while the literal rule stands: %s", store.Text(r))
 	}
-	store.Must(s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = z.Spec.Delegations[:2] }))
+	store.Must(s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = z.Spec.Delegations[:3] }))
 	st.Settle()
 	r := st.Fsck()
 	if !r.Clean() || r.Notes.Total != 1 || r.Notes.List[0].Rule != "S4.8" || !strings.HasSuffix(r.Notes.List[0].Key, "/shop.pay.") {

@@ -318,6 +318,7 @@ func (c *check) readDelegations() error {
 		for _, ns := range rule.Namespaces {
 			z.given[ns] = append(z.given[ns], law.DelegatedRule{Name: o.Name, UID: string(o.UID), Rule: rule})
 		}
+		z.addNamed(&rule)
 	})
 }
 

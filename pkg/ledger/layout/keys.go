@@ -113,6 +113,8 @@ func (k Keys) Key(f law.Key) string {
 		return k.Outbox(f.Object)
 	case law.KindWithdrawal:
 		return k.Room("withdrawn") + f.Object + "/" + f.Namespace
+	case law.KindAwaited:
+		return k.WaitingFor(&law.Ref{Namespace: f.Namespace, Name: f.Object}) + WaitingDelegation + "/"
 	case law.KindCount:
 		return k.Room("counts") + f.Zone + "/" + f.Namespace
 	case law.KindMember:
@@ -131,13 +133,15 @@ func (k Keys) Key(f law.Key) string {
 
 // IsRange reports whether a fact is about everything under its key.
 func IsRange(k law.Key) bool {
-	return k.Kind == law.KindZonesBelow || k.Kind == law.KindOwnersBelow || k.Kind == law.KindForeign
+	return k.Kind == law.KindZonesBelow || k.Kind == law.KindOwnersBelow || k.Kind == law.KindForeign || k.Kind == law.KindAwaited
 }
 
 // MostKeys is the number of keys that are read for a fact about a range; 0: all.
 func MostKeys(k law.Key) int64 {
 	if k.Kind == law.KindForeign && !k.Name.IsZero() {
 		return law.FirstKeys
+	} else if k.Kind == law.KindAwaited {
+		return 1
 	}
 	return 0
 }

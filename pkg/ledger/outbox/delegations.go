@@ -95,6 +95,17 @@ func (box *Outbox) takeIn(ctx context.Context, s *standing) error {
 			}
 		}
 	}
+	if !s.Work.TakesIn {
+		return nil
+	}
+	for _, place := range s.Work.Zones {
+		box.mem.Fault("cascade-taken-in")
+		if err := box.decideZone(ctx, &s.Item, place.Ref, func(*v1alpha1.Zone) (func(*law.Seen) law.Outcome, error) {
+			return func(seen *law.Seen) law.Outcome { return zones.DecideTakenIn(seen, place, s.Work.ID) }, nil
+		}); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -76,7 +76,7 @@ func (box *Outbox) findZones(ctx context.Context, scan *law.Scan) (found []*law.
 	above := []*law.ZoneBelow{nil} // those that enclose the last one, the nearest last
 	for i := range v.(*law.ZonesBelow).Zones {
 		below := &v.(*law.ZonesBelow).Zones[i]
-		if below.FQDN == scan.Name {
+		if below.FQDN == scan.Name && !scan.At {
 			continue
 		}
 		nearest := above[len(above)-1]

@@ -1,0 +1,133 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/server/v3/embed"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apiserver/pkg/warning"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/test/must"
+	"kubi.zone/kubizone/test/store"
+)
+
+// The names that a Delegation gives literally are reserved from its answer on, whatever stands there has its period,
+// and the answer tells of it; a change of all of them is one transaction of etcd as it is by default, and a Delegation
+// that goes leaves nothing (S4.20, S4.22, S2.16).
+func TestDelegation_reservesNames_S4_22(t *testing.T) {
+	t.Parallel()
+	st := store.On(t, store.Fresh(t, func(c *embed.Config) { c.MaxTxnOps = embed.DefaultMaxTxnOps }), "/registry/kubizone")
+	s := st.Server(ledger.TakenWithin(time.Minute))
+	s.Run()
+	ctx := withDeadline(t)
+	z := store.Zone("infra", "example", "example.org.", store.Allow("mallory", "*"))
+	z.Spec.Delegations = append(z.Spec.Delegations, v1alpha1.DelegationRule{Namespace: "mallory", Zones: []string{"*"}})
+	store.Must(s.CreateZone(setGrace(z, time.Hour)))
+	store.Must(s.CreateRecord(ctx, store.Record("mallory", "at", "n7.example.org.", "A", "192.0.2.66")))
+	store.Must(s.CreateRecord(ctx, store.Record("mallory", "below", "x.n8.example.org.", "A", "192.0.2.66")))
+	store.Must(s.CreateRecord(ctx, store.Record("mallory", "free", "free.example.org.", "A", "192.0.2.66")))
+	store.Must(s.CreateZone(store.Zone("mallory", "sub", "n9.example.org.")))
+	st.Settle()
+
+	names := func(prefix string) (all []string) {
+		for i := range 32 {
+			all = append(all, fmt.Sprint(prefix, i))
+		}
+		return all
+	}
+	namespaces := make([]string, 16)
+	for i := range namespaces {
+		namespaces[i] = fmt.Sprint("b", i)
+	}
+	warnings := &warned{}
+	d := store.Delegation("infra", "names", "example", namespaces, names("n")...)
+	must.Succeed(t, s.Delegations.Create(warning.WithWarningRecorder(ctx, warnings), store.Key("delegations", "infra", "names"), d,
+		&v1alpha1.Delegation{}, 0))
+	if text := fmt.Sprint(warnings.texts); !strings.Contains(text, "2 Records and 1 zone") || !strings.Contains(text, "n7.example.org.") {
+		t.Errorf("the answer tells of %q", warnings.texts)
+	}
+	for _, name := range []string{"n0", "new.n7", "y.n8", "*.n1"} {
+		_, err := s.CreateRecord(ctx, store.Record("mallory", "new", name+".example.org.", "A", "192.0.2.66"))
+		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "S4.20") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	st.Settle()
+	for name, ends := range map[string]bool{"at": true, "below": true, "free": false} {
+		if r := s.Record("mallory", name); r.Status.ZoneRef == nil || (r.Status.EndsAt != nil) != ends {
+			t.Errorf("%s: %+v", name, r.Status)
+		}
+	}
+	if sub := s.Zone("mallory", "sub"); sub.Status.FQDN == "" || sub.Status.EndsAt == nil {
+		t.Errorf("the zone at a reserved name: %+v", sub.Status)
+	}
+	store.Must(s.CreateRecord(ctx, store.Record("b3", "mine", "n7.example.org.", "A", "192.0.2.1")))
+	st.Settle()
+	if r := s.Record("b3", "mine"); r.Status.ZoneRef == nil || s.Record("mallory", "at").Status.ZoneRef != nil {
+		t.Errorf("S2.13: the namespace that the rule names has not the name: %+v", r.Status)
+	}
+
+	must.Get(s.UpdateDelegation("infra", "names", func(d *v1alpha1.Delegation) {
+		d.Spec = store.Delegation("infra", "names", "example", []string{"c0", "c1", "c2"}, names("m")...).Spec
+	}))(t)
+	st.Settle()
+	if r := s.Record("mallory", "below"); r.Status.ZoneRef == nil || r.Status.EndsAt != nil {
+		t.Errorf("no rule names it any more: %+v", r.Status)
+	}
+	if _, err := s.CreateRecord(ctx, store.Record("mallory", "m", "x.m31.example.org.", "A", "192.0.2.66")); !apierrors.IsForbidden(err) {
+		t.Errorf("the names that it gives now: %v", err)
+	}
+	if _, err := s.UpdateDelegation("infra", "names", func(d *v1alpha1.Delegation) {
+		d.Spec.Records = append(d.Spec.Records, v1alpha1.RecordDelegation{Pattern: "m32"})
+	}); !apierrors.IsInvalid(err) {
+		t.Errorf("one name too many: %v", err)
+	}
+	must.Succeed(t, s.DeleteDelegation("infra", "names"))
+	st.Settle()
+	keys := layout.Keys{Prefix: st.Prefix}
+	for _, kv := range store.Must(st.Client.Client.Get(t.Context(), keys.Room("owners"), clientv3.WithPrefix())).Kvs {
+		if strings.Contains(string(kv.Key), "/m") {
+			t.Errorf("%s is left", kv.Key)
+		}
+	}
+}
+
+// While a zone is made that Delegations wait for, servers may end anywhere: no tenant with "*" gets a name that
+// they give to others (S4.22).
+func TestDelegation_reservesBeforeItsZone_S4_22(t *testing.T) {
+	notUnderRace(t)
+	t.Parallel()
+	st := store.New(t)
+	s := st.Server()
+	ctx := withDeadline(t)
+	for i := range 6 {
+		store.Must(s.CreateDelegation(store.Delegation("infra", fmt.Sprint("d", i), "example", []string{"b"}, fmt.Sprint("n", i))))
+	}
+	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("mallory", "*"), store.Allow("c", "lit"))))
+	if _, err := s.CreateRecord(ctx, store.Record("c", "lit", "lit.example.org.", "A", "192.0.2.1")); err != nil {
+		t.Errorf("a literal rule: %v", err)
+	}
+	if _, err := s.CreateRecord(ctx, store.Record("mallory", "free", "free.example.org.", "A", "192.0.2.1")); !apierrors.IsTooManyRequests(err) {
+		t.Errorf("before its Delegations are taken in: %v", err)
+	}
+	runInterrupted(t, st, func(int) {
+		for i := range 6 {
+			if _, err := s.CreateRecord(ctx, store.Record("mallory", fmt.Sprint("r", i), fmt.Sprintf("n%d.example.org.", i), "A", "192.0.2.66")); err == nil {
+				t.Errorf("n%d is mallory's", i)
+			}
+		}
+	})
+	if _, err := s.CreateRecord(ctx, store.Record("mallory", "free", "free.example.org.", "A", "192.0.2.1")); err != nil {
+		t.Errorf("when they are: %v", err)
+	}
+}
