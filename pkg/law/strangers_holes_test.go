@@ -36,33 +36,6 @@ a deletes x A
 c writes x CNAME
 servers settle
 `},
-	{"F1", "named name: a record waits on", `
-own rules a: *; b: * x
-a writes x A
-b writes x CNAME wait
-`},
-	{"F2", "named name: a stranger speaks at it", `
-own rules a: *; b: x
-a writes x A
-`},
-	{"F2", "named name: a record is refused", `
-own rules a: *; b: x
-a writes x A
-b writes x A
-`},
-	{"F2", "named name: a zone is refused", `
-own rules a: *; b: zone:x
-a writes y.x A
-b zones x; b: *
-`},
-	{"F2b", "named name: a zone is refused", `
-own rules b: zone:x; c: *
-b zones x; c: *
-c writes y.x A
-b unzones x
-servers settle
-b zones x; c: *
-`},
 	{"F3", "claimed name: silenced", `
 own rules a: *; cert: _acme-challenge.*.x
 a writes *.x A
@@ -92,12 +65,6 @@ a writes _sip._tcp.x SRV
 own rules a: *
 own writes x A
 a writes y.x A
-`},
-	{"F5", "name named for own: a record is refused by data", `
-own rules a: *
-a writes x CNAME
-own rules a: *; own: x
-own writes x A
 `},
 	{"F5", "name named for own: a zone is refused by data", `
 own rules a: *
@@ -246,12 +213,20 @@ own writes _acme-challenge.x DS
 a writes _acme-challenge.x TXT x100
 own writes _acme-challenge.x TXT
 `},
-	{"new 2", "awaited name: silenced", `
-own rules b: *; cert: shared:x
-cert writes x A
-cert writes x CNAME wait
-cert deletes x A
-b writes _acme-challenge.z.y.x TXT
-own writes *.x TXT
+	{"F11a", "name named for own: a record is refused by data", `
+own rules own: x[any]; cert: _acme-challenge.*
+cert writes _acme-challenge.x TXT x100
+own writes _acme-challenge.x TXT
+`},
+	{"new 3", "named name: a zone is refused", `
+own rules b: *[any]
+b writes *.y.x MX
+own rules b: *.x; c: zone:x
+c zones x
+`},
+	{"new 4", "named name: a record is refused", `
+own rules a: *; cert: * y.x
+a writes x A
+cert writes _acme-challenge.z.y.x TXT
 `},
 }
