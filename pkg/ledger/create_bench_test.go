@@ -82,7 +82,8 @@ func BenchmarkCreate_besideReservedNames(b *testing.B) {
 		store.Must(s.CreateZone(store.Zone("infra", zone, zone+".org.", store.Allow("team", "*"))))
 		runParallel(16, func(w int) {
 			for i := w; i < delegations; i += 16 {
-				d := store.Delegation("infra", fmt.Sprint(zone, i), zone, []string{fmt.Sprint("t", i)}, fmt.Sprint("own", i), fmt.Sprintf("*.own%d", i))
+				d := store.Delegation("infra", fmt.Sprint(zone, i), zone, []string{fmt.Sprint("t", i)}, fmt.Sprint("own", i),
+					fmt.Sprintf("*.own%d", i))
 				store.Must(s.CreateDelegation(d))
 			}
 		})

@@ -117,17 +117,19 @@ func TestDelegation_reservesBeforeItsZone_S4_22(t *testing.T) {
 	if _, err := s.CreateRecord(ctx, store.Record("c", "lit", "lit.example.org.", "A", "192.0.2.1")); err != nil {
 		t.Errorf("a literal rule: %v", err)
 	}
-	if _, err := s.CreateRecord(ctx, store.Record("mallory", "free", "free.example.org.", "A", "192.0.2.1")); !apierrors.IsTooManyRequests(err) {
+	free := func() *v1alpha1.Record { return store.Record("mallory", "free", "free.example.org.", "A", "192.0.2.1") }
+	if _, err := s.CreateRecord(ctx, free()); !apierrors.IsTooManyRequests(err) {
 		t.Errorf("before its Delegations are taken in: %v", err)
 	}
 	runInterrupted(t, st, func(int) {
 		for i := range 6 {
-			if _, err := s.CreateRecord(ctx, store.Record("mallory", fmt.Sprint("r", i), fmt.Sprintf("n%d.example.org.", i), "A", "192.0.2.66")); err == nil {
+			r := store.Record("mallory", fmt.Sprint("r", i), fmt.Sprintf("n%d.example.org.", i), "A", "192.0.2.66")
+			if _, err := s.CreateRecord(ctx, r); err == nil {
 				t.Errorf("n%d is mallory's", i)
 			}
 		}
 	})
-	if _, err := s.CreateRecord(ctx, store.Record("mallory", "free", "free.example.org.", "A", "192.0.2.1")); err != nil {
+	if _, err := s.CreateRecord(ctx, free()); err != nil {
 		t.Errorf("when they are: %v", err)
 	}
 }

@@ -270,7 +270,8 @@ func sameRules(x, y []law.DelegatedRule) bool {
 }
 
 // maxOwed bounds the namespaces that one Delegation owes, and maxScans the scans: three for each name that it names,
-// before and after, are some of them. Where the Delegation changes faster than that is carried out, the next change waits.
+// before and after, are some of them. Where the Delegation changes faster than that is carried out, the next change
+// waits.
 const (
 	maxOwed  = 128
 	maxScans = 8 * 2 * MaxNames

@@ -141,9 +141,9 @@ func (z *zone) addNamed(r *rules.Rule) {
 	}
 }
 
-// reserved returns a name at or above a base name that a rule gives others literally, and none the namespace: the
+// findReserved returns a name at or above a base name that a rule gives others literally, and none the namespace: the
 // deepest one, the apex where there is none (S4.20).
-func (z *zone) reserved(of name.Rel, namespace string) name.Rel {
+func (z *zone) findReserved(of name.Rel, namespace string) name.Rel {
 	if z.named == nil {
 		z.named = map[name.Rel]map[string]bool{}
 		for i := range z.Rules {
@@ -174,9 +174,9 @@ func (z *zone) noteNamed(n name.Rel, namespace string) {
 	z.named[n][namespace] = true
 }
 
-// reaches reports whether a pattern goes on at and below a name that is reserved for others: what is behind its last
-// label with "*" is that name or lies below it.
-func (z *zone) reaches(text string, reserved name.Rel) bool {
+// reachesBelow reports whether a pattern goes on at and below a name that is reserved for others: what is behind its
+// last label with "*" is that name or lies below it.
+func (z *zone) reachesBelow(text string, reserved name.Rel) bool {
 	labels := strings.Split(text, ".")
 	for len(labels) > 0 && strings.Contains(strings.Join(labels, "."), "*") {
 		labels = labels[1:]
@@ -207,9 +207,9 @@ func (z *zone) findKinds(r *record) (kinds []rules.Admission) {
 		return nil
 	}
 	underscore := slices.ContainsFunc(r.owner.Labels(), func(l string) bool { return strings.HasPrefix(l, "_") })
-	reserved := z.reserved(of, r.Namespace)
+	reserved := z.findReserved(of, r.Namespace)
 	gives := func(p rules.RecordRule, n name.Name) bool {
-		return p.Pattern.Match(n, zone) && z.reaches(p.Pattern.String(), reserved)
+		return p.Pattern.Match(n, zone) && z.reachesBelow(p.Pattern.String(), reserved)
 	}
 	based := anyPattern(given, func(p rules.RecordRule) bool { return gives(p, at) })
 	for i := range given {
@@ -252,10 +252,10 @@ func (c *check) checkParent(z *zone) {
 	if p != nil {
 		delegates, ds := false, false
 		owner, _ := z.FQDN().Rel(p.FQDN())
-		reserved := p.reserved(base(owner), z.Namespace)
+		reserved := p.findReserved(base(owner), z.Namespace)
 		for _, r := range p.rulesFor(z.Namespace) {
 			for _, x := range r.Zones {
-				match := x.Match(z.FQDN(), p.FQDN()) && (base(owner) != owner || p.reaches(x.String(), reserved))
+				match := x.Match(z.FQDN(), p.FQDN()) && (base(owner) != owner || p.reachesBelow(x.String(), reserved))
 				delegates, ds = delegates || match, ds || match && r.DS
 			}
 		}

@@ -18,8 +18,8 @@ func TestRun_notesNestedClaimsThatNoRuleInForceLetsCome(t *testing.T) {
 	s := st.Server()
 	s.Run()
 	literal := v1alpha1.DelegationRule{Namespace: "b", Records: []v1alpha1.RecordDelegation{{Pattern: "pay.shop", Types: []string{"TXT"}}}}
-	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"), store.Allow("c", "top"), store.Allow("b", "*.top"),
-		literal)))
+	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"), store.Allow("c", "top"),
+		store.Allow("b", "*.top"), literal)))
 	for _, r := range []*v1alpha1.Record{
 		store.Record("a", "shop", "shop.example.org.", "A", "192.0.2.1"),
 		store.Record("b", "named", "pay.shop.example.org.", "TXT", "b"),
