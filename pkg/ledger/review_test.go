@@ -29,8 +29,8 @@ func makeReviewWorld(t *testing.T) *store.Server {
 	t.Helper()
 	s := store.New(t).Server(stopClock)
 	zone := store.Zone("platform", "example-org", "example.org.", store.Allow("platform", "*", "@"),
-		store.Allow("team", "*.apps", "apps"), store.Allow("team", "_acme-challenge.*"), store.Allow("other", "*"),
-		store.Allow("team", "pay.other"), store.Allow("platform"))
+		store.Allow("team", "*.apps", "app*"), store.Allow("team", "_acme-challenge.*"), store.Allow("other", "*"),
+		store.Allow("team", "pay.other"), store.Allow("platform"), store.Allow("named", "pay"))
 	zone.Spec.Delegations[5].Zones = []string{"private"}
 	zone.Spec.Contact = "dns@example.org"
 	store.Must(s.CreateZone(zone))
@@ -70,6 +70,7 @@ func TestReviewName_answersAsTheDryRun_S14_1(t *testing.T) {
 		{"other", "shop.apps.example.org.", "A", `false "" Another`, "(S4.8; choose another name"},
 		{"other", "x.shop.apps.example.org.", "A", `false "" Another`, "lies below shop.apps.example.org."},
 		{"other", "apps.example.org.", "A", `false "" Another`, "names of another namespace below it"},
+		{"other", "x.pay.example.org.", "A", `false "" Another`, "S4.20"},
 		{"other", "x.example.org.", "A", `true "*" Unclaimed`, ""},
 		{"other", "www.example.org.", "A", `false "" Another`, "S4.10"},
 		{"platform", "shop.apps.example.org.", "A", `true "*" Another`, ""},

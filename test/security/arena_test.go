@@ -287,8 +287,8 @@ func (a *arena) makeVictims(ctx context.Context) error {
 	shared := makeZone(platform, "shared", "shared.example.",
 		makeRule(platform, nil, "*", "@", "*.@"), makeRule(victim, nil, "*", "*.*"),
 		makeRule(mallory, []string{"A", "AAAA"}, "team", "*.team"), makeRule(mallory, nil, "own", "*.own"),
-		makeRule(mallory, []string{"NS"}, "deep"),
-		v1alpha1.DelegationRule{Namespace: mallory, Zones: []string{"kids", "*.team"}})
+		makeRule(mallory, []string{"NS"}, "dee*"),
+		v1alpha1.DelegationRule{Namespace: mallory, Zones: []string{"kid*", "*.team"}})
 	for _, z := range []*v1alpha1.Zone{makeZone(victim, "quietvictim-zone", "victim.example.", makeRule(victim, nil, "*", "@", "*.*",
 		"*.@")), shared} {
 		owner := a.tenants[z.Namespace]

@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/claims"
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
@@ -74,6 +76,11 @@ func (d *recordDecision) findClaim(z *law.Zone, p *place, namespace string) Clai
 		return ""
 	}
 	claimed := Unclaimed
+	c := &claims.Claimant{Reading: d.Reading, Zone: z, Holding: p.holding, Namespace: namespace,
+		OwnerAt: func(n name.Rel) *law.Owner { return law.Get[law.Owner](d.Reading, law.OwnerKey(z.UID, n)) }}
+	if c.FindNamed(base).Least > 0 {
+		claimed = ClaimedAnother // a rule gives it to others
+	}
 	for up, ok := base, true; ok; up, ok = up.Parent() {
 		o := law.Get[law.Owner](d.Reading, law.OwnerKey(z.UID, up))
 		if mine := o.ClaimOf(namespace); mine != nil && mine.Names() && (up == base || namespace != z.Namespace) {
