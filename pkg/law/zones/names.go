@@ -225,7 +225,8 @@ func warnOfHeld(r *law.Reading, plan *law.Plan, z *law.Zone, h *law.Holding, bef
 		o := law.Get[law.Owner](r, ks[i])
 		keeps := func(c law.Claim) bool { // others give way to a rule that names the name (S2.13)
 			at, err := n.at.In(z.FQDN())
-			return err == nil && c.Names() && !slices.Contains(n.of, c.Namespace) && z.RuleSet().AllowsName(at, c.Namespace)
+			reaching := z.RuleSet().Reaching(z.RuleSet().LeastLabels(n.at, c.Namespace))
+			return err == nil && c.Names() && !slices.Contains(n.of, c.Namespace) && reaching.AllowsName(at, c.Namespace)
 		}
 		switch {
 		case o.IsOwn(z) || slices.Contains(own, n.at):
