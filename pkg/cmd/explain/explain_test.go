@@ -22,7 +22,7 @@ func TestExplain_printsWhatIsAsked(t *testing.T) {
 		{numbers: "2.10", want: []string{"S2.10 A name"}},
 		{numbers: "4.8", want: []string{"S4.8 A claimed name comes with all below it", "\n  Why: wildcards", "a tenant's record by a rule with *"}},
 		{numbers: "s4.10", want: []string{"  - the apex;\n"}},
-		{numbers: "S4.12", want: []string{"\n  E.g. pay.apps inside another's *.apps.\n", "\n  Why: "}},
+		{numbers: "S4.7", want: []string{"\n  E.g. _acme-challenge.apps and *.apps need a rule for apps.\n", "\n  Why: they speak for it.\n"}},
 		{numbers: "S4.6", want: []string{"zone example.org., pattern", "*.dev"}},
 		{numbers: "S1.1 S2.1", want: []string{"S1.1 ", "\n\nS2.1 "}},
 		{numbers: "S4", want: []string{"S4.1   Only what", "\nS4.19  A tenant"}},
