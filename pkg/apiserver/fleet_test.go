@@ -262,7 +262,8 @@ func testFleetRefused(t *testing.T, client *versioned.Clientset) {
 	for _, test := range []struct{ body, want string }{
 		{`{"apiVersion":"bind9.kubi.zone/v1alpha1","kind":"Bind9Cluster","metadata":{"name":"edge"},"spec":{"version":9.2}}`,
 			"spec.version: got number 9.2; want a string: put it into quotes"},
-		{`{"apiVersion":"bind9.kubi.zone/v1alpha1","kind":"Bind9Cluster","metadata":{"name":"edge"},"spec":{"storage":{"type":"EmptyDir","capacity":["1Gi"]}}}`, `spec.storage.capacity: got list ["1Gi"]; want a quantity such as "1Gi"`},
+		{`{"apiVersion":"bind9.kubi.zone/v1alpha1","kind":"Bind9Cluster","metadata":{"name":"edge"},` +
+			`"spec":{"storage":{"type":"EmptyDir","capacity":["1Gi"]}}}`, `spec.storage.capacity: got list ["1Gi"]; want a quantity such as "1Gi"`},
 		{`{"apiVersion":"bind9.kubi.zone/v1alpha1","kind":"Bind9Cluster","metadata":{"name":"edge"},"spec":{"primary":{"replica":2}}}`,
 			`spec.primary.replica: unknown field; did you mean replicas?`},
 	} {

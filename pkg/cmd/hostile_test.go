@@ -134,8 +134,8 @@ func (o hostileObject) asKind(version, kind string) hostileObject {
 // hostileObjects are the objects of the API, by resource: what commands look at to go on is as they expect it.
 func hostileObjects(t *testing.T) map[string]hostileObject {
 	objects := map[string]any{
-		"records": &v1alpha1.Record{Spec: v1alpha1.RecordSpec{Type: "TXT"}, Status: v1alpha1.RecordStatus{FQDN: "www.example.org.", Serial: 5,
-			Conditions: makeConditions(v1alpha1.ConditionAdopted, v1alpha1.ConditionReady)}},
+		"records": &v1alpha1.Record{Spec: v1alpha1.RecordSpec{Type: "TXT"}, Status: v1alpha1.RecordStatus{
+			FQDN: "www.example.org.", Serial: 5, Conditions: makeConditions(v1alpha1.ConditionAdopted, v1alpha1.ConditionReady)}},
 		"zones": &v1alpha1.Zone{
 			Spec: v1alpha1.ZoneSpec{DomainName: "example.org.", Delegations: []v1alpha1.DelegationRule{{
 				Records: []v1alpha1.RecordDelegation{{Pattern: "*", Types: []string{"TXT"}}}, Zones: []string{"sub"}}}},

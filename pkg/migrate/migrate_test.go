@@ -192,7 +192,8 @@ spec: {domainName: "@", zoneRef: {name: example}, type: TXT, ttl: 300, rdata: '"
 		bindyAPI+"kind: MXRecord\nmetadata: {name: a, namespace: dns, labels: {zone: example}}\nspec: {name: '@', priority: 10, mailServer: mail.example.org.}\n",
 		bindyAPI+"kind: NSRecord\nmetadata: {name: a, namespace: dns, labels: {zone: example}}\nspec: {name: lab, nameserver: ns.example.net.}\n",
 		bindyAPI+"kind: NSRecord\nmetadata: {name: cut, namespace: dns, labels: {zone: example}}\nspec: {name: dev, nameserver: ns1.dev.example.org.}\n",
-		bindyAPI+"kind: SRVRecord\nmetadata: {name: a, namespace: dns, labels: {zone: example}}\nspec: {name: _sip._tcp, priority: 1, weight: 2, port: 5060, target: sip.example.org}\n",
+		bindyAPI+"kind: SRVRecord\nmetadata: {name: a, namespace: dns, labels: {zone: example}}\n"+
+			"spec: {name: _sip._tcp, priority: 1, weight: 2, port: 5060, target: sip.example.org}\n",
 		bindyAPI+"kind: CAARecord\nmetadata: {name: a, namespace: dns, labels: {zone: example}}\nspec: {name: '@', flags: 0, tag: issue, value: letsencrypt.org}\n",
 	)
 }

@@ -98,7 +98,8 @@ func TestCollect_seesAServerAndWhatItMayNotDo(t *testing.T) {
 	if want := []string{"validatingadmissionpolicybindings.admissionregistration.k8s.io"}; !slices.Equal(f.absent, want) || f.absentErr != nil {
 		t.Errorf("absent %q, %v", f.absent, f.absentErr)
 	}
-	if len(f.answers) != 1 || f.answers[0].err != nil || f.answers[0].checks != readyz+"\n"+healthz || !f.answers[0].chain[0].Equal(at.Certificate()) {
+	if len(f.answers) != 1 || f.answers[0].err != nil || f.answers[0].checks != readyz+"\n"+healthz ||
+		!f.answers[0].chain[0].Equal(at.Certificate()) {
 		t.Errorf("answers %+v", f.answers)
 	}
 	if d := f.ahead[at.Listener.Addr().String()]; d < 55*time.Minute || d > 65*time.Minute {

@@ -51,8 +51,10 @@ func makeHealthyFacts(t *testing.T) (*facts, *pki.Pair) {
 	registered := func(name string) apiregistrationv1.APIService {
 		return apiregistrationv1.APIService{
 			ObjectMeta: metav1.ObjectMeta{Name: name},
-			Spec:       apiregistrationv1.APIServiceSpec{Service: &apiregistrationv1.ServiceReference{Namespace: "kubizone-system", Name: "kubizone-apiserver"}, CABundle: ca.CertPEM},
-			Status:     apiregistrationv1.APIServiceStatus{Conditions: []apiregistrationv1.APIServiceCondition{{Type: apiregistrationv1.Available, Status: apiregistrationv1.ConditionTrue}}},
+			Spec: apiregistrationv1.APIServiceSpec{CABundle: ca.CertPEM,
+				Service: &apiregistrationv1.ServiceReference{Namespace: "kubizone-system", Name: "kubizone-apiserver"}},
+			Status: apiregistrationv1.APIServiceStatus{Conditions: []apiregistrationv1.APIServiceCondition{
+				{Type: apiregistrationv1.Available, Status: apiregistrationv1.ConditionTrue}}},
 		}
 	}
 	serving := issueLeaf(t, ca, servedName, 90*24*time.Hour)
@@ -124,7 +126,8 @@ func TestJudge_namesTheFaultAndTheNextStep(t *testing.T) {
 		"fleet without bundle": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registrations[1].Spec.CABundle = nil },
 			"cabundle", Fail, "different", "--serving-cert-secret"},
 		"a group that the servers do not serve": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registerACME() },
-			"apiservice", Fail, "v1alpha1.acme.kubi.zone, and says FailedDiscoveryCheck", "kubectl delete apiservice v1alpha1.acme.kubi.zone"},
+			"apiservice", Fail, "v1alpha1.acme.kubi.zone, and says FailedDiscoveryCheck",
+			"kubectl delete apiservice v1alpha1.acme.kubi.zone"},
 		"a caBundle that the servers do not write": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registerACME() },
 			"cabundle", Fail, "v1alpha1.kubi.zone and v1alpha1.acme.kubi.zone have different", "--acme"},
 		"nothing selected": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.slices = nil }, "endpoints", Fail, "selects no pod", "label"},

@@ -315,7 +315,8 @@ www A 192.0.2.2
 	}
 	spec := makeSpec()
 	spec.DomainName, spec.NameServers = "shared.test.", nil
-	spec.Delegations = append(spec.Delegations, v1alpha1.DelegationRule{Namespace: "tenant", Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}})
+	spec.Delegations = append(spec.Delegations, v1alpha1.DelegationRule{Namespace: "tenant",
+		Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}})
 	s.makeZone("platform", "shared", spec)
 	said := s.runImport("", writeFile(t, "shared.test.zone", text), "--zone", "platform/shared")
 	if strings.Contains(said.err, "warning") || !strings.HasPrefix(said.out, "13 written") {

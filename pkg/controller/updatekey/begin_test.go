@@ -39,7 +39,8 @@ func (s slowSecrets) Get(ctx context.Context, _, _ string) (map[string][]byte, e
 func TestController_isInSyncOnceTheKeysAreServed(t *testing.T) {
 	client := fake.NewSimpleClientset()
 	must.Get(client.KubizoneV1alpha1().UpdateKeys("team").Create(t.Context(), &v1alpha1.UpdateKey{
-		ObjectMeta: metav1.ObjectMeta{Name: "k", UID: "1"}, Spec: v1alpha1.UpdateKeySpec{TSIGSecretRef: v1alpha1.UpdateKeySecret{Name: "k"}},
+		ObjectMeta: metav1.ObjectMeta{Name: "k", UID: "1"},
+		Spec:       v1alpha1.UpdateKeySpec{TSIGSecretRef: v1alpha1.UpdateKeySecret{Name: "k"}},
 	}, metav1.CreateOptions{}))(t)
 	dns := must.Get(primary.New(primary.Config{Zones: zoneview.NewSet(zoneview.Config{}), Updates: &Poster{},
 		Listen: netip.MustParseAddrPort("127.0.0.1:0")}))(t)

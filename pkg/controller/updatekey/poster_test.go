@@ -61,7 +61,8 @@ func TestPoster_answers(t *testing.T) {
 			t.Errorf("posted %+v", got.Spec)
 		}
 	}
-	if told := p.takeOutcomes(logr.Discard())["team/acme"].refusal; told == nil || !strings.Contains(told.Message, "send several messages") {
+	told := p.takeOutcomes(logr.Discard())["team/acme"].refusal
+	if told == nil || !strings.Contains(told.Message, "send several messages") {
 		t.Errorf("the owner is told %+v", told)
 	}
 }

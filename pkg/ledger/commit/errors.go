@@ -134,8 +134,8 @@ func WarnOfDeletions(ctx context.Context, c *law.ZoneChange) {
 		Warn(ctx, law.Warning{Text: fmt.Sprintf("zone %s is held from now on (S7.8): %s", c.Zone.FQDN(),
 			objects.DescribeHold(c.Zone, c.Holding.Held))})
 	case c.Young != nil:
-		Warn(ctx, law.Warning{Text: fmt.Sprintf("%d of the %d RRsets of zone %s are removed, more than %d %%, and that is delivered: RRsets count "+
-			"for the hold of a mass deletion once they have stood for a period of ten minutes (S7.5; make the Records again if "+
+		Warn(ctx, law.Warning{Text: fmt.Sprintf("%d of the %d RRsets of zone %s are removed, more than %d %%, and that is "+
+			"delivered: RRsets count for the hold of a mass deletion once they have stood for a period of ten minutes (S7.5; make the Records again if "+
 			"they went by mistake)", c.Young.Gone, c.Young.RRsets, c.Zone.FQDN(), c.Young.Percent)})
 	}
 }
