@@ -154,16 +154,15 @@ func (s *classes) isShort(zone *zoneview.Snapshot, since serial.Serial) bool {
 	steps, err := s.zonesOf(zone).Changes(zone.Zone().UID, since, zone.Serial())
 	changes := 0
 	for _, step := range steps {
-		changes += len(step.Added) + len(step.Removed)
-		for _, ttl := range step.TTLs { // each value goes and comes
-			set, _ := zone.RRset(ttl.Owner, ttl.Type)
-			changes += 1 + len(set.Data)
-		}
-		if changes > mostChangesOverUDP {
+		if changes += len(step.Added) + len(step.Removed) + len(step.TTLs); changes > mostChangesOverUDP {
 			return false
 		}
+		for _, ttl := range step.TTLs { // each value goes and comes
+			set, _ := zone.RRset(ttl.Owner, ttl.Type)
+			changes += len(set.Data)
+		}
 	}
-	return err == nil
+	return err == nil && changes <= mostChangesOverUDP
 }
 
 // readDifference makes the records of an incremental transfer. Where there is no difference, the transfer is of the
