@@ -5,6 +5,7 @@ package maintenance
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -111,7 +112,7 @@ func (t *explainedTxn) sendWrite(ctx context.Context) (*clientv3.TxnResponse, er
 			return nil, err
 		}
 		if !late && !pauses(ctx) {
-			return nil, errors.Join(doubt, err)
+			return nil, cmp.Or(doubt, err)
 		}
 	}
 }
