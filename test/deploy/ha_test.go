@@ -266,7 +266,7 @@ type writers struct {
 	answers  map[string]int // of every request, by code
 	errors   []error
 	slowest  time.Duration
-	contents map[string]string // value by name, of what stands
+	contents map[string]string // the value of each Record, by name
 }
 
 const writersAtOnce, writePause = 8, 400 * time.Millisecond
@@ -306,14 +306,14 @@ type countAnswers struct {
 }
 
 // lostInProxy are parts of kube-apiserver's own answers to requests with a body that cross the end of its connection to
-// a server (kubernetes/kubernetes#135285). The server has not seen such a request. It is repeated here, and must not
-// find that it was carried out.
+// a server (kubernetes/kubernetes#135285). The server has not seen such a request. It is repeated here once, and must
+// not find that it was carried out.
 var lostInProxy = []string{
 	"GOAWAY] after Request.Body was written", "cannot rewind body after connection loss", "invalid Read on closed Body",
 }
 
 func (c countAnswers) RoundTrip(r *http.Request) (*http.Response, error) {
-	for {
+	for again := false; ; again = true {
 		response, err := c.next.RoundTrip(r)
 		what := "no answer"
 		if err == nil {
@@ -330,7 +330,7 @@ func (c countAnswers) RoundTrip(r *http.Request) (*http.Response, error) {
 		c.w.answers[what]++
 		c.w.mu.Unlock()
 		lost := slices.ContainsFunc(lostInProxy, func(part string) bool { return bytes.Contains(text, []byte(part)) })
-		if !lost || r.GetBody == nil {
+		if !lost || again || r.GetBody == nil {
 			return response, err
 		}
 		if r.Body, err = r.GetBody(); err != nil {
