@@ -188,9 +188,9 @@ func (l *Lister) defaultClasses(namespace, view string) []*v1alpha1.DNSClass {
 // or of the default classes for its namespace and view. It is false for a missing class. Every write of a Zone calls
 // it.
 func (l *Lister) HaveNameServers(zone *v1alpha1.Zone) bool {
-	delivering := l.defaultClasses(zone.Namespace, zone.Status.View)
-	if len(zone.Spec.DNSClassRefs) > 0 {
-		delivering = nil
+	var delivering []*v1alpha1.DNSClass
+	if len(zone.Spec.DNSClassRefs) == 0 {
+		delivering = l.defaultClasses(zone.Namespace, zone.Status.View)
 	}
 	for _, ref := range zone.Spec.DNSClassRefs {
 		named, ok, err := l.informer.GetIndexer().GetByKey(ref.Name)
