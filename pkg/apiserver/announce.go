@@ -28,8 +28,8 @@ const (
 	// actionWithdraw and actionRestore are the same for what the rules of a zone allow no more, and again.
 	actionWithdraw, actionRestore = "Withdraw", "Restore"
 	reasonRestored                = "DelegationRestored"
-	// actionUpdate, actionServe and reasonRefused are those of Events of UpdateKeys, of which each has one of a reason
-	// in refusedInterval at most.
+	// actionUpdate, actionServe and reasonRefused are for Events of UpdateKeys. In refusedInterval an UpdateKey gets at
+	// most one Event of a reason.
 	actionUpdate, actionServe, reasonRefused = "Update", "Serve", "UpdateRefused"
 	refusedInterval                          = 10 * time.Second
 	// maxNote is what events.k8s.io/v1 takes of a message.
@@ -63,14 +63,14 @@ type queuedEvent struct {
 	kind, reason, action, note string
 }
 
-// eventQueue keeps the Events that wait, and hands out one of each namespace in turn. While it is full, an Event takes
-// the place of the last one of the namespace with most, if that has more than its own.
+// eventQueue hands out Events of all namespaces in turn. When it is full, a new Event replaces the last Event of the
+// namespace with the most, if that has at least two more than the namespace of the new one.
 type eventQueue struct {
 	mu      sync.Mutex
 	waiting map[string][]queuedEvent // by namespace, none of them empty
 	next    []string                 // each namespace once
 	count   int
-	added   chan struct{} // has an element since an Event was added that the writer may not know of
+	added   chan struct{} // addEvent puts an element in, which wakes the writer
 }
 
 func newEventQueue() *eventQueue {
@@ -151,7 +151,7 @@ func (a *announcer) announceRefused(key *v1alpha1.UpdateKey, rcode, message stri
 	a.announceKey(key, reasonRefused, actionUpdate, rcode+": "+message)
 }
 
-// announceNameTaken tells the owner of an UpdateKey that the name of its key is that of another key (S13.3).
+// announceNameTaken tells the owner of an UpdateKey that another key has its TSIG name (S13.3).
 func (a *announcer) announceNameTaken(key *v1alpha1.UpdateKey, message string) {
 	a.announceKey(key, v1alpha1.ReasonKeyNameTaken, actionServe, message)
 }

@@ -177,9 +177,9 @@ func requestHeader(ctx context.Context, o *genericoptions.DelegatingAuthenticati
 	}, nil
 }
 
-// knownCA is an authority of the config map that is known before its controller first reads it, which is after the
-// server listens. Until then upstream's answers 401 to every client of the authority, and no client repeats that. A
-// connection whose handshake names other authorities alone would even be answered 401 for as long as it stands.
+// knownCA has the CA that the config map had at the start, until its controller first reads the config map, which is
+// after the server listens. Without that CA the server would answer 401 to each of its clients, and no client repeats a
+// 401. If the TLS handshake did not ask for the CA, all requests of the connection would get 401.
 type knownCA struct {
 	dynamiccertificates.CAContentProvider // the controller
 	dynamiccertificates.ControllerRunner

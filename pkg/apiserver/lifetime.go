@@ -68,8 +68,8 @@ func (s *Server) sendAway(handler http.Handler) http.Handler {
 	})
 }
 
-// leaveAfter has connections ended from half of the shutdown delay on, in which the Service forgets the server. The
-// delay begins with the end of ctx.
+// leaveAfter starts sendAway half of the shutdown delay after the end of ctx. The Service forgets the server in the
+// first half.
 func (s *Server) leaveAfter(ctx context.Context) (stop func() bool) {
 	return context.AfterFunc(ctx, func() {
 		time.Sleep(s.generic.ShutdownDelayDuration / 2)

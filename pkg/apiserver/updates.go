@@ -61,7 +61,7 @@ func (u *updatedZones) RecordsOf(ctx context.Context, at v1alpha1.AdoptingZone, 
 	return found, err
 }
 
-// ApexOf reads it from etcd, or what is remembered of it and still so.
+// ApexOf reads from etcd, or from the cache of the ledger, which etcd confirms.
 func (u *updatedZones) ApexOf(ctx context.Context, at v1alpha1.AdoptingZone, namespace string) ([]content.RRset, []string, error) {
 	return u.ledger.ReadApex(ctx, at, namespace)
 }

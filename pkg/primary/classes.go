@@ -162,7 +162,7 @@ func (r *roster) standingOf(from netip.Addr) standing {
 	return is
 }
 
-// zonesOf returns the Zones that have a snapshot: it may be a catalog.
+// zonesOf returns the journal of the zone, or of the catalog, of a snapshot.
 func (s *classes) zonesOf(zone *zoneview.Snapshot) interface {
 	Difference(*zoneview.Snapshot, serial.Serial) (zoneview.Difference, error)
 	Changes(string, serial.Serial, serial.Serial) ([]content.Step, error)

@@ -89,8 +89,8 @@ type Config struct {
 	// StopTimeout is how long running transfers are given when Run is told to end. 0: 5 s.
 	StopTimeout time.Duration
 
-	// Reachable returns when secondaries can reach Listen; nil: they can at once. No NOTIFY is sent before: BIND asks
-	// at once, and where its question is lost it holds back later NOTIFYs of the zone for 15 s.
+	// Reachable returns when secondaries can reach Listen; nil: they can at once. Before that no NOTIFY is sent: BIND
+	// would query at once, and after a lost query delay further NOTIFYs of the zone for 15 s.
 	Reachable func(ctx context.Context)
 	// NotifyTimeout is how long an answer to NOTIFY is waited for. 0: 2 s.
 	NotifyTimeout time.Duration

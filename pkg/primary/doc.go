@@ -26,8 +26,8 @@
 //  8. An UPDATE (RFC 2136) is carried out for an update key alone, by the interface Updates, and answered when that
 //     has ended. The same octets are carried out once, and none that were signed before this primary began. A key
 //     learns of its own names, of the SOA above them, and by AXFR what its configuration says.
-//  9. Before a message has its place among those of its tenant, the work for it is linear in its octets and those of
-//     its answer. So updates keep no question waiting, and no other tenant.
+//  9. Until a message has a slot of its tenant, the work for it is linear in its octets and those of its answer. So
+//     updates delay no question, and no other tenant.
 //
 // It does not know where zones come from, which users may write them, or any Kubernetes object: it
 // sees settled snapshots, and the difference to one, through the interface Zones. An IXFR

@@ -26,7 +26,7 @@ type transfer struct {
 	key     *signingKey // nil: unsigned
 	// share is the key whose tenant's share is sent in the place of the whole zone; nil: the zone is.
 	share *UpdateKey
-	// incremental: the difference from the serial of the request is sent, where there is one.
+	// incremental asks for the difference from the serial of the request. readDifference clears it if there is none.
 	incremental bool
 	// records are sent in the zone's place where there are any: a difference, complete with its SOAs.
 	records []content.Packed
@@ -148,8 +148,8 @@ func (s *stream) flushMessage() error {
 // mostChangesOverUDP is above the records of a difference that fit a message over UDP: each has 12 octets or more.
 const mostChangesOverUDP = udpLimit / 12
 
-// isShort reports whether the difference from a serial of a zone may fit a message over UDP. It costs little whatever
-// the difference is: a question over UDP has no place of its own.
+// isShort reports whether the difference from a serial of a zone may fit a message over UDP. It looks at no more
+// changes than fit, since a question over UDP has no slot.
 func (s *classes) isShort(zone *zoneview.Snapshot, since serial.Serial) bool {
 	steps, err := s.zonesOf(zone).Changes(zone.Zone().UID, since, zone.Serial())
 	changes := 0
@@ -165,7 +165,7 @@ func (s *classes) isShort(zone *zoneview.Snapshot, since serial.Serial) bool {
 	return err == nil && changes <= mostChangesOverUDP
 }
 
-// readDifference makes the records of an incremental transfer. Where there is no difference, the transfer is of the
+// readDifference reads the records of an incremental transfer. Without a difference, it makes that a transfer of the
 // whole zone.
 func (s *classes) readDifference(t *transfer) {
 	if t.incremental {

@@ -26,8 +26,8 @@ var tsigErrors = map[uint16]string{
 	tsigBadSig: "BADSIG", tsigBadKey: "BADKEY", tsigBadTime: "BADTIME", tsigBadTrunc: "BADTRUNC",
 }
 
-// fudge is what signatures grant a peer's clock, ours and at most those of others: the value that RFC 8945 §10
-// recommends. An update is not remembered for longer.
+// fudge is the clock difference that signatures allow: ours, and at most those of peers. RFC 8945 §10 recommends the
+// value. The answer to an update is kept no longer.
 const fudge = 300 * time.Second
 
 // wire forms the digest needs, computed once a key.

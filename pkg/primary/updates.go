@@ -139,8 +139,8 @@ type pendingUpdate struct {
 	request request
 	key     *updater
 	from    netip.Addr
-	// octets are those of an update, which is read when it has its place. A question has none: its message asks whether
-	// it may be answered.
+	// octets is an UPDATE as received, which callUpdates parses. Nil: the message is a question, and field message asks
+	// Updates whether the key may have its answer.
 	octets  []byte
 	message *update.Message
 	overTCP bool
@@ -179,8 +179,8 @@ func newUpdatePool(updates Updates, clock func() time.Time, log klog.Logger) *up
 		octetsOf: map[string]int{}}
 }
 
-// enterQueue has a message wait to be carried out, with octets of its own; false: too many wait. The caller calls
-// carryOut then.
+// enterQueue gives a message a place in the queue, and a copy of its octets; false: the queue is full. After true the
+// caller calls carryOut.
 func (p *updatePool) enterQueue(u *pendingUpdate) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -211,8 +211,8 @@ func (p *updatePool) countOctets(tenant string, octets int) {
 	}
 }
 
-// carryOut returns the RCODE for a message that has entered: when it is carried out, or SERVFAIL after so long. BADTIME
-// is that of a message that may be a replay.
+// carryOut carries a queued message out and returns its RCODE: SERVFAIL if that takes longer than within, BADTIME if
+// the message may be a replay.
 func (p *updatePool) carryOut(ctx context.Context, u *pendingUpdate, within time.Duration) uint16 {
 	defer p.leaveQueue(u)
 	ctx, cancel := context.WithTimeout(ctx, within)
@@ -256,7 +256,7 @@ func (p *updatePool) callWhenFree(ctx context.Context, u *pendingUpdate) uint16 
 	return p.callUpdates(ctx, u)
 }
 
-// callUpdates reads a message and has it carried out; a panic is one that is not.
+// callUpdates parses a message and calls Updates. A panic is answered with SERVFAIL.
 func (p *updatePool) callUpdates(ctx context.Context, u *pendingUpdate) (rcode uint16) {
 	defer func() {
 		if why := recover(); why != nil {

@@ -14,9 +14,9 @@ import (
 type Present struct {
 	// Share are the RRsets that updates made: one for each type.
 	Share []RRset
-	// Records are those of the other Records of the namespace: several of one type where several Records have it.
+	// Records are the RRsets of the other Records of the namespace, one for each Record.
 	Records []RRset
-	// Made are those that spec.nameServers of the Zone makes; nil in a zone of another namespace.
+	// Made are the RRsets of spec.nameServers of the Zone; nil in a zone of another namespace.
 	Made []RRset
 	// ForeignNS reports that another namespace has NS at the name, which is the apex.
 	ForeignNS bool
@@ -106,7 +106,7 @@ func (n *foldedName) put(set RRset) {
 	}
 }
 
-// findFixed returns why updates do not change a value of a type, or with "" any value of it; "": they do.
+// findFixed returns why updates may not change a value of a type, or any value of it if value is ""; "": they may.
 func (n *foldedName) findFixed(t rdata.Type, value string) (reason string) {
 	for _, set := range n.fixed {
 		if set.Type == t && (value == "" || slices.Contains(set.Values, value)) {
@@ -143,7 +143,7 @@ func (f *folding) foldRecord(n *foldedName, rr *RR) *Failure {
 		}
 		set.Type, set.Values = rr.Type, left
 		n.put(set)
-	case fixed != "": // it stands
+	case fixed != "": // the name has the value already
 	case n.isBesideCNAME(rr.Type): // RFC 2136 §3.4.2.2 has it ignored
 		return rr.Fail(Refused, "a CNAME stands alone at its name; delete what is there by an update before this one")
 	default:

@@ -67,10 +67,10 @@ type Controller struct {
 	Config
 	synced  cache.InformerSynced
 	changed chan struct{}
-	// begun is closed once every key was looked at.
+	// begun is closed after the first syncKeys.
 	begun chan struct{}
-	// read are the keys of Secrets as they were read last, by UID, and recorded the names that this process has written
-	// into a status, of which the informer may not have told yet. Run alone uses them.
+	// read has the keys last read from Secrets, by UID of the UpdateKey. recorded has the names that this process wrote
+	// into a status, which the informer may not have seen yet. Run alone uses them.
 	read     map[types.UID]primary.Key
 	recorded map[types.UID]string
 	// told is when what came of updates was last written.
@@ -96,8 +96,8 @@ func New(config Config) (*Controller, error) {
 	return c, nil
 }
 
-// WaitForSync returns when every key that there is is served, or was found not to be one to serve; else with the cause
-// of ctx. A primary that answers before says of keys that it does not know them, and no client repeats that update.
+// WaitForSync returns after the first try to serve all UpdateKeys, or with the cause of ctx. A primary that answers
+// earlier refuses updates of keys that it does not know yet, and no client repeats these.
 func (c *Controller) WaitForSync(ctx context.Context) error {
 	select {
 	case <-c.begun:
@@ -140,7 +140,7 @@ type candidate struct {
 	verdict
 }
 
-// claims returns the name of the key: that of its first use, or else the one that it would use now.
+// claims returns the TSIG name that an UpdateKey claims: the name in its status, else the name in its Secret.
 func (k *candidate) claims() map[string]string {
 	switch {
 	case k.of.Status.KeyName != "":
@@ -159,9 +159,8 @@ func (k *candidate) uses() []string {
 	return []string{k.of.Status.KeyName}
 }
 
-// syncKeys has the Primary take the keys that there are, and writes the outcome into the status of each. Every primary
-// gives each name to the same UpdateKey, since all go by what stands in the API: a key is served when its status has
-// the name.
+// syncKeys replaces the keys of the Primary and writes each status. It serves a key after its status has the name, so
+// all primaries read from the API which UpdateKey has a name.
 func (c *Controller) syncKeys(ctx context.Context) error {
 	candidates, err := c.readCandidates(ctx)
 	if err != nil {
@@ -181,7 +180,8 @@ func (c *Controller) syncKeys(ctx context.Context) error {
 		}
 		if err := c.recordName(ctx, one); err != nil {
 			failed = append(failed, ignoreChanged(err))
-			one.verdict = verdict{string(delivery.ReasonServerUnreachable), "the API does not record that the name of the key is used"}
+			one.verdict = verdict{string(delivery.ReasonServerUnreachable), fmt.Sprintf("the API does not record the use of "+
+				"the name %s; the primary tries again, and its log has the error", one.key.Name)}
 			continue
 		}
 		served = append(served, one.key)
@@ -236,7 +236,7 @@ func (c *Controller) readCandidates(ctx context.Context) ([]*candidate, error) {
 }
 
 // recordName writes the name of a key into the status of its UpdateKey, if that has none. A conflict is an error:
-// another primary may have recorded it, of which the informer tells.
+// another primary may have written a name, which the informer will bring.
 func (c *Controller) recordName(ctx context.Context, one *candidate) error {
 	if one.of.Status.KeyName != "" {
 		return nil
@@ -314,7 +314,7 @@ func makeKey(of *v1alpha1.UpdateKey, key primary.Key) (*primary.UpdateKey, error
 		Reaches: scope.Reaches, Transfer: transfer}, nil
 }
 
-// writeStatus writes the status where it is another one.
+// writeStatus writes the status if it has changed.
 func (c *Controller) writeStatus(ctx context.Context, of *v1alpha1.UpdateKey, v verdict, o outcome) error {
 	after := of.DeepCopy()
 	status := &after.Status

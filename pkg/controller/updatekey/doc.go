@@ -5,11 +5,11 @@
 // status what came of it.
 //
 // It promises: (1) a key is that of the Secret, within seconds of a change; while the Secret cannot be read, what was
-// read stays in use, and while it is not there or not granted, nothing does. (2) A name is that of the UpdateKey
-// whose status has it, behind all keys of classes; it stands there before the key is served, so every primary gives it
-// to the same one (S13.3). If two primaries have recorded one name for two UpdateKeys at the same moment, the older has
-// it. (3) A message that has no answer of the API server is SERVFAIL. (4) The status of an UpdateKey is written when it
-// changes, at most once in ten seconds for updates.
+// read stays in use, and while it is not there or not granted, nothing does. (2) A name belongs to the UpdateKey whose
+// status has it, after all keys of classes. A key is served after its status has the name, so all primaries serve the
+// same UpdateKey (S13.3). If two primaries give one name to two UpdateKeys at the same moment, the older has it. (3) A
+// message that has no answer of the API server is SERVFAIL. (4) The status of an UpdateKey is written when it changes,
+// at most once in ten seconds for updates.
 //
 // It does not know what a message means: package update does, and the API server carries it out.
 //

@@ -83,8 +83,8 @@ func (p *Poster) Update(ctx context.Context, key *primary.UpdateKey, m *update.M
 	return uint16(rcode)
 }
 
-// noteOutcome keeps what the status of the UpdateKey and the log are to say. That a prerequisite is not met is how
-// clients ask, and no refusal.
+// noteOutcome keeps the outcome of a message for status and log. An unmet prerequisite is no refusal: clients ask by
+// prerequisites.
 func (p *Poster) noteOutcome(id string, rcode update.RCode, status *v1alpha1.UpdateRequestStatus, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -110,7 +110,7 @@ func (p *Poster) noteOutcome(id string, rcode update.RCode, status *v1alpha1.Upd
 	p.outcomes[id] = last
 }
 
-// takeOutcomes returns what was noted since the last call, and logs it: a line for each key, however many messages its
+// takeOutcomes returns the outcomes since the last call, and logs a line for each key, however many messages its
 // clients send.
 func (p *Poster) takeOutcomes(log klog.Logger) map[string]outcome {
 	p.mu.Lock()

@@ -36,7 +36,7 @@ const (
 	maxProbes = 100
 )
 
-// errSlow is the doubt about a write that was sent again.
+// errSlow is the error of a write that was sent again because its answer was late.
 var errSlow = errors.New("no answer within " + resendAfter.String())
 
 // explainedTxn is sent with Commit, more than once if need be.
@@ -152,11 +152,11 @@ func (t *explainedTxn) findOutcome(ctx context.Context, refusal *clientv3.TxnRes
 		}
 	}
 	var (
-		stands bool  // a key is as it was, which this transaction would have changed
-		moved  bool  // a key has changed, so this transaction is not carried out from now on
-		taken  bool  // a key was made by another transaction, which this one would have put
-		absent bool  // a key is absent, which this transaction would have put
-		at     int64 // the revision of a key that this transaction has made; 0: none is known
+		unchanged bool  // a key that this transaction writes still has the revision that it compares
+		moved     bool  // a compared key has another revision: a late copy of this transaction will be refused
+		taken     bool  // another transaction created a key that this one puts
+		absent    bool  // a key that this transaction puts is absent
+		at        int64 // the revision of a key that this transaction has put; 0: none is known
 	)
 	found, err := t.readWritten(ctx)
 	if err != nil {
@@ -167,7 +167,7 @@ func (t *explainedTxn) findOutcome(ctx context.Context, refusal *clientv3.TxnRes
 		once := kv.GetVersion() == 1 && kv.GetCreateRevision() > last
 		switch same := op.IsPut() && bytes.Equal(kv.GetValue(), op.ValueBytes()); {
 		case was > 0 && kv.GetModRevision() == was:
-			stands = true
+			unchanged = true
 		case same && (once || len(t.then) == 1):
 			at = kv.GetModRevision()
 		case once:
@@ -178,15 +178,16 @@ func (t *explainedTxn) findOutcome(ctx context.Context, refusal *clientv3.TxnRes
 		moved = moved || was > 0 && kv != nil && kv.GetModRevision() != was
 	}
 	switch {
-	case at > 0 && !stands && !taken:
+	case at > 0 && !unchanged && !taken:
 		return t.answerAt(at, refusal), nil
-	case at == 0 && moved && (stands || taken || absent):
+	case at == 0 && moved && (unchanged || taken || absent):
 		return refusal, nil
 	}
 	return nil, doubt
 }
 
-// readWritten returns what stands at the keys that the transaction writes, at one revision; nil: nothing does.
+// readWritten returns the key-values that the transaction writes, in the order of its operations and at one revision;
+// nil: the key is absent.
 func (t *explainedTxn) readWritten(ctx context.Context) (all []*mvccpb.KeyValue, err error) {
 	revision := int64(0) // the present one
 	for part := range slices.Chunk(t.then, maxProbes) {

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// maxAnswers are shared out among the tenants that sent a message in the last hour. Each has leastShare: more
-	// than a tenant has under way.
+	// maxAnswers is the number of answers that the tenants of the last hour share equally. A share is never below
+	// leastShare, which is above the messages that a tenant has under way.
 	maxAnswers, leastShare = 1 << 16, 256
 	// idle is the time after which a tenant without answers is forgotten. A clock that is set back by less finds
 	// nothing forgotten.
@@ -35,7 +35,7 @@ type Memory struct {
 type tenant struct {
 	seconds map[int64]map[string]*Answer
 	size    int
-	// floor is the last second of which something was forgotten: a message of that second may be a replay.
+	// floor is the latest second with a forgotten answer. A message of that second, or before, may be a replay.
 	floor int64
 }
 
@@ -47,7 +47,7 @@ func New(clock func() time.Time, valid time.Duration) *Memory {
 // Opens returns the beginning of the first second whose messages are accepted.
 func (m *Memory) Opens() time.Time { return time.Unix(m.began+1, 0) }
 
-// Answer is that of one message, known or not yet.
+// Answer is the RCODE of one message, which is unknown until End.
 type Answer struct {
 	of     *Memory
 	tenant string
@@ -57,8 +57,8 @@ type Answer struct {
 	rcode  uint16
 }
 
-// Begin returns the answer of a message that was signed in a second. With first the caller carries the message out, and
-// calls End. A nil Answer refuses a message that is older than what is remembered.
+// Begin returns the Answer to the message of a tenant with an id, signed in a second. If first is true, the caller
+// carries the message out and calls End, else it calls Wait. Nil: the message may be a replay of a forgotten one.
 func (m *Memory) Begin(of, id string, signed int64) (a *Answer, first bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -100,7 +100,7 @@ func (m *Memory) sweepTenants(now time.Time) {
 	})
 }
 
-// forgetExpired forgets the answers of messages whose signatures hold no more, which are those up to a second.
+// forgetExpired forgets the answers to messages signed before a second, whose signatures have expired.
 func (t *tenant) forgetExpired(until int64) {
 	for signed := range t.seconds {
 		if signed < until {
@@ -115,8 +115,7 @@ func (t *tenant) forgetSecond(signed int64) {
 	delete(t.seconds, signed)
 }
 
-// End says the answer of a message. Where it is not known whether the message was carried out, the next one that is
-// equal is carried out.
+// End sets the RCODE and wakes Wait. Unless the outcome is known, the next equal message is carried out.
 func (a *Answer) End(rcode uint16, known bool) {
 	a.of.mu.Lock()
 	defer a.of.mu.Unlock()
@@ -128,7 +127,7 @@ func (a *Answer) End(rcode uint16, known bool) {
 	close(a.done)
 }
 
-// Wait returns the answer when it is known, and false where ctx ends before.
+// Wait returns the RCODE after End, or false if ctx ends first.
 func (a *Answer) Wait(ctx context.Context) (rcode uint16, ok bool) {
 	select {
 	case <-a.done:

@@ -86,7 +86,7 @@ func makeTable[T runtime.Object](columns []metav1.TableColumnDefinition, obj, op
 		cells := row(obj.(T))
 		for i, cell := range cells {
 			if text, ok := cell.(string); ok {
-				cells[i] = terminal.Escape(text) // kubectl prints all but ESC as it is
+				cells[i] = terminal.Escape(text) // kubectl escapes ESC alone
 			}
 		}
 		table.Rows = append(table.Rows, metav1.TableRow{Cells: cells, Object: runtime.RawExtension{Object: obj}})

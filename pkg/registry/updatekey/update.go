@@ -170,9 +170,9 @@ type plan struct {
 	in      zone
 	at      v1alpha1.AdoptingZone
 	status  v1alpha1.UpdateRequestStatus
-	// doubted: an unmet prerequisite was met with a second look at the Records.
+	// doubted: after an unmet prerequisite the Records were read again.
 	doubted bool
-	// taken counts the tries at which another object had the name of a Record that is to be created.
+	// taken counts the tries that failed because a Record to be created has the name of another one.
 	taken int
 }
 
@@ -301,8 +301,8 @@ func (p *plan) beyond(rr *update.RR) *update.Failure {
 		"has no pattern for %s %s (S13.1); add one, or use the key that has it", p.key.Namespace, p.key.Name, rr.Name, rr.Type)}
 }
 
-// findWritten returns a Record that this very message wrote, nil for none. One message is one change, so with that
-// Record all of it was carried out, and its prerequisites were met: what they say now may be its own doing.
+// findWritten returns a Record that an earlier attempt at this message wrote, nil for none. A message is one
+// transaction: that attempt wrote all of it and met its prerequisites, which it may have changed itself.
 func (p *plan) findWritten(made map[name.Name]share) *v1alpha1.Record {
 	if p.message.ID == "" {
 		return nil
@@ -340,8 +340,8 @@ func (p *plan) foldUpdates(ctx context.Context) (changes []update.Change, made m
 	return changes, made, failure, nil
 }
 
-// addApex adds to the data at names what the spec of the zone makes, where the zone is the namespace's own, and whether
-// other namespaces have NS at the apex, where the message is about these.
+// addApex adds to the data at names the RRsets that the spec of the zone makes, if the namespace owns the zone. If the
+// message updates the NS of the apex, it also adds whether other namespaces have NS there.
 func (p *plan) addApex(ctx context.Context, present map[name.Name]update.Present) error {
 	own := p.at.Namespace == p.key.Namespace
 	aboutNS := slices.ContainsFunc(p.message.Updates, func(rr update.RR) bool { return rr.Name == p.in.fqdn && rr.Type == rdata.NS })
@@ -386,7 +386,7 @@ func isUnmet(err error) bool {
 	return apierrors.ReasonForError(err) == v1alpha1.StatusReasonPrerequisiteFailed
 }
 
-// readReasons returns the reason of an API error and those of its causes, which are those of items.
+// readReasons returns the reason of an API error, and the reasons of its causes: one for each refused item.
 func readReasons(err error) (reasons []metav1.StatusReason) {
 	var of apierrors.APIStatus
 	if !errors.As(err, &of) {

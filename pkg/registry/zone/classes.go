@@ -21,8 +21,8 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// askOthers asks for what a Zone names: its classes, and the namespaces of its rules. before is empty for a new Zone:
-// it warns of what that lacks.
+// askOthers checks the classes of a Zone and the namespaces of its rules. before is empty for a new Zone, for which it
+// also warns of missing fields.
 func (r *REST) askOthers(ctx context.Context, zone, before *v1alpha1.Zone) error {
 	if before.Name == "" {
 		lacks := validation.BareZoneWarnings(zone)

@@ -106,7 +106,7 @@ func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectI
 		errors.New("its domainName keeps changing; please read it and try again"))
 }
 
-// unasked ends an update to another name than the one that has been authorized, and notes which one it needs.
+// unasked refuses an update to a name other than asked, which has been authorized, and stores that name in needs.
 type unasked struct {
 	rest.UpdatedObjectInfo
 	asked string

@@ -56,8 +56,8 @@ func Parse(msg []byte) (*update.Message, *update.Failure) {
 	return m, nil
 }
 
-// reader reads a message from its beginning. It trusts no count and no length in it. A record of 16 octets may have two
-// names of 255, so what has been read is not read again.
+// reader reads a message from its beginning. It trusts no count and no length in it. A compressed record of 16 octets
+// may have two names of 255, so each name and value is parsed once.
 type reader struct {
 	msg []byte
 	off int
