@@ -127,7 +127,7 @@ func (c *Claimant) FindYielding(base, at name.Rel, below bool) (from []string) {
 			lower := *has
 			lower.Claims = slices.DeleteFunc(slices.Clone(has.Claims), func(x law.Claim) bool { return !x.Names() })
 			for _, x := range lower.Claims {
-				if x.Namespace != c.Namespace && x.Namespace != c.Zone.Namespace && c.endsBelow(at, x.Namespace) {
+				if x.Namespace != c.Namespace && x.Namespace != c.Zone.Namespace && c.mayAllowBelow(at, x.Namespace) {
 					return nil
 				}
 			}
@@ -143,13 +143,18 @@ func (c *Claimant) FindYielding(base, at name.Rel, below bool) (from []string) {
 
 // AllowsAt reports whether the rules allow a namespace some type at a base name.
 func (c *Claimant) AllowsAt(base name.Rel, namespace string) bool {
+	return c.reachingFor(namespace, base).AllowsName(c.NameOf(base), namespace)
+}
+
+// mayAllowBelow reports whether the rules may allow a namespace some type at a base name or below it.
+func (c *Claimant) mayAllowBelow(base name.Rel, namespace string) bool {
+	return c.reachingFor(namespace, base).MayAllowBelow(base, namespace)
+}
+
+// reachingFor returns the rules of a namespace whose patterns reach a base name (S4.20).
+func (c *Claimant) reachingFor(namespace string, base name.Rel) *rules.Set {
 	other := *c
 	other.Namespace, other.Zone = namespace, c.RuledFor(c.Zone.WithoutGiven(), namespace)
 	bar := other.FindNamed(base)
-	return other.Zone.RuleSet().Reaching(bar.Least).AllowsName(c.NameOf(base), namespace)
-}
-
-// endsBelow reports whether a rule may allow a namespace something at or below a name that is named for others.
-func (c *Claimant) endsBelow(at name.Rel, namespace string) bool {
-	return c.RuledFor(c.Zone.WithoutGiven(), namespace).RuleSet().EndsBelow(at, namespace)
+	return other.Zone.RuleSet().Reaching(bar.Least)
 }

@@ -5,6 +5,7 @@ package pattern
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -140,18 +141,22 @@ func (p Pattern) IsAbove(n name.Rel, zone name.Name) (labels int, ok bool) {
 	return strings.Count(text, ".") + 1, ok && (above == "" || strings.HasSuffix(above, "."))
 }
 
-// EndsAt reports whether all that p matches in the zone is n or below it by its literal labels at the end.
-func (p Pattern) EndsAt(n name.Rel, zone name.Name) bool {
+// MayMatchBelow reports whether p may match n or a name below it in the zone: the literal labels at the end of p and n
+// do not differ.
+func (p Pattern) MayMatchBelow(n name.Rel, zone name.Name) bool {
 	labels := p.labels
 	if p.absolute {
 		labels = labels[:max(len(labels)-zone.NumLabels(), 0)]
 	}
 	of := n.Labels()
-	if len(labels) < len(of) {
-		return false
-	}
-	for i, text := range of {
-		if l := labels[len(labels)-len(of)+i]; !l.literal() || l[0] != text {
+	for i, text := range slices.Backward(of) {
+		at := len(labels) - len(of) + i
+		if at < 0 {
+			return p.many
+		}
+		if l := labels[at]; !l.literal() {
+			return true
+		} else if l[0] != text {
 			return false
 		}
 	}

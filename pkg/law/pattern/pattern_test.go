@@ -310,6 +310,12 @@ func TestMatch_agreesWithBruteForce(t *testing.T) {
 				if !p.CanMatch(name.MustParse(zone)) {
 					t.Fatalf("%q in zone %s matches %s, yet CanMatch is false", text, zone, n)
 				}
+				at, ok := name.MustParse(n).Rel(name.MustParse(zone))
+				for ; ok; at, ok = at.Parent() {
+					if !p.MayMatchBelow(at, name.MustParse(zone)) {
+						t.Fatalf("%q in zone %s matches %s, yet MayMatchBelow is false for %s", text, zone, n, at)
+					}
+				}
 			}
 		}
 	})

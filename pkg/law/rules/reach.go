@@ -141,14 +141,14 @@ func (s *Set) reaches(p pattern.Pattern, namespace string) bool {
 	return s.least == 0 || namespace == s.Own || reaches(p, s.least, s.Zone)
 }
 
-// EndsBelow reports whether a rule gives the namespace records by a pattern that ends at a name or below it: one that
-// reaches in spite of that name.
-func (s *Set) EndsBelow(n name.Rel, namespace string) bool {
+// MayAllowBelow reports whether a pattern that reaches may give the namespace a record at a name or below it.
+func (s *Set) MayAllowBelow(n name.Rel, namespace string) bool {
 	for _, list := range s.Lists {
 		for i := range list {
 			r := &list[i]
-			if r.CoversNamespace(namespace) &&
-				slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return rr.Pattern.EndsAt(n, s.Zone) }) {
+			if r.CoversNamespace(namespace) && slices.ContainsFunc(r.Records, func(rr RecordRule) bool {
+				return s.reaches(rr.Pattern, namespace) && rr.Pattern.MayMatchBelow(n, s.Zone)
+			}) {
 				return true
 			}
 		}
