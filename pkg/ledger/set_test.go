@@ -16,6 +16,7 @@ import (
 
 	"go.etcd.io/etcd/server/v3/embed"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apiserver/pkg/warning"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law/content"
@@ -390,6 +391,51 @@ func TestSet_saysWhatEtcdTakes_S10_4(t *testing.T) {
 	}
 	if _, errs := inSet(t.Context(), s, set(5)...); errors.Join(errs...) != nil {
 		t.Error(joinErrors(errs))
+	}
+}
+
+// S5.14, S10.4: Warnings of hosts that the zone lacks cost a set no compares and no reads: as many Records go into one as
+// do with hosts elsewhere.
+func TestSet_looksUpHostsForNothing_S5_14(t *testing.T) {
+	t.Parallel()
+	st := store.On(t, store.Fresh(t, func(c *embed.Config) { c.MaxTxnOps = embed.DefaultMaxTxnOps }), "/registry/kubizone")
+	s := exampleOrg(t, st, "first")
+	reads := func(zone string) int64 {
+		var writes []setWrite
+		for i := range 40 {
+			name := fmt.Sprintf("%s%d", zone[len(zone)-3:], i)
+			writes = append(writes, createLater(store.Record("team", name, name+".example.org.", "MX",
+				fmt.Sprintf("10 a.in%d.%s.", i, zone), fmt.Sprintf("20 b.in%d.%s.", i, zone))))
+		}
+		heard, before := &warned{}, s.Ledger.Stats().Reads.Load()
+		if _, errs := inSet(warning.WithWarningRecorder(t.Context(), heard), s, writes...); errors.Join(errs...) != nil {
+			t.Fatalf("%s: %v", zone, errs[0])
+		}
+		if absent := strings.Count(fmt.Sprint(heard.texts), "nothing stands there"); (absent == 80) != (zone == "example.org") {
+			t.Errorf("%s: %d Warnings: %q", zone, absent, heard.texts)
+		}
+		return s.Ledger.Stats().Reads.Load() - before
+	}
+	if elsewhere, here := reads("example.net"), reads("example.org"); here > elsewhere+2 {
+		t.Errorf("%d reads, and %d where no host is in the zone", here, elsewhere)
+	}
+}
+
+// S5.14: no Warning is of a host that another write of the set brings, in whatever order.
+func TestSet_warnsOfNoHostThatItBrings_S5_14(t *testing.T) {
+	t.Parallel()
+	s := exampleOrg(t, store.New(t), "first")
+	heard := &warned{}
+	_, errs := inSet(warning.WithWarningRecorder(t.Context(), heard), s,
+		createLater(store.Record("team", "a", "a.example.org.", "CNAME", "b.example.org.")),
+		createLater(store.Record("team", "b", "b.example.org.", "CNAME", "c.example.org.")),
+		createLater(store.Record("team", "mail", "mail.example.org.", "MX", "10 host.example.org.")),
+		createLater(store.Record("team", "host", "host.example.org.", "A", "192.0.2.1")))
+	if errors.Join(errs...) != nil {
+		t.Fatal(joinErrors(errs))
+	}
+	if len(heard.texts) != 1 || !strings.Contains(heard.texts[0], "names c.example.org., and nothing stands there") {
+		t.Errorf("Warnings %q; want that of c.example.org.", heard.texts)
 	}
 }
 

@@ -76,9 +76,7 @@ func (x *delta) firstKeys(ks []law.Key) []law.Key {
 			ks = append(ks, law.OwnerKey(z.UID, up))
 		}
 	}
-	for _, t := range x.listTargets() {
-		ks = append(ks, law.OwnerKey(z.UID, t.host))
-	}
+	ks = append(ks, x.targetKeys(x.listTargets())...)
 	return append(ks, law.CountKey(z.UID, x.ask.Namespace))
 }
 

@@ -16,9 +16,12 @@ import (
 // A relative name that was meant to be absolute is legal and most likely wrong. A Warning prints the name that it
 // makes (S1.1, S5.1). So is, most likely, a host at which nothing of the zone stands (S5.14).
 
-// maxHosts bounds the hosts of one Record that are looked up for a Warning, and their labels. A host that stands costs
-// one fact of the zone, in the first round; an absent one some for each label.
-const maxHosts = 8
+// maxHosts bounds the hosts of one Record that a Warning looks up, and maxHostLabels the labels of all of them: each
+// label takes two facts about the zone.
+const (
+	maxHosts      = 8
+	maxHostLabels = 16
+)
 
 // RepeatsOrigin reports whether a relative name ends in the name of the zone that it is relative to.
 func RepeatsOrigin(written name.Rel, origin name.Name) bool {
@@ -39,26 +42,41 @@ type target struct {
 	host name.Rel
 }
 
-// listTargets returns the first maxHosts of what comes, without hosts of so many labels that the facts about them would
-// fill a transaction.
+// listTargets returns the hosts in the zone that what comes names, within maxHosts and maxHostLabels.
 func (x *delta) listTargets() (all []target) {
 	if x.come == nil || x.ask.Cascade {
 		return nil
 	}
+	labels := 0
 	for _, v := range x.come.Values {
 		fqdn, ok := v.Target(x.zone.FQDN())
 		if !ok {
 			continue
 		}
 		host, ok := fqdn.Rel(x.zone.FQDN())
-		if !ok || host.IsApex() || host == x.come.Owner || len(host.Labels()) > maxHosts {
+		if !ok || host.IsApex() || host == x.come.Owner {
 			continue
 		}
-		if all = append(all, target{v, fqdn, host}); len(all) == maxHosts {
+		if labels += host.NumLabels(); labels > maxHostLabels || len(all) == maxHosts {
 			break
 		}
+		all = append(all, target{v, fqdn, host})
 	}
 	return all
+}
+
+// targetKeys returns the facts by which standsAt judges hosts: those of the zone alone, so that a change set needs no
+// compares for them.
+func (x *delta) targetKeys(named []target) (ks []law.Key) {
+	for _, t := range named {
+		for at, ok := t.host, true; ok && !at.IsApex(); {
+			ks = append(ks, law.OwnerKey(x.zone.UID, at))
+			if at, ok = at.Parent(); ok {
+				ks = append(ks, law.OwnerKey(x.zone.UID, wildcardAt(at)))
+			}
+		}
+	}
+	return ks
 }
 
 // warnOfTargets warns of an owner that repeats the name of the zone, and of hosts that do, or at which nothing of the
@@ -71,9 +89,7 @@ func (x *delta) warnOfTargets(plan *law.Plan) {
 	if text := x.ask.After.DomainName; !name.IsAbsolute(text) && RepeatsOrigin(come.Owner, z.FQDN()) {
 		plan.Warn("%s", UndottedWarning("spec.domainName:", text, p.fqdn, "S1.1"))
 	}
-	named := x.listTargets()
-	x.AskAll(x.keysOfAbsent(named))
-	for _, t := range named {
+	for _, t := range x.listTargets() {
 		switch repeats := !name.IsAbsolute(t.Host()) && RepeatsOrigin(t.host, z.FQDN()); {
 		case !repeats && x.standsAt(t):
 		case repeats || SeemsUndotted(t.Host(), come.Owner):
@@ -120,25 +136,8 @@ func lastLabel(r name.Rel) string {
 	return labels[len(labels)-1]
 }
 
-// keysOfAbsent returns the facts that tell about hosts at which no data stands.
-func (x *delta) keysOfAbsent(named []target) (ks []law.Key) {
-	for _, t := range named {
-		if len(x.storedOwner(t.host).Types()) > 0 {
-			continue
-		}
-		for at, ok := t.host, true; ok && !at.IsApex(); at, ok = at.Parent() {
-			if fqdn, err := at.In(x.zone.FQDN()); err == nil {
-				ks = append(ks, law.HoldingKey(x.zone.View, fqdn))
-			}
-			up, _ := at.Parent()
-			ks = append(ks, law.OwnerKey(x.zone.UID, up), law.OwnerKey(x.zone.UID, wildcardAt(up)))
-		}
-	}
-	return ks
-}
-
-// standsAt reports whether the zone answers for a host: by data or a wildcard, by a child zone, or by what refers to
-// other servers at or above it. A name server below its own NS needs an address.
+// standsAt reports whether the zone has an answer for a host: data, a wildcard or a DNAME, or a delegation to a child
+// zone or by NS records above it. A name server below its own NS needs an address.
 func (x *delta) standsAt(t target) bool {
 	z := x.zone
 	if slices.Contains(z.MadeNames, t.host) {
@@ -150,14 +149,9 @@ func (x *delta) standsAt(t target) bool {
 		return true
 	}
 	for at, ok := t.host, len(o.Types()) == 0; ok && !at.IsApex(); at, ok = at.Parent() {
-		fqdn, err := at.In(z.FQDN())
-		if err != nil {
-			continue
-		}
 		up, _ := at.Parent()
 		above := x.ownerAt(up)
-		h := law.Get[law.Holding](x.Reading, law.HoldingKey(z.View, fqdn))
-		if h != nil && h.Parent != nil && h.Parent.UID == z.UID || above.HasType(rdata.DNAME) {
+		if x.ownerAt(at).HasCut() || above.HasType(rdata.DNAME) {
 			return true
 		}
 		if !glue && (!up.IsApex() && above.HasType(rdata.NS) || len(x.ownerAt(wildcardAt(up)).Types()) > 0) {
