@@ -203,13 +203,11 @@ func (p *provider) decideOne(ctx context.Context, a *adjustment, c externaldns.C
 		switch {
 		case err == nil, unserved && c.Asker == "", apierrors.IsNotFound(err) && !unserved:
 			c.KeepTargets(texts)
-		case unserved:
-			c.Err = fmt.Errorf("whether it still has this name cannot be seen, so its Record stays until it is deleted: %w", err)
 		case apierrors.IsForbidden(err):
 			c.Err, good = fmt.Errorf("which of several targets are its own cannot be seen; bind the ClusterRole kubizone-external-dns: %w",
 				err), refusedTime
 		default:
-			return // later it may say what is its own
+			return // its Record stays as it is until the object can be read
 		}
 	}
 	if a.standing.NeedsVerdict(&c) {
