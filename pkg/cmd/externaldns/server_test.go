@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -73,7 +74,27 @@ func (serve inMemory) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	answer := httptest.NewRecorder()
 	serve(answer, r)
-	return answer.Result(), r.Context().Err()
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	return answer.Result(), nil
+}
+
+// serveInMemory returns the handler of external-dns before an API server in this process.
+func serveInMemory(t *testing.T, answer http.HandlerFunc) http.Handler {
+	api := &rest.Config{Host: "http://api.test", Transport: inMemory(answer)}
+	config := &Config{Mapping: externaldns.Mapping{Owner: "default"}, Records: api, Local: api}
+	return newHandler(t.Context(), must.Get(config.newProvider())(t))
+}
+
+// serveRequest has a request of external-dns answered.
+func serveRequest(t *testing.T, by http.Handler, method, path, body string) *httptest.ResponseRecorder {
+	sent := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
+	sent.Header.Set("Content-Type", contract.MediaType)
+	sent.Header.Set("Accept", contract.MediaType)
+	answer := httptest.NewRecorder()
+	by.ServeHTTP(answer, sent)
+	return answer
 }
 
 // E3, X4: while the API is away, whatever it or what stands before it answers, external-dns gets a 5xx or a right
@@ -117,9 +138,7 @@ func TestRun_whileTheServerIsAway(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				api := &rest.Config{Host: "http://api.test", Transport: inMemory(c.answer)}
-				config := &Config{Mapping: externaldns.Mapping{Owner: "default"}, Records: api, Local: api}
-				serving := newHandler(t.Context(), must.Get(config.newProvider())(t))
+				serving := serveInMemory(t, c.answer)
 				for _, request := range []struct{ method, path, body, lists string }{
 					{"GET", "/", "", "{}"},
 					{"GET", "/records", "", `"targets":["192.0.2.1"]`},
@@ -127,11 +146,7 @@ func TestRun_whileTheServerIsAway(t *testing.T) {
 					{"POST", "/records", `{"create":[` + strings.ReplaceAll(moved, "x.", "y.") + `],"delete":[` + moved + `]}`, ""},
 				} {
 					began := time.Now()
-					sent := httptest.NewRequestWithContext(t.Context(), request.method, request.path, strings.NewReader(request.body))
-					sent.Header.Set("Content-Type", contract.MediaType)
-					sent.Header.Set("Accept", contract.MediaType)
-					answer := httptest.NewRecorder()
-					serving.ServeHTTP(answer, sent)
+					answer := serveRequest(t, serving, request.method, request.path, request.body)
 					text := answer.Body.String()
 					said := fmt.Sprintf("%s %s after %s: %d %s", request.method, request.path, time.Since(began), answer.Code, text)
 					if time.Since(began) > 10*time.Second {
@@ -344,8 +359,11 @@ func TestRun_failsForNoAnswer(t *testing.T) {
 					}
 				}
 			}
-			if code, text := sendPost(t, url, `{"create":`+endpoint("z", "fine")+`}`); code != http.StatusNoContent {
-				t.Errorf("%d %s", code, text)
+			noForm := strings.Replace(endpoint("n", "fine"), "{", `{"setIdentifier":"x",`, 1)
+			for _, one := range []string{endpoint("z", "fine"), noForm} {
+				if code, text := sendPost(t, url, `{"create":`+one+`}`); code != http.StatusNoContent {
+					t.Errorf("%s: %d %s", one, code, text)
+				}
 			}
 		})
 	}
@@ -379,13 +397,11 @@ func TestRun_leavesOutWhatTheWriteRefused(t *testing.T) {
 	}
 }
 
-// E2: very many names of one namespace that are refused keep no Event from the objects of others (attack: more refused
-// names than are remembered).
+// E2: a cycle tells a namespace of minShare refused names, so that it keeps no Event from the objects of others (attack:
+// more refused names than are remembered). The next cycle tells of further ones.
 func TestRun_tellsEachNamespaceItsShare(t *testing.T) {
 	t.Parallel()
 	const many = 1000
-	c := &cluster{events: make(chan *eventsv1.Event, 3*many), answer: func(http.ResponseWriter, *http.Request) bool { return false }}
-	url := runBefore(t, c.ServeHTTP)
 	var endpoints []string
 	add := func(name, namespace string) {
 		endpoints = append(endpoints, fmt.Sprintf(`{"dnsName":"%s.example.org","recordType":"A","targets":["192.0.2.1"],"setIdentifier":"x",
@@ -397,17 +413,98 @@ func TestRun_tellsEachNamespaceItsShare(t *testing.T) {
 	for i := range 3 {
 		add(fmt.Sprintf("z%d", i), "victim")
 	}
-	if code, text := sendPost(t, url+"/adjustendpoints", "["+strings.Join(endpoints, ",")+"]"); code != http.StatusOK {
-		t.Fatal(code, text)
+	synctest.Test(t, func(t *testing.T) {
+		c := &cluster{events: make(chan *eventsv1.Event, 3*many), answer: func(http.ResponseWriter, *http.Request) bool { return false }}
+		serving := serveInMemory(t, c.ServeHTTP)
+		notes := map[string]bool{}
+		for cycle := 1; cycle <= 2; cycle++ {
+			serveRequest(t, serving, "POST", "/adjustendpoints", "["+strings.Join(endpoints, ",")+"]")
+			synctest.Wait()
+			last := 0 // of the victim
+			for i := 0; len(c.events) > 0; i++ {
+				event := <-c.events
+				notes[event.Note] = true
+				if event.Namespace == "victim" {
+					last = i
+				}
+			}
+			if last > 5 {
+				t.Errorf("the last Event of the victim is number %d", last+1)
+			}
+			if want := cycle*minShare + 3; len(notes) != want {
+				t.Errorf("cycle %d: %d Events, want %d", cycle, len(notes), want)
+			}
+		}
+	})
+}
+
+// E2: 5,000 names of one namespace, which the API refuses or does not answer about, keep no name of 39 others out of the
+// answer, and refusals delay it by a tenth at most.
+func TestRun_isFair(t *testing.T) {
+	t.Parallel()
+	const others, each, latency = 39, 25, 10 * time.Millisecond
+	var endpoints, noise []string
+	add := func(to *[]string, name, namespace string) {
+		*to = append(*to, fmt.Sprintf(`{"dnsName":"%s.example.org","recordType":"A","targets":["192.0.2.1"],
+			"labels":{"resource":"ingress/%s/x"}}`, name, namespace))
 	}
-	counts := map[string]int{}
-	for counts["victim"] < 3 {
-		counts[c.waitForEvent(t).Namespace]++
+	for i := range others * each {
+		add(&endpoints, fmt.Sprintf("h%d", i), fmt.Sprintf("tenant-%d", i%others))
 	}
-	if counts["mallory"] > 4 {
-		t.Errorf("%d Events of the other come first", counts["mallory"])
+	for i := range 5_000 {
+		add(&noise, fmt.Sprintf("n%d", i), "noisy")
 	}
-	for counts["mallory"] < minShare {
-		counts[c.waitForEvent(t).Namespace]++
+	// decide returns how long the API lets external-dns wait for an answer with all names of the others.
+	decide := func(t *testing.T, wanted []string, aboutNoise http.HandlerFunc) (took time.Duration) {
+		synctest.Test(t, func(t *testing.T) {
+			c := &cluster{events: make(chan *eventsv1.Event, minShare), answer: func(w http.ResponseWriter, r *http.Request) bool {
+				if !r.URL.Query().Has("dryRun") {
+					return false
+				}
+				select {
+				case <-time.After(latency):
+				case <-r.Context().Done():
+				}
+				if strings.Contains(r.URL.Path, "/namespaces/noisy/") {
+					aboutNoise(w, r)
+					return true
+				}
+				return false
+			}}
+			began := time.Now()
+			answer := serveRequest(t, serveInMemory(t, c.ServeHTTP), "POST", "/adjustendpoints", "["+strings.Join(wanted, ",")+"]")
+			took = time.Since(began)
+			for i := range others * each {
+				if !strings.Contains(answer.Body.String(), fmt.Sprintf(`"h%d.example.org"`, i)) {
+					t.Fatalf("after %s the answer %d lacks h%d", took, answer.Code, i)
+				}
+			}
+		})
+		return took
+	}
+	alone := decide(t, endpoints, nil)
+	all := append(noise, endpoints...)
+	if took := decide(t, all, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = io.WriteString(w, statusOf(403, "Forbidden"))
+	}); took > alone+alone/10 {
+		t.Errorf("the answer takes %s, and %s without the refusals", took, alone)
+	}
+	decide(t, all, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+}
+
+// A DNSEndpoint that has a name for an address of IPv6 alone does not have it for IPv4.
+func TestReadTexts_ofATypeAlone(t *testing.T) {
+	t.Parallel()
+	api := &rest.Config{Host: "http://api.test", Transport: inMemory(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"apiVersion":"externaldns.k8s.io/v1alpha1","kind":"DNSEndpoint","spec":{"endpoints":[
+			{"dnsName":"four","recordType":"A","targets":["192.0.2.1"]},{"dnsName":"six","recordType":"AAAA"}]}}`)
+	})}
+	p := must.Get((&Config{Records: api, Local: api}).newProvider())(t)
+	texts := must.Get(p.readTexts(t.Context(), &externaldns.Candidate{Endpoint: &contract.Endpoint{RecordType: "A"},
+		Resource: externaldns.Resource{Kind: "crd", Namespace: "a", Name: "x"}}))(t)
+	if !slices.Contains(texts, "four") || !slices.Contains(texts, "192.0.2.1") || slices.Contains(texts, "six") {
+		t.Errorf("%q", texts)
 	}
 }
