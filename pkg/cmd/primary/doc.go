@@ -8,7 +8,7 @@
 //
 //  1. It answers no question and sends no NOTIFY before it has every zone and every class: a secondary that asks too
 //     early would be told that a zone is not there.
-//  2. With --service it sends no NOTIFY before its Service leads to it: a secondary that is told asks at once.
+//  2. With --service it sends no NOTIFY before its Service leads to it: a secondary queries at once after a NOTIFY.
 //  3. It goes on with what it has while the API does not answer.
 //  4. When it is told to stop it is not ready from then on, lets transfers end, and only then ends its zones.
 //  5. /livez says that the process runs, /readyz that it serves, or what is missing; both need no credentials. /metrics

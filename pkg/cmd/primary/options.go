@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -42,8 +41,8 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 		"port 0 takes a free one")
 	flags.StringVar(&o.SecretsDir, "secrets-dir", o.SecretsDir, "directory with the Secrets that DNSClasses name, "+
 		"as files NAMESPACE/NAME/KEY, instead of those of the cluster")
-	flags.StringVar(&o.Service, "service", o.Service, "NAMESPACE/NAME of the Service by which secondaries reach this pod: "+
-		"they get no NOTIFY before the Service has the pod, or half a minute is over")
+	flags.StringVar(&o.Service, "service", o.Service, "Service of this pod, NAME or NAMESPACE/NAME: the first NOTIFY is sent when the "+
+		"Service has this pod as a ready endpoint, or after half a minute; empty: at once")
 }
 
 // Config is what the options mean.
@@ -53,7 +52,7 @@ type Config struct {
 	Client       *rest.Config
 	// SecretsDir is empty for the Secrets of the cluster.
 	SecretsDir string
-	// Service is the one by which secondaries reach this pod; zero: they reach it at once.
+	// Service leads secondaries to this pod. Zero: NOTIFY does not wait for a Service.
 	Service types.NamespacedName
 	// Warnings are for the operator and stop nothing.
 	Warnings []string
@@ -64,16 +63,15 @@ type Config struct {
 // Complete reads the options, and files they name, and reports all that is wrong with them.
 func (o *Options) Complete(out io.Writer) (*Config, error) {
 	c := &Config{Out: out, SecretsDir: o.SecretsDir}
-	var dns, health, client error
+	var dns, health, client, service error
+	var namespace string
 	c.Config, c.Warnings, dns = o.Options.Complete()
 	c.HealthListen, health = dnsserving.ListenAddress("--health-listen", o.HealthListen, 8080)
-	c.Client, _, client = o.Client.Client()
-	var service error
+	c.Client, namespace, client = o.Client.Client()
 	if o.Service != "" {
-		namespace, name, _ := strings.Cut(o.Service, "/")
-		if c.Service = (types.NamespacedName{Namespace: namespace, Name: name}); len(validation.IsDNS1123Label(namespace)) > 0 ||
-			len(validation.IsDNS1123Label(name)) > 0 {
-			service = fmt.Errorf("--service %q: write NAMESPACE/NAME", o.Service)
+		c.Service, service = o.Client.Object(o.Service, namespace)
+		if client == nil && len(validation.IsDNS1123Label(c.Service.Namespace))+len(validation.IsDNS1123Label(c.Service.Name)) > 0 {
+			service = fmt.Errorf("--service %q: write NAME or NAMESPACE/NAME of a Service", o.Service)
 		}
 	}
 	return c, errors.Join(dns, health, client, service)
@@ -89,7 +87,7 @@ func NewCommand() *cobra.Command {
 Views are served to those that --transfer-allow lets in, the zones of each DNSClass with a block transfer to that class's
 secondaries; any number of primaries serves the same. It reads as the user of the kubeconfig, or as its pod's ServiceAccount,
 which needs list and watch of zones, deliveries and dnsclasses, get of dnsclasses, zones/entries and zones/changes, get of
-the Secrets that DNSClasses name, and with --service list of endpointslices there. A line that begins with "ready" says when it serves.`,
+the Secrets that DNSClasses name, and with --service list of endpointslices in its namespace. A line that begins with "ready" says when it serves.`,
 		Example: `  kubizone primary --dns-listen :53 --transfer-allow 192.0.2.0/24 --transfer-to 192.0.2.53
   kubizone primary --kubeconfig ./data/kubeconfig --dns-listen 127.0.0.1:5301 --health-listen 127.0.0.1:0`,
 		Args: cobra.NoArgs,

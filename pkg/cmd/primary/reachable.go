@@ -22,17 +22,17 @@ import (
 )
 
 const (
-	// The EndpointSlices of a Service are read every proxyTime, for endpointTimeout in all. So long may a node take to
-	// carry out a change of them: kube-proxy does so once a second.
+	// The EndpointSlices of a Service are read every proxyTime, for endpointTimeout in all. kube-proxy applies a change
+	// of them to its node within proxyTime.
 	proxyTime, endpointTimeout = time.Second, 30 * time.Second
 )
 
-// errNoEndpoint: the Service has no ready endpoint at an address of this process.
+// errNoEndpoint: no address of this pod is a ready endpoint of the Service.
 var errNoEndpoint = errors.New("it has no ready endpoint at an address of this pod")
 
-// waitForEndpoint returns when the Service has had a ready endpoint at an address of this process, one of own, for
-// proxyTime: nodes send packets for it here then. After endpointTimeout it logs why they may not, and returns too: a
-// secondary may have another way.
+// waitForEndpoint returns when one of own, the addresses of this pod, has been a ready endpoint of the Service for
+// proxyTime: nodes forward packets for the Service to this pod then. After endpointTimeout it logs the reason and
+// returns too: a secondary may reach the primary by another address.
 func waitForEndpoint(ctx context.Context, cluster kubernetes.Interface, service types.NamespacedName, own []net.Addr) {
 	var last error
 	times := 0
@@ -44,7 +44,7 @@ func waitForEndpoint(ctx context.Context, cluster kubernetes.Interface, service 
 		return times == 2, nil
 	})
 	if err != nil && ctx.Err() == nil {
-		klog.FromContext(ctx).Error(last, "Secondaries are told of zones, and may not reach the primary by its Service yet",
+		klog.FromContext(ctx).Error(last, "NOTIFY is sent, and secondaries may not reach the primary by its Service yet",
 			"service", service, "after", endpointTimeout)
 	}
 }

@@ -6,10 +6,14 @@ package primary
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/spf13/pflag"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -88,4 +92,25 @@ func TestWaitForEndpoint_returnsWhenTheServiceHasThePod(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
 	waitForEndpoint(ended, fake.NewClientset(), primaryService, ownAddresses) // returns with its context
+}
+
+func TestComplete_readsTheService(t *testing.T) {
+	const kubeconfig = `{"apiVersion":"v1","kind":"Config","current-context":"x","clusters":[{"name":"x","cluster":{"server":"https://127.0.0.1:1"}}],
+		"contexts":[{"name":"x","context":{"cluster":"x","namespace":"team-dns"}}]}`
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	must.Succeed(t, os.WriteFile(file, []byte(kubeconfig), 0o600))
+	for service, want := range map[string]types.NamespacedName{
+		"":      {},
+		"dns":   {Namespace: "team-dns", Name: "dns"},
+		"a/dns": {Namespace: "a", Name: "dns"},
+		"a/b/c": {}, "/": {}, "A": {},
+	} {
+		options, flags := NewOptions(), pflag.NewFlagSet("", pflag.ContinueOnError)
+		options.AddFlags(flags)
+		must.Succeed(t, flags.Parse([]string{"--kubeconfig", file, "--dns-listen", "127.0.0.1:0", "--service", service}))
+		config, err := options.Complete(io.Discard)
+		if refused := service != "" && want.Name == ""; (err != nil) != refused || !refused && config.Service != want {
+			t.Errorf("--service %q: %v, %v", service, config.Service, err)
+		}
+	}
 }
