@@ -220,7 +220,7 @@ func Main(arguments []string, out, stderr io.Writer) int {
 				commands = append(commands, command.Name())
 			}
 		}
-		said = fmt.Errorf("%w;%s kubizone --help lists the commands", err, didYouMean("", similarWords(typed, commands)))
+		said = fmt.Errorf("%w;%s %s --help lists the commands", err, didYouMean("", similarWords(typed, commands)), root.CommandPath())
 	}
 	if root.PersistentFlags().Lookup("logging-format").Value.String() == logJSON {
 		jsonLogger(stderr, 0).WithOptions(zap.WithCaller(false)).Error(said.Error())

@@ -31,7 +31,8 @@ const (
 	placeInterval = 10 * time.Second
 )
 
-// placeLimit writes lines of klog. The first line of a place in an interval says how many the last one left out.
+// placeLimit writes lines of klog. Before the first line of a place in an interval it writes how many lines of the last
+// interval it dropped.
 type placeLimit struct {
 	to     io.Writer
 	mu     sync.Mutex

@@ -22,26 +22,28 @@ import (
 // Candidate is one RRset that one object wants.
 type Candidate struct {
 	contract.Key
-	// Endpoint is what external-dns sent; of an object that is asked, what stands and what others want.
+	// Endpoint is the endpoint of external-dns. With Asker it is made of the standing Record and of the targets that
+	// other objects want.
 	Endpoint *contract.Endpoint
 	// Resource is the object; zero where it is not known.
 	Resource Resource
 	// Namespace is that of the Record.
 	Namespace string
-	// Asker is the namespace for whose endpoint the object must be read (KeepTargets) before the server is asked; "" if
-	// it need not be, or has been.
+	// Asker is a namespace with an endpoint for the RRset of this object, which external-dns does not name: KeepTargets
+	// reads the object before the server is asked. "": the object need not be read, or has been.
 	Asker string
-	// Record is the wanted one; nil where the endpoint has no form, or, without Err, where the object wants it no more.
+	// Record is the wanted Record. Nil with Err: the endpoint has no form. Nil without Err: the object has withdrawn
+	// it.
 	Record *v1alpha1.Record
-	// Err says why there is no Record, or why the server refuses it. Admitted: the server lets it in. Without either
-	// the server has not been asked.
+	// Err is the reason why there is no Record, or the server's refusal. Admitted: the server has let the Record in by
+	// a dry run. Neither: the server has not been asked.
 	Err      error
 	Admitted bool
-	// note is told to the object of a Record that stays although external-dns does not name it.
+	// note is the Event of an object that keeps its Record although external-dns does not name it.
 	note error
 }
 
-// MakeCandidates makes them, in an order that depends on what they are alone.
+// MakeCandidates returns the candidates of endpoints, sorted by RRset, object and targets.
 func (m Mapping) MakeCandidates(s Standing, endpoints []*contract.Endpoint) (all []*Candidate) {
 	sources := m.findSources(s, endpoints)
 	for _, e := range endpoints {
@@ -76,8 +78,8 @@ func (m Mapping) makeCandidate(e *contract.Endpoint) *Candidate {
 	return c
 }
 
-// makeRecord makes the Record of the endpoint, without texts of external-dns' registry that stand beside other targets:
-// another namespace may have joined them.
+// makeRecord makes the Record of the endpoint. It drops texts of external-dns' registry beside other targets: they may
+// come from another namespace.
 func (c *Candidate) makeRecord(m Mapping) {
 	e := *c.Endpoint
 	if own := slices.DeleteFunc(slices.Clone(e.Targets), isHeritage); len(own) > 0 {
@@ -89,8 +91,8 @@ func (c *Candidate) makeRecord(m Mapping) {
 // pointer is a host at the reverse name of an address.
 type pointer struct{ at, host name.Name }
 
-// findSources returns the object that has a host at an address. Several targets may be of several objects: of these an
-// object has those of its Record, and the others are of no object until they stand.
+// findSources maps each address and host to their object. An endpoint with several targets may be joined from several
+// objects: an object has the targets that are in its Record already, and the other targets map to the zero Resource.
 func (m Mapping) findSources(s Standing, endpoints []*contract.Endpoint) map[pointer]Resource {
 	sources := map[pointer]Resource{}
 	for _, e := range endpoints {
@@ -127,7 +129,8 @@ func (m Mapping) findSources(s Standing, endpoints []*contract.Endpoint) map[poi
 }
 
 // sharePointer divides a PTR endpoint of --create-ptr, which comes from no object, and may have hosts of several
-// namespaces: one for each of them, without the hosts of which the object is not known yet. Another endpoint is itself.
+// namespaces, into one endpoint for each namespace, and drops hosts whose object is unknown. It returns any other
+// endpoint as it is.
 func sharePointer(e *contract.Endpoint, sources map[pointer]Resource) []*contract.Endpoint {
 	key, _ := e.Key() // at a wrong name is no host
 	if _, known := ReadResource(e); known || key.Type != rdata.PTR {
@@ -169,9 +172,9 @@ func reverseName(address netip.Addr) name.Name {
 }
 
 // KeepTargets takes away values that are not of the candidate's object: external-dns joins the endpoints of all objects
-// that want one RRset, also of several namespaces, and names one of the objects. texts are all that the object says.
-// Where it says none of the values they come from elsewhere, and all are kept. An object that external-dns does not
-// name (Asker) wants no Record if it does not say the name, and an unknown one if it says none of the values.
+// that want one RRset, also of several namespaces, and names one of the objects. texts are all texts of the object. If
+// none of the values is in texts, they come from elsewhere, and all are kept. With Asker the Record becomes nil if the
+// name is not in texts, and Err errUnknown if the name is and no value is.
 func (c *Candidate) KeepTargets(texts []string) {
 	said, named := map[string]bool{}, false
 	for _, text := range texts {
@@ -194,7 +197,7 @@ func (c *Candidate) KeepTargets(texts []string) {
 	c.Asker = ""
 }
 
-// isNamed says whether a word of an object is the name of the candidate, or the address that its name is made of.
+// isNamed reports whether a word of an object is the name of the candidate, or the address of its reverse name.
 func (c *Candidate) isNamed(word string) bool {
 	if address, err := netip.ParseAddr(word); err == nil {
 		return c.Type == rdata.PTR && reverseName(address) == c.Name
@@ -218,24 +221,25 @@ func Group(candidates []*Candidate) Wanted {
 	return wanted
 }
 
-// wants says whether an object of a namespace wants an RRset, or may do so.
+// wants reports whether a namespace has a candidate for an RRset, with a Record or refused.
 func (w Wanted) wants(key contract.Key, namespace string) bool {
 	return slices.ContainsFunc(w[key], func(c *Candidate) bool {
 		return c.Namespace == namespace && (c.Record != nil || c.Err != nil)
 	})
 }
 
-// replaces says whether a namespace wants what cannot stand beside an RRset: a CNAME beside others, or another beside
-// a CNAME.
+// replaces reports whether a namespace wants an RRset that excludes this one: a CNAME at the name of another type, or
+// another type at the name of a CNAME.
 func (w Wanted) replaces(key contract.Key, namespace string) bool {
 	return slices.ContainsFunc(contract.Types, func(t rdata.Type) bool {
 		return (t == rdata.CNAME) != (key.Type == rdata.CNAME) && w.wants(contract.Key{Name: key.Name, Type: t}, namespace)
 	})
 }
 
-// AddHolders adds the objects of Records that stand while no endpoint of their namespace wants the RRset, but another
-// namespace's does: external-dns joins what several objects want, or drops what is equal, and names one of them. The
-// source crd also drops all of a name when a target of one DNSEndpoint is none, so that one is asked in any case.
+// AddHolders adds a candidate for the object of each standing Record whose RRset only other namespaces have endpoints
+// for: external-dns joins the endpoints of several objects, or drops equal ones, and names one object. For a
+// DNSEndpoint it adds one without any endpoint too: one invalid target makes external-dns drop all DNSEndpoints of a
+// name.
 func (m Mapping) AddHolders(s Standing, wanted Wanted) {
 	for key, stands := range s {
 		others := wanted[key]
@@ -272,7 +276,7 @@ func (s Standing) NeedsVerdict(c *Candidate) bool {
 }
 
 // Replaced are the Records that go when a candidate comes: a CNAME and other types exclude each other at a name, and
-// nothing of the namespace wants those any more.
+// the namespace has no candidate for them.
 func (s Standing) Replaced(c *Candidate, wanted Wanted) (replaced []*v1alpha1.Record) {
 	for _, other := range s.atName(c.Name) {
 		t, _ := rdata.ParseType(other.Spec.Type) // it stands by its type
@@ -290,7 +294,7 @@ type choice struct {
 	told   []Candidate
 	// open are where something is not let in: of each name all namespaces, since one must not hide another.
 	open map[place]bool
-	// left are Records that nothing of their namespace wants.
+	// left are the standing Records without a candidate of their namespace.
 	left []*v1alpha1.Record
 }
 
@@ -301,13 +305,13 @@ type place struct {
 }
 
 var (
-	// errHeld is said to an object that comes later than another.
+	// errHeld is the Event of an object whose name and type another object has.
 	errHeld = errors.New("another object has this name and type, and keeps it: choose another name, or remove that object")
-	// errUnknown, errShared and errLeft are said to an object that keeps its Record.
+	// errUnknown, errShared and errLeft are Events of an object that keeps its Record.
 	errUnknown = errors.New("an object of another namespace wants this name, too, and none of the targets is in this object, so its " +
 		"Record stays as it is; run one external-dns for each namespace")
 	errShared = errors.New("an object of another namespace wants this name, too; the Record has the targets of this object alone, " +
-		"and goes with it")
+		"and is deleted with it")
 	errLeft = errors.New("external-dns leaves this object out, and its Record stays: a target is wrong, here or in a DNSEndpoint of " +
 		"another namespace with this name, or a filter of external-dns excludes this object; to withdraw the name, remove it here")
 )
@@ -345,7 +349,7 @@ func (s Standing) Choose(wanted Wanted, judged func(*Candidate) *Candidate) (ans
 			x.left = append(x.left, stands)
 		}
 	}
-	// What would be replaced by something that is not let in stays.
+	// A Record stays while the candidate that would replace it is not admitted.
 	for _, stands := range x.left {
 		fqdn, _ := name.Parse(stands.Spec.DomainName) // it stands by its name
 		if x.open[place{fqdn, stands.Namespace}] {
@@ -384,8 +388,8 @@ func (x *choice) chooseNew(formed []*Candidate) {
 	}
 }
 
-// chooseStanding decides about an RRset that stands. It stays as it is unless its holder changes or withdraws it, or
-// something else is let in while no zone takes what stands.
+// chooseStanding decides about an RRset with a Record. The Record stays unless its holder changes or withdraws it, or
+// no zone has the Record and the candidate of another namespace is admitted.
 func (x *choice) chooseStanding(stands *v1alpha1.Record, formed []*Candidate, withdrawn bool) {
 	if !isTaken(stands) && slices.ContainsFunc(formed, func(c *Candidate) bool { return c.Admitted && c.Namespace != stands.Namespace }) {
 		return // it goes first

@@ -13,10 +13,10 @@
 //	X3. An endpoint that Choose answers with equals what ReadEndpoint says of its Record, so that external-dns plans
 //	    no change where there is none.
 //	X4. What a server refuses, or has not decided, removes nothing that stands.
-//	X5. A Record changes and goes by what its own object says. External-dns joins the endpoints of several objects and
-//	    names one of these, so an endpoint of another namespace's object does not withdraw this one's.
+//	X5. Only its own object changes or removes a Record. External-dns joins the endpoints of several objects and
+//	    names one of these, so an endpoint of another namespace's object withdraws no Record.
 //
-// It does not know a server: the caller brings the verdict whether a Record would be let in, and what an object says.
+// It does not know a server: the caller supplies the verdict on each Record, and the texts of each object.
 //
 // Read record.go first, then choose.go; contract has what external-dns sends.
 package externaldns

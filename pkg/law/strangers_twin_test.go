@@ -16,16 +16,16 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// The twin of strangers says what the rules about names are for, and none of them: a name is as good as if the
-// namespaces that have no rule for it had done nothing. It plays a script once with their acts and once without, and
-// compares what the DNS answers, what is refused, and what waits.
+// The twin of strangers tests the goal of the rules about names, and knows none of the rules: namespaces without a rule
+// for a name, its strangers, change nothing for its holders. It plays a script with the acts of strangers and without,
+// and compares the DNS answers, the refusals and the waiting objects of both worlds.
 
-// title is a right to a name and what lies below it.
+// title is a right to a name and to the names below it.
 type title struct {
 	kind    string
 	name    name.Name
 	holders []string
-	// since is the act that made the title: what strangers did before may stay. -1: nothing of theirs may.
+	// since is the act that made the title: earlier data of strangers may stay. -1: none of their data may.
 	since int
 }
 

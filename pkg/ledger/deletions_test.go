@@ -564,8 +564,8 @@ func TestMassDeletion_ofALongCascade_S7_7(t *testing.T) {
 	}
 }
 
-// S7.6: the deletion that removes too much of a young zone is delivered, and its answer says so, once. A change set is
-// told what all of it removes.
+// S7.6: a mass deletion in a young zone is delivered, and its answer warns once. The warning of a change set counts the
+// deletions of the whole set.
 func TestMassDeletion_ofYoungRRsets_S7_6(t *testing.T) {
 	t.Parallel()
 	b := newBrake(t, 1, 0)

@@ -212,8 +212,8 @@ func (p *plan) dropRefused(err error) (dropped []Refusal) {
 	return dropped
 }
 
-// replaceTimer replaces the timer of an SOA that the server refuses, and says by what; false: that is no such field, or
-// has what it would get.
+// replaceTimer replaces the SOA timer in field, which the server refuses, and describes the new value. ok is false if
+// field is no timer, or has the new value already.
 func replaceTimer(spec *v1alpha1.ZoneSpec, field string) (fix string, ok bool) {
 	timer, to := spec.Refresh, int32(v1alpha1.DefaultRefresh)
 	switch {

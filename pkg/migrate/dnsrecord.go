@@ -18,10 +18,10 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// webhookGroup is that of the operator with DNSClasses and DNSRecords, whose webhook protocol Kubizone speaks.
+// webhookGroup is the API group of the operator whose webhook protocol Kubizone speaks.
 const (
 	webhookGroup = "dns.homelab.mortenolsen.pro"
-	// webhookTTL is what the operator sends for a DNSRecord without a TTL, of a DNSClass without one.
+	// webhookTTL is the TTL of a DNSRecord if neither it nor its DNSClass has one.
 	webhookTTL = 300
 )
 
@@ -53,8 +53,8 @@ type classSpec struct {
 	HMACAuth       *v1alpha1.HMACAuth `json:"hmacAuth"`
 }
 
-// convertWebhook makes Records of DNSRecords and DNSClasses of DNSClasses. A DNSRecord does not say which namespace may
-// have which names of its domain, so the Zones are the administrator's to write.
+// convertWebhook makes Records of DNSRecords and DNSClasses of DNSClasses. It makes no Zones: DNSRecords have no rules
+// about namespaces and names, so the administrator writes the Zones.
 func (c *conversion) convertWebhook(all []*unstructured.Unstructured) {
 	using, having := make(map[string][]string), make(map[string]*unstructured.Unstructured)
 	for _, o := range all {
@@ -93,8 +93,8 @@ func (c *conversion) convertDNSClass(o *unstructured.Unstructured, namespaces []
 	c.addReplacement(o, "DNSClass", o.GetName(), &class)
 }
 
-// convertDNSRecord makes a Record of a DNSRecord. having has the DNSRecord of each RRset, using the namespaces of each
-// class.
+// convertDNSRecord makes a Record of a DNSRecord. It adds to having the DNSRecord of its RRset, and to using the
+// namespace of its class.
 func (c *conversion) convertDNSRecord(o *unstructured.Unstructured, using map[string][]string,
 	having map[string]*unstructured.Unstructured) {
 	var spec recordSpec

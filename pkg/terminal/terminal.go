@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-// layout are the control characters that a program formats its own lines and columns with.
+// layout has the control characters of lines and columns, which NewWriter keeps.
 const layout = "\n\t"
 
 // Escape returns text in one line of printable characters.
@@ -93,7 +93,7 @@ func NewWriter(to io.Writer) io.Writer { return &writer{to: to} }
 type writer struct {
 	mu sync.Mutex
 	to io.Writer
-	// begun are the first octets of a character that ends in the next Write.
+	// begun has the first octets of a character that continues in the next Write.
 	begun []byte
 }
 

@@ -400,7 +400,7 @@ func (w *rawWriter) writeRecords(ctx context.Context, worker int, enough <-chan 
 	for n := 0; ; n++ {
 		name := fmt.Sprintf("w%d-%d", worker, n)
 		body, _ := json.Marshal(recordObject(w.namespace, name, name+"."+w.namespace+".example.")) // of strings
-		// What a 503 said nothing of may be there: then the next answer is 409.
+		// A request that was answered 503 may have been carried out: then the next answer is 409.
 		if !w.repeatUnavailable(ctx, http.MethodPost, path, body, http.StatusCreated, http.StatusConflict) ||
 			!w.repeatUnavailable(ctx, http.MethodGet, path+"/"+name, nil, http.StatusOK, http.StatusOK) {
 			return

@@ -546,7 +546,7 @@ func (w *world) losesProcesses(t *testing.T) {
 		t.Helper()
 		return must.Get(w.node.Processes(servers, server, container))(t)
 	}
-	// ask asks the Service until stop, which returns what was not answered with the address.
+	// ask queries the Service until stop is called, which returns the responses without the address.
 	ask := func() (stop func() (asked int, wrong []string)) {
 		ctx, cancel := context.WithCancel(w.ctx)
 		asked, wrong, ended := 0, []string(nil), make(chan struct{})
@@ -645,8 +645,8 @@ func (w *world) losesProcesses(t *testing.T) {
 	}
 }
 
-// losesPrimary: the only hidden primary is killed, and the next one tells a secondary of nothing before it can be
-// asked: BIND asks at once, and while a question of its leads nowhere it holds back what it is told later.
+// losesPrimary: the only hidden primary is killed, and the next one sends no NOTIFY before its Service leads to it:
+// BIND queries at once, and holds back later NOTIFYs while such a query is unanswered.
 func (w *world) losesPrimary(t *testing.T) {
 	const server, zone, primary = "dying-secondary-0", "dying", "kubizone-primary"
 	w.waitQuiet(t, zone)

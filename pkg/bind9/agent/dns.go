@@ -21,8 +21,8 @@ import (
 // messageTime bounds one DNS message and its answer, probeTime that of AskNamed.
 const messageTime, probeTime = 10 * time.Second, 2 * time.Second
 
-// AskNamed asks named at an address for the SOA of the root, by UDP and without a key. Any answer is one, also a
-// refusal.
+// AskNamed queries named at an address for the SOA of the root, by UDP and without a key. It returns nil for any
+// response, also REFUSED.
 func AskNamed(ctx context.Context, nameserver string) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "udp", nameserver)
 	if err != nil {

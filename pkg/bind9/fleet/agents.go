@@ -19,13 +19,13 @@ import (
 )
 
 const (
-	// agentInterval is between two questions to the agent of a server. maxSilences in a row degrade the server: an
-	// agent that has crashed or hangs is started again within a minute.
+	// Each agent gets a health request every agentInterval. After maxSilences unanswered ones in a row its server is
+	// Degraded: a supervisor restarts an agent that has crashed or hangs within a minute.
 	agentInterval, maxSilences = time.Minute, 2
 )
 
-// silences counts, for each server, the questions in a row that its agent has not answered, up to maxSilences, with the
-// error of the last one that was counted.
+// silences has, for each server, the number of successive health requests without an answer, maxSilences at most, and
+// the error of the last one counted.
 type silences struct {
 	mu sync.Mutex
 	by map[cache.ObjectName]silence
@@ -36,7 +36,7 @@ type silence struct {
 	err   error
 }
 
-// countAnswer counts a question, nil for an answer, and reports whether find has another result than before.
+// countAnswer counts the result of a health request, and reports whether this changes the result of find.
 func (s *silences) countAnswer(at cache.ObjectName, err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,7 +52,7 @@ func (s *silences) countAnswer(at cache.ObjectName, err error) bool {
 	return before+1 == maxSilences
 }
 
-// find returns why the agent of a server counts as silent, nil if it does not.
+// find returns the last error of an agent with maxSilences unanswered requests in a row, else nil.
 func (s *silences) find(at cache.ObjectName) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,8 +62,7 @@ func (s *silences) find(at cache.ObjectName) error {
 	return nil
 }
 
-// watchAgents asks the agent of each server, until ctx ends: a pod is ready while its BIND answers, and tells nothing
-// of its agent (S11.32).
+// watchAgents requests the health of each agent until ctx ends: readiness of a pod depends on BIND alone (S11.32).
 func (f *Fleet) watchAgents(ctx context.Context) {
 	for {
 		all, _ := f.instances.List(labels.Everything()) // an error of the cache's alone, of which there is none
@@ -84,7 +83,7 @@ func (f *Fleet) watchAgents(ctx context.Context) {
 	}
 }
 
-// askInstance asks the agents of the pods of an instance that are ready. Without one, nothing is known of the agent.
+// askInstance requests the health of the agents in ready pods of an instance. Without a ready pod it counts nothing.
 func (f *Fleet) askInstance(ctx context.Context, instance *bind9.Bind9Instance) {
 	at := cache.MetaObjectToName(instance)
 	if err := f.askHealth(ctx, at, instance); ctx.Err() == nil && !errors.Is(err, errNotAsked) && f.silent.countAnswer(at, err) {

@@ -109,8 +109,8 @@ func TestAskPods_boundsTheTimeOfAServer_S11_11(t *testing.T) {
 	}
 }
 
-// S11.32: an agent that does not answer twice in a row degrades its server until it answers. What a slow agent is not
-// asked says nothing, and a pod that is not ready is not asked.
+// S11.32: two unanswered health requests in a row degrade a server until its agent answers. Requests that a slow agent
+// is spared do not count, and pods that are not ready get none.
 func TestAskInstance_noticesASilentAgent_S11_32(t *testing.T) {
 	const namespace, name = "team", "ns1"
 	instance := &bind9.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}

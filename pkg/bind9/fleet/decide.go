@@ -67,7 +67,7 @@ type facts struct {
 	pods            []*corev1.Pod
 	made            []madeObject
 	former          []*appsv1.ReplicaSet
-	// silent is why the agent of its pod does not answer, nil if it does.
+	// silent is the error of an agent that does not answer (AgentSilent); nil: it answers.
 	silent error
 }
 

@@ -14,8 +14,8 @@
 //	B5. Without a certificate of its own it listens on loopback alone: tokens could be read on the way.
 //	B6. Connections are bounded, in total and from one address. Peers without a right keep no client out: where all
 //	    connections without an authenticated request are taken, the oldest is closed.
-//	B7. With --supervise an agent that ends or hangs is started again, and the address of the probe takes connections
-//	    while named answers, whatever becomes of the agent.
+//	B7. With --supervise an agent that ends or hangs is restarted, and the probe address accepts connections exactly
+//	    while named answers, with the agent or without.
 //
 // The package knows nothing of zones: the meaning of a request is in pkg/bind9/agent.
 //

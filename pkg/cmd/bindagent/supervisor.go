@@ -28,7 +28,7 @@ const (
 	// An agent that has ended is started again after restartPause. The pause doubles up to maxRestartPause, and begins
 	// anew for an agent that ran for longer than that.
 	restartPause, maxRestartPause = time.Second, 30 * time.Second
-	// named is asked every namedPause. After maxFailures without an answer the probe address is closed.
+	// named gets a query every namedPause. After maxFailures queries without a response the probe address closes.
 	namedPause, maxFailures = 2 * time.Second, 2
 )
 
@@ -42,7 +42,7 @@ type supervisor struct {
 	nameserver, health string
 	// command returns the agent as a process that ends with ctx.
 	command func(ctx context.Context) *exec.Cmd
-	// healthPause and namedPause are the constants, but in tests.
+	// healthPause and namedPause are the constants of these names; tests shorten them.
 	healthPause, namedPause time.Duration
 	logger                  *slog.Logger
 }
@@ -77,7 +77,7 @@ func (o *options) newSupervisor(out, stderr io.Writer, logger *slog.Logger) (*su
 
 // run supervises until ctx ends, and returns when the agent has ended (B4).
 func (s *supervisor) run(ctx context.Context) error {
-	// An address that cannot be taken is a fault of the command line, and is told at once.
+	// An unusable address is a fault of the command line, so it ends the command at once.
 	open, err := net.Listen("tcp", s.probe)
 	if err != nil {
 		return fmt.Errorf("--supervise: %w; name an address of this machine and a free port", err)
@@ -137,7 +137,7 @@ func (s *supervisor) runAgent(ctx context.Context) error {
 	return err
 }
 
-// prober asks the process that this one has started: its certificate is not verified.
+// prober does not verify certificates: its only server is the child process.
 var prober = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 
 func (s *supervisor) askHealth(ctx context.Context) error {
@@ -158,8 +158,8 @@ func (s *supervisor) askHealth(ctx context.Context) error {
 	return nil
 }
 
-// watchNamed has the probe address open while named answers, until ctx ends. The kernel takes connections for a
-// process that hangs: only a supervisor that runs, and finds named silent, takes the pod out of its Service.
+// watchNamed keeps the probe address open while named answers, until ctx ends. The kernel accepts connections for a
+// process that hangs, so a supervisor that hangs leaves the pod in its Service.
 func (s *supervisor) watchNamed(ctx context.Context) {
 	var open net.Listener
 	closeProbe := func() {
@@ -186,7 +186,7 @@ func (s *supervisor) watchNamed(ctx context.Context) {
 	}
 }
 
-// openProbe opens the probe address, or returns nil: it is tried again at the next answer of named.
+// openProbe opens the probe address. It returns nil if that fails; watchNamed retries at the next response of named.
 func (s *supervisor) openProbe() net.Listener {
 	open, err := net.Listen("tcp", s.probe)
 	if err != nil {

@@ -6,6 +6,7 @@ package bindagent
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -20,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	"kubi.zone/kubizone/pkg/bind9/agent/protocol"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
@@ -139,6 +142,26 @@ func TestSupervisor_keepsTheProbeWhileNamedAnswers(t *testing.T) {
 	expectProbe(false)
 	if err := syscall.Kill(third, 0); !errors.Is(err, syscall.ESRCH) {
 		t.Errorf("the agent outlives its supervisor: %v", err)
+	}
+}
+
+// TestNewSupervisor_startsAnAgent: the child has the flags of its supervisor but --supervise, and the health URL is that of
+// --listen.
+func TestNewSupervisor_startsAnAgent(t *testing.T) {
+	for listen, health := range map[string]string{
+		":8443": "https://localhost:8443", "0.0.0.0:8443": "https://localhost:8443", "[::]:1": "https://localhost:1",
+		"192.0.2.1:2": "https://192.0.2.1:2",
+	} {
+		o := newOptions()
+		o.listen, o.tlsCert, o.supervise = listen, "tls.crt", ":8053"
+		s := must.Get(o.newSupervisor(io.Discard, io.Discard, slog.New(slog.DiscardHandler)))(t)
+		if s.health != health+protocol.Base+"/health" {
+			t.Errorf("--listen %s: %s", listen, s.health)
+		}
+		want := append(slices.Clone(os.Args[1:]), "--supervise=")
+		if args := s.command(t.Context()).Args[1:]; !slices.Equal(args, want) {
+			t.Errorf("arguments %q, want %q", args, want)
+		}
 	}
 }
 

@@ -82,7 +82,7 @@ func TestDirectorySecrets(t *testing.T) {
 	}
 }
 
-// What is created is read again, by its owner alone; it neither replaces a Secret nor leads out of the directory.
+// A created Secret can be read, by its owner alone. Create neither replaces a Secret nor leaves the directory.
 func TestDirectorySecrets_create(t *testing.T) {
 	dir := t.TempDir()
 	secrets, data := DirectorySecrets(filepath.Join(dir, "new")), map[string]string{"name": "acme.team-a.", "secret": "c2VjcmV0"}

@@ -54,7 +54,7 @@ type Config struct {
 	Keys      []primary.Key
 	Allow     []primary.Rule
 	Notify    []primary.Target
-	// Reachable is that of primary.Config; nil: secondaries reach the process at once.
+	// Reachable is primary.Config.Reachable.
 	Reachable func(ctx context.Context)
 }
 

@@ -46,8 +46,8 @@ const (
 	// partOfLabel of an APIService has the value partOf in all manifests.
 	partOfLabel, partOf = "app.kubernetes.io/part-of", "kubizone"
 
-	// excludedCheck is left out of both paths: etcd-readiness of /readyz does the same. While etcd hangs each of the
-	// two takes two seconds, and the answer of a check that runs already is its last result.
+	// excludedCheck is left out of both paths, since etcd-readiness of /readyz tests the same. While etcd hangs each
+	// of the two takes two seconds, and a check that runs already returns its last result.
 	excludedCheck = "etcd"
 
 	// dialTime bounds a connection whose packets a firewall may drop.

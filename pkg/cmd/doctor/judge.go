@@ -183,7 +183,7 @@ func (f *facts) judgeAPIServices() Finding {
 	return ok(check, fmt.Sprintf("%s are served by service %s/%s, port %d", strings.Join(names, ", "), namespace, service, port))
 }
 
-// nextFor returns the step for an APIService: always, or that for a group which the servers serve by a flag alone.
+// nextFor returns always for the APIServices of every installation, and for others the step for a missing flag.
 func nextFor(name, always string) string {
 	if slices.Contains(apiServices, name) {
 		return always
@@ -417,8 +417,8 @@ var nextByCheck = []nextStep{
 	{"", "the log of the server says why", false},
 }
 
-// judgeReady reads the checks of the servers, etcd and its alarms included. One that fails while another passes every
-// check is a WARN: it restarts, or is replaced, or Kubernetes has taken it out of the Service.
+// judgeReady judges the checks of all servers, etcd and its alarms included. A server with failed checks beside one
+// that passes all is a WARN: it restarts, or is replaced, or Kubernetes has taken it out of the Service.
 func (f *facts) judgeReady() Finding {
 	const check = "ready"
 	var failed, unanswered []string

@@ -139,8 +139,8 @@ func writeFile(out *bufio.Writer, manifests []manifest) error {
 	return nil
 }
 
-// encodeYAML writes a document. Texts with characters that terminal.NewWriter escapes stand in double quotes, in which
-// such an escape is one of YAML.
+// encodeYAML writes a document. It puts strings with characters that terminal.NewWriter escapes into double quotes,
+// inside which that escape is valid YAML.
 func encodeYAML(out io.Writer, content map[string]any) error {
 	var document yaml.Node
 	if err := document.Encode(content); err != nil {

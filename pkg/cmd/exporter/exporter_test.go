@@ -12,6 +12,9 @@ import (
 	"strings"
 	"testing"
 
+	"go.yaml.in/yaml/v3"
+
+	"kubi.zone/kubizone/pkg/terminal"
 	"kubi.zone/kubizone/test/must"
 )
 
@@ -70,5 +73,17 @@ func TestRun_saysWhenTheAnswerBreaksOff(t *testing.T) {
 	})
 	if out, _, err := runCommand(t, kubeconfig, "z"); err == nil || !strings.Contains(err.Error(), "cut") {
 		t.Errorf("%q, %v", out, err)
+	}
+}
+
+// A text with characters that the terminal escapes is the same text in the exported YAML.
+func TestEncodeYAML_keepsWhatTheTerminalEscapes(t *testing.T) {
+	for _, text := range []string{"plain", "right\u202eleft", "a\u200b: b", "zero\ufeff", "esc\x1b[31m", "two\nlines\u2066", "tab\there", "\U000e0041"} {
+		var out bytes.Buffer
+		must.Succeed(t, encodeYAML(terminal.NewWriter(&out), map[string]any{"description": text, text: "key"}))
+		var got map[string]string
+		if err := yaml.Unmarshal(out.Bytes(), &got); err != nil || got["description"] != text || got[text] != "key" {
+			t.Errorf("%q: %q, %v of %s", text, got, err, out.String())
+		}
 	}
 }

@@ -28,8 +28,8 @@ import (
 const (
 	// maxNote is what an Event may say, in octets.
 	maxNote = 1024
-	// sayTime is after which an object is told the same again. maxSaid bounds the remembered notes of a namespace, and
-	// the namespaces.
+	// sayTime is the time until an Event is repeated. maxSaid bounds the remembered Events of a namespace, and the
+	// remembered namespaces.
 	sayTime, maxSaid = 30 * time.Minute, 1 << 12
 )
 
@@ -47,7 +47,7 @@ var sources = map[string]schema.GroupVersionResource{
 	"route":     {Group: "route.openshift.io", Version: "v1", Resource: "routes"},
 }
 
-// errNoKind: external-dns names objects of kinds that are not among sources.
+// errNoKind: the object is of a kind that sources lacks.
 var errNoKind = errors.New("objects of its kind are not read here")
 
 // teller reads the objects that endpoints come from, and tells them what they do not get.
@@ -55,11 +55,11 @@ type teller struct {
 	objects dynamic.Interface
 	events  eventsclient.EventsV1Interface
 	telling sync.Mutex
-	// said has a cache for each namespace, of what its objects were told.
+	// said maps a namespace to the cache of its Events, which are not repeated for sayTime.
 	said *cache.LRUExpireCache
 }
 
-// readObject reads an object, without the annotation and the managed fields that repeat it.
+// readObject reads an object without managed fields and last-applied configuration, which have former values.
 func (t *teller) readObject(ctx context.Context, r externaldns.Resource) (*unstructured.Unstructured, error) {
 	resource, known := sources[r.Kind]
 	if !known {
@@ -107,9 +107,9 @@ func appendTexts(to []string, value any) []string {
 	return to
 }
 
-// tellAll writes an Event of each candidate's object: why the candidate is left out, or that its Record stays. A later
-// cycle tells the rest, if this call is still at work then, or a namespace has more than minShare. A recorder of
-// client-go would take two names of one object for the same.
+// tellAll writes an Event for the object of each candidate: the reason why the candidate is left out, or why its Record
+// stays. It returns at once while another call is running, and writes minShare Events of a namespace at most: later
+// cycles write the rest. A recorder of client-go would merge the Events of two names of one object.
 func (t *teller) tellAll(ctx context.Context, told []externaldns.Candidate) {
 	if !t.telling.TryLock() {
 		return

@@ -204,8 +204,8 @@ func (p *provider) decideOne(ctx context.Context, a *adjustment, c externaldns.C
 		case err == nil, unserved && c.Asker == "", apierrors.IsNotFound(err) && !unserved:
 			c.KeepTargets(texts)
 		case apierrors.IsForbidden(err):
-			c.Err, good = fmt.Errorf("which of several targets are its own cannot be seen; bind the ClusterRole kubizone-external-dns: %w",
-				err), refusedTime
+			c.Err, good = fmt.Errorf("the object cannot be read, so it is unknown which targets are its own; bind the ClusterRole "+
+				"kubizone-external-dns: %w", err), refusedTime
 		default:
 			return // its Record stays as it is until the object can be read
 		}
@@ -270,8 +270,8 @@ func (p *provider) askServer(ctx context.Context, a *adjustment, c *externaldns.
 	return nil
 }
 
-// readAnswer returns the status of a write that the API has not let in, which one tenant alone can cause: by a name, a
-// budget that is used up, or a change at the same time. nil: the API is away, or does not know this process.
+// readAnswer returns the status of a refusal that concerns one tenant: a refused name, an exhausted budget, a conflict.
+// Nil: the API is unavailable, or does not know this process.
 func readAnswer(err error) *metav1.Status {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || apierrors.IsUnexpectedServerError(err) {
@@ -284,8 +284,8 @@ func readAnswer(err error) *metav1.Status {
 	return &said
 }
 
-// readRefusal is the server's sentence where the same request would be refused again, else "". A Record of that name
-// that is not ours is such a refusal, a Record that has changed is none.
+// readRefusal returns the server's message if it would refuse the same request again, else "". A foreign Record with
+// the name of ours is such a refusal, a conflict is none.
 func readRefusal(err error) string {
 	said := readAnswer(err)
 	switch {
@@ -308,14 +308,14 @@ type change struct {
 	remove         []*v1alpha1.Record
 }
 
-// failure is what was not done, of a candidate or of a Record to be removed, whose candidate has what stands.
+// failure is a failed write. of is the candidate, or for a deletion one made of the Record.
 type failure struct {
 	of  *externaldns.Candidate
 	err error
 }
 
-// applyChanges carries out all changes, whatever becomes of the others. Its error has those that the API did not
-// answer: external-dns takes the whole cycle for failed then, and reports an error to all objects of it.
+// applyChanges carries out each change, also after others have failed. It returns the refused candidates, and an error
+// only for changes that the API did not answer: external-dns then reports the cycle as failed to all objects.
 func (p *provider) applyChanges(ctx context.Context, changes contract.Changes) (refused []externaldns.Candidate, err error) {
 	stands, err := p.readStanding(ctx)
 	if err != nil {
@@ -346,7 +346,7 @@ func (p *provider) applyChanges(ctx context.Context, changes contract.Changes) (
 	return refused, nil
 }
 
-// refuseAdmitted replaces the verdicts of candidates that a dry run let in and the write did not, so that the next
+// refuseAdmitted replaces the verdicts of candidates that passed the dry run and whose write was refused: the next
 // cycles leave them out.
 func (p *provider) refuseAdmitted(refused []externaldns.Candidate) {
 	reasons := map[string]error{}

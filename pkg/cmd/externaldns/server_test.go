@@ -209,7 +209,7 @@ func sendPost(t *testing.T, url, body string) (code int, text string) {
 
 // cluster answers as the API with objects: the Records of standingText, dry runs and changes that it lets in, Events.
 type cluster struct {
-	// answer answers what is not one of these, with true.
+	// answer returns true if it has answered the request.
 	answer func(w http.ResponseWriter, r *http.Request) bool
 	events chan *eventsv1.Event
 }
@@ -243,13 +243,13 @@ func (c *cluster) waitForEvent(t *testing.T) *eventsv1.Event {
 	}
 }
 
-// statusOf is how an API server answers a request that it does not carry out.
+// statusOf returns the Status of a refused request.
 func statusOf(code int, reason string) string {
 	return fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","code":%d,"reason":%q,"message":"no"}`, code, reason)
 }
 
-// A Record stands while its own object has the name, whichever object external-dns names for what it has joined, and
-// follows that object (attack: a Service of another namespace that sorts before it). The object gets an Event.
+// A Record stays while its own object has the name, and follows that object, whichever object the joined endpoint names
+// (attack: a Service of another namespace that sorts before it). The object gets an Event.
 func TestRun_asksTheObjectOfWhatStands(t *testing.T) {
 	t.Parallel()
 	ingress := func(host, status string) string {
@@ -299,8 +299,8 @@ func TestRun_asksTheObjectOfWhatStands(t *testing.T) {
 	}
 }
 
-// E2: what the API has answered fails no cycle of external-dns, whose metrics and Events are of all namespaces. That
-// the API is away does. The object gets an Event of a refusal.
+// E2: a refusal by the API fails no cycle of external-dns, whose metrics and Events are of all namespaces, and its
+// object gets an Event. An unavailable API fails the cycle.
 func TestRun_failsForNoAnswer(t *testing.T) {
 	t.Parallel()
 	for name, step := range map[string]struct {
@@ -397,8 +397,8 @@ func TestRun_leavesOutWhatTheWriteRefused(t *testing.T) {
 	}
 }
 
-// E2: a cycle tells a namespace of minShare refused names, so that it keeps no Event from the objects of others (attack:
-// more refused names than are remembered). The next cycle tells of further ones.
+// E2: a cycle tells a namespace of minShare refused names, so that it keeps no Event from the objects of others
+// (attack: more refused names than are remembered). The next cycle tells of further ones.
 func TestRun_tellsEachNamespaceItsShare(t *testing.T) {
 	t.Parallel()
 	const many = 1000
@@ -438,8 +438,8 @@ func TestRun_tellsEachNamespaceItsShare(t *testing.T) {
 	})
 }
 
-// E2: 5,000 names of one namespace, which the API refuses or does not answer about, keep no name of 39 others out of the
-// answer, and refusals delay it by a tenth at most.
+// E2: 5,000 names of one namespace, which the API refuses or does not answer about, keep no name of 39 others out of
+// the answer, and refusals delay it by a tenth at most.
 func TestRun_isFair(t *testing.T) {
 	t.Parallel()
 	const others, each, latency = 39, 25, 10 * time.Millisecond

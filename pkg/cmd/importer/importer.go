@@ -134,8 +134,8 @@ func (o *options) sourceOf(argument string) (source, error) {
 	case argument == "-":
 		return source{name: standardInput, manifest: o.fromCRD}, nil
 	case manifest && !o.fromCRD:
-		return source{}, fmt.Errorf("%s is a manifest: kubectl apply -f writes it, and with --prune --applyset removes what it no longer "+
-			"has; custom resources of other operators are converted with --from-crd", argument)
+		return source{}, fmt.Errorf("%s is a manifest: kubectl apply -f writes it, with --prune --applyset it also removes objects that "+
+			"the manifest lacks, and kubizone plan -f shows the changes; --from-crd converts resources of other operators", argument)
 	}
 	return source{name: argument, manifest: manifest}, nil
 }

@@ -95,7 +95,8 @@ func TestWaitForEndpoint_returnsWhenTheServiceHasThePod(t *testing.T) {
 }
 
 func TestComplete_readsTheService(t *testing.T) {
-	const kubeconfig = `{"apiVersion":"v1","kind":"Config","current-context":"x","clusters":[{"name":"x","cluster":{"server":"https://127.0.0.1:1"}}],
+	const kubeconfig = `{"apiVersion":"v1","kind":"Config","current-context":"x",
+		"clusters":[{"name":"x","cluster":{"server":"https://127.0.0.1:1"}}],
 		"contexts":[{"name":"x","context":{"cluster":"x","namespace":"team-dns"}}]}`
 	file := filepath.Join(t.TempDir(), "kubeconfig")
 	must.Succeed(t, os.WriteFile(file, []byte(kubeconfig), 0o600))

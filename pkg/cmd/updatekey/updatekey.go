@@ -160,8 +160,8 @@ func (o *options) makeObjects(at types.NamespacedName) (objects, error) {
 // explainMissing adds the next step if the server does not serve Secrets at all.
 func explainMissing(err error) error {
 	if apierrors.IsNotFound(err) && apierrors.IsUnexpectedServerError(err) {
-		return fmt.Errorf("%w; kubizone up reads Secrets from files: add --secrets-dir with the directory that it was given, or else "+
-			"secrets in its --data-dir", err)
+		return fmt.Errorf("%w; kubizone up reads Secrets from files: add --secrets-dir DIRECTORY, with make run .kubizone/secrets, "+
+			"else the --secrets-dir of kubizone up, by default secrets in its --data-dir", err)
 	}
 	return err
 }

@@ -19,8 +19,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// answering is an etcd that answers each transaction with err, or, without one, not before its context ends. From the
-// second on it answers what it should if it recovers.
+// answering is an etcd that fails each transaction with err, or without err at the end of its context. If recovers is
+// set, only the first transaction fails.
 type answering struct {
 	clientv3.KV
 	err      error

@@ -88,8 +88,8 @@ func (e *Endpoint) OwnedName() (owned name.Name) {
 	return owned
 }
 
-// FormatTarget writes data of a zone as external-dns does (NewEndpointWithTTL): without a dot at the end, but in three
-// types. The root is a dot alone.
+// FormatTarget returns rdata as a target of external-dns (NewEndpointWithTTL): without the last dot, except for TXT,
+// NAPTR, SRV and the root.
 func FormatTarget(t rdata.Type, data string) string {
 	if t == rdata.TXT || t == rdata.NAPTR || t == rdata.SRV || strings.HasSuffix(" "+data, " .") {
 		return data

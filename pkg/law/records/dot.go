@@ -120,7 +120,7 @@ func (x *delta) warnOfAbsent(t target, plan *law.Plan) {
 		plan.WarnOfHost(t.fqdn, "NS at %s names %s, which has no address in zone %s, so no resolver finds it: write A or AAAA "+
 			"there (S5.14)", x.place.fqdn, t.fqdn, x.zone.FQDN())
 	case slices.Contains(clientTypes, t.Type):
-		plan.WarnOfHost(t.fqdn, "%s at %s names %s, and nothing stands there in zone %s: check its spelling, or write the host (S5.14)",
+		plan.WarnOfHost(t.fqdn, "%s at %s names %s, and zone %s has no record there: check the spelling, or create one (S5.14)",
 			t.Type, x.place.fqdn, t.fqdn, x.zone.FQDN())
 	}
 }

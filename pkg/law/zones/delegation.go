@@ -83,11 +83,11 @@ func (d *delegationDecision) decideDelegation() (*law.Plan, *law.Refusal) {
 	z := law.Get[law.Zone](d.Reading, law.ZoneKey(ask.Namespace, spec.Zone))
 	if z == nil || z.Pending { // what it gave there is purged with the zone's keys
 		if ask.After != nil {
-			what := fmt.Sprintf("zone %s/%s does not exist", ask.Namespace, spec.Zone)
+			reason := "does not exist; the rules take effect once it exists"
 			if z != nil {
-				what = fmt.Sprintf("zone %s/%s is pending", ask.Namespace, spec.Zone)
+				reason = "is pending; the rules take effect once it is adopted"
 			}
-			d.waitForZone(plan, law.ReasonZoneNotFound, what+"; the rules are in force as soon as it stands")
+			d.waitForZone(plan, law.ReasonZoneNotFound, fmt.Sprintf("zone %s/%s %s", ask.Namespace, spec.Zone, reason))
 		}
 		return plan, nil
 	}

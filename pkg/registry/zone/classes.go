@@ -21,13 +21,13 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// askOthers checks the classes of a Zone and the namespaces of its rules. before is empty for a new Zone, for which it
-// also warns of missing fields.
+// askOthers looks up the classes and namespaces that a Zone names. It warns of absent ones, and, if the Zone is new and
+// before therefore empty, of missing name servers and rules.
 func (r *REST) askOthers(ctx context.Context, zone, before *v1alpha1.Zone) error {
 	if before.Name == "" {
-		lacks := validation.BareZoneWarnings(zone)
-		for _, reason := range slices.Sorted(maps.Keys(lacks)) {
-			warning.AddWarning(ctx, reason, lacks[reason])
+		warnings := validation.BareZoneWarnings(zone)
+		for _, reason := range slices.Sorted(maps.Keys(warnings)) {
+			warning.AddWarning(ctx, reason, warnings[reason])
 		}
 	}
 	r.config.WarnOfAbsent(ctx, listNamespaces(zone), listNamespaces(before))
