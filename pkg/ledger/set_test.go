@@ -394,8 +394,8 @@ func TestSet_saysWhatEtcdTakes_S10_4(t *testing.T) {
 	}
 }
 
-// S5.14, S10.4: Warnings of hosts that the zone lacks cost a set no compares and no reads: as many Records go into one as
-// do with hosts elsewhere.
+// S5.14, S10.4: Warnings of hosts that the zone lacks cost a set no compares and no reads: it takes as many Records as
+// with hosts elsewhere.
 func TestSet_looksUpHostsForNothing_S5_14(t *testing.T) {
 	t.Parallel()
 	st := store.On(t, store.Fresh(t, func(c *embed.Config) { c.MaxTxnOps = embed.DefaultMaxTxnOps }), "/registry/kubizone")

@@ -145,8 +145,7 @@ func TestSupervisor_keepsTheProbeWhileNamedAnswers(t *testing.T) {
 	}
 }
 
-// TestNewSupervisor_startsAnAgent: the child has the flags of its supervisor but --supervise, and the health URL is that of
-// --listen.
+// The agent has the flags of its supervisor except --supervise, and the health URL is that of --listen.
 func TestNewSupervisor_startsAnAgent(t *testing.T) {
 	for listen, health := range map[string]string{
 		":8443": "https://localhost:8443", "0.0.0.0:8443": "https://localhost:8443", "[::]:1": "https://localhost:1",

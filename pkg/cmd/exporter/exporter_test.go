@@ -78,7 +78,9 @@ func TestRun_saysWhenTheAnswerBreaksOff(t *testing.T) {
 
 // A text with characters that the terminal escapes is the same text in the exported YAML.
 func TestEncodeYAML_keepsWhatTheTerminalEscapes(t *testing.T) {
-	for _, text := range []string{"plain", "right\u202eleft", "a\u200b: b", "zero\ufeff", "esc\x1b[31m", "two\nlines\u2066", "tab\there", "\U000e0041"} {
+	for _, text := range []string{
+		"plain", "right\u202eleft", "a\u200b: b", "zero\ufeff", "esc\x1b[31m", "two\nlines\u2066", "tab\there", "\U000e0041",
+	} {
 		var out bytes.Buffer
 		must.Succeed(t, encodeYAML(terminal.NewWriter(&out), map[string]any{"description": text, text: "key"}))
 		var got map[string]string
