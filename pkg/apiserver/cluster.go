@@ -25,8 +25,8 @@ import (
 
 const namespacesPath = "/api/v1/namespaces/"
 
-// serveCluster answers standalone what clients ask of the cluster around an API: which resources it has, who they are,
-// what they may do, and whether a namespace is there. Behind a kube-apiserver, clients ask that server.
+// serveCluster serves, without a kube-apiserver, the APIs of a cluster that clients need: discovery, SelfSubjectReview,
+// SelfSubjectAccessReview and Namespaces. Behind a kube-apiserver clients ask that server.
 func serveCluster(server *genericapiserver.GenericAPIServer, registry install.Registry, authorizer authorizer.Authorizer) error {
 	serveCore(server, registry)
 	for _, review := range []struct {

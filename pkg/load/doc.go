@@ -20,7 +20,7 @@
 //	    belongs to this field manager, and only if all files of the run were read whole.
 //	L8. A dry run asks the server about everything. What rests on another object of the same run is marked with that,
 //	    and not guessed.
-//	L9. A Warning is judged on what the run brings: one that another write answers is not shown.
+//	L9. A Warning that another write of the run resolves is not shown.
 //
 // It does not know storage, serials or delegation: the server decides about those. Of formats of other systems it reads
 // zone files alone.

@@ -276,8 +276,8 @@ type tell func(reason, text string) string
 // tellKey is the context key of the tell of a write.
 type tellKey struct{}
 
-// tellOfZone drops the Warnings of a Zone that are answered. What its condition Servable says is reported when all is
-// written, unless the run is dry.
+// tellOfZone drops the Warnings of a Zone that the run resolves. Unless the run is dry, the condition Servable is
+// reported at its end.
 func (l *Loader) tellOfZone(ctx context.Context, answered map[string]bool) context.Context {
 	return context.WithValue(ctx, tellKey{}, tell(func(reason, text string) string {
 		servable := reason == v1alpha1.ReasonNoNameServers || reason == v1alpha1.ReasonNameServerWithoutAddress

@@ -108,7 +108,7 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 
 // byOwner groups manifests by name, the oldest first: which of two conflicting ones is refused must not depend on
 // timing, and the first holder of a name keeps it (S4.8). Addresses come before the NS that name their hosts, and NS
-// before glue and DS, so that no Warning is of what a later manifest brings.
+// before glue and DS, so that no Warning is about a record that a later manifest creates.
 func byOwner(manifests []*manifest) [][][]*manifest {
 	groups := groupBy(manifests, func(m *manifest) string { return m.owner })
 	cuts := make(map[string]bool)

@@ -38,8 +38,8 @@ func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *d
 	for _, s := range sets {
 		cuts[s.owner] = cuts[s.owner] || s.typ == rdata.NS && !s.owner.IsApex()
 	}
-	// First the name servers: until they have addresses the zone is not Servable (S6.15), and the status of what is
-	// written in between is written twice. Then cuts, before the glue below them.
+	// Name servers come first: a zone is not Servable until they have addresses (S6.15), and the status of each Record
+	// written before that is written twice. Cuts come next, before the glue below them.
 	phases := inPhases(owners, func(sets []*set) int {
 		switch owner := sets[0].owner; {
 		case hosts[owner] && !isBelow(owner, cuts):

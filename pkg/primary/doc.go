@@ -25,7 +25,7 @@
 //     first serial on; a zone made anew, or with another name, is another member.
 //  8. An UPDATE (RFC 2136) is carried out for an update key alone, by the interface Updates, and answered when that
 //     has ended. The same octets are carried out once, and none that were signed before this primary began. A key
-//     learns of its own names, of the SOA above them, and by AXFR what its configuration says.
+//     can read its own names, the SOA above them, and by AXFR the zones that its configuration allows.
 //  9. Until a message has a slot of its tenant, the work for it is linear in its octets and those of its answer. So
 //     updates delay no question, and no other tenant.
 //

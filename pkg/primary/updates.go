@@ -158,9 +158,9 @@ const (
 	updateTimeUDP, updateTimeTCP = 5 * time.Second, 30 * time.Second
 )
 
-// updatePool carries updates out, so many at once, and answers a message that comes again as it was answered. A client
-// that has no answer sends the same octets again: what they require (RFC 2136 §2.4) may be so no more because of
-// themselves, and a recorded message must not be played after a later one.
+// updatePool carries out a bounded number of updates at once, and answers a repeated message with its first answer. A
+// client without an answer sends the same octets again: the first copy may have made their prerequisites (RFC 2136
+// §2.4) false, and an attacker must not replay a message after a later one.
 type updatePool struct {
 	updates          Updates
 	log              klog.Logger

@@ -21,13 +21,13 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Serializer is a NegotiatedSerializer whose decoders explain what they refuse. Creater makes empty objects.
+// Serializer is a NegotiatedSerializer whose decoders name each wrong field in errors. Creater makes empty objects.
 type Serializer struct {
 	runtime.NegotiatedSerializer
 	Creater runtime.ObjectCreater
 }
 
-// DecoderToVersion returns a decoder that explains what it refuses.
+// DecoderToVersion returns a decoder whose errors name each wrong field (S5.13).
 func (s Serializer) DecoderToVersion(serializer runtime.Decoder, version runtime.GroupVersioner) runtime.Decoder {
 	return decoder{s.NegotiatedSerializer.DecoderToVersion(serializer, version), s.Creater}
 }
@@ -118,7 +118,7 @@ func Explain(value any, of reflect.Type, path string, strict bool) (faults []err
 	return faults[:min(len(faults), most)]
 }
 
-// kinds names values of Read by their types, and wants describe what fields of a kind, or of a type, take.
+// kinds maps the Go types of values of Read to words; wants maps the kind or type of a field to the values it takes.
 var (
 	kinds = map[string]string{"bool": "bool", "string": "string", "json.Number": "number", "[]interface {}": "list",
 		"map[string]interface {}": "object"}

@@ -281,8 +281,8 @@ func TestImport_takesAFileWhoseSOANamesNoHost(t *testing.T) {
 	}
 }
 
-// A Warning is judged on what there is when all is written: one that is always there is not read. Tenants of the zone
-// may write names, so a host of its cuts that no namespace has would be warned of, too (S4.18).
+// Warnings are judged when the whole file is written: users ignore a Warning that each import shows. Tenants may
+// write names, so a host of the cuts that no namespace has would have a Warning, too (S4.18).
 func TestImport_warnsOfNothingThatTheFileHas(t *testing.T) {
 	s := startServer(t)
 	text := `$TTL 300

@@ -6,7 +6,7 @@
 // It promises:
 //
 //	L1. What it refuses the server refuses, in the same words, and so with its warnings: both call package validation.
-//	    What a Zone lacks and another object of the files brings is no warning.
+//	    A Zone gets no warning about a name server address or rule that another object of the files has.
 //	L2. Every object is judged, and the exit code is 1 where one is refused.
 //
 // It does not know what rests on other objects, as rules, claims and what stands beside a Record: only a server does,

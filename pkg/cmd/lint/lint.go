@@ -76,7 +76,7 @@ type linter struct {
 	zones   map[types.NamespacedName]name.Name
 }
 
-// file is a file with its objects, and what of it cannot be read.
+// file is a file with its objects, and the errors of documents that cannot be read.
 type file struct {
 	path    string
 	objects []*unstructured.Unstructured
@@ -123,7 +123,7 @@ func lintFiles(files []string, in io.Reader, out io.Writer) error {
 	return nil
 }
 
-// readFile reads a file, and notes what its objects may answer.
+// readFile reads a file, and notes its objects that may resolve warnings of others.
 func (l *linter) readFile(path string, in io.Reader) (file, error) {
 	text, err := io.ReadAll(in)
 	if path != "-" {

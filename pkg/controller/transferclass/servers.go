@@ -216,7 +216,7 @@ func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, s
 	return s, s.markSigner(secret)
 }
 
-// waitFor returns what a server waits for, which its row says.
+// waitFor returns the error for a server that waits: its reason and message, for the row of the server.
 func waitFor(server apiclass.Server, reason delivery.Reason, format string, arguments ...any) *delivery.Error {
 	return &delivery.Error{Reason: reason, Message: RowName(server) + " " + fmt.Sprintf(format, arguments...)}
 }

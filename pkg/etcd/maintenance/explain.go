@@ -69,8 +69,8 @@ func unknown(ctx context.Context, err error) error {
 			"Read the object before you repeat the write; kubizone doctor tells an administrator how etcd is")
 }
 
-// Explain returns a KV that finds out what became of a transaction whose answer was lost. A refusal for want of space,
-// and an outcome that stays unknown, are API errors that name the next step (M2, M5).
+// Explain returns a KV that looks up the outcome of a transaction whose answer was lost. Its errors for a full database
+// and for an unknown outcome are API errors that name the next step (M2, M5).
 func Explain(kv clientv3.KV) clientv3.KV { return explained{kv} }
 
 type explained struct{ clientv3.KV }

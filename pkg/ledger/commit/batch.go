@@ -32,8 +32,8 @@ import (
 //
 // When the compares do not hold, the objects and zones are read, and the writes are decided anew; a write whose
 // object has changed is answered. When etcd takes no request so large, the next batch is smaller, and a write alone
-// is refused. When the outcome stays unknown, what depends on it is forgotten, and each caller is told. The compares
-// keep a transaction from being carried out twice that was sent again (pkg/etcd/maintenance).
+// is refused. If the outcome stays unknown, the facts that depend on it are evicted, and each caller gets the error.
+// Compares keep a repeated transaction from taking effect twice (pkg/etcd/maintenance).
 
 const (
 	// MaxBatchOctets keeps a batch within the 1.5 MiB that etcd takes in a request: the last write of the batch comes

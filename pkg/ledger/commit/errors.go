@@ -126,7 +126,7 @@ func Warn(ctx context.Context, warnings ...law.Warning) {
 }
 
 // WarnOfDeletions adds a warning to the answer of the request of ctx if its change of a zone begins a hold, or would if
-// what it removed had stood for a period (S7.5, S7.6).
+// the removed RRsets were a period old (S7.5, S7.6).
 func WarnOfDeletions(ctx context.Context, c *law.ZoneChange) {
 	switch {
 	case c == nil:

@@ -167,7 +167,8 @@ func (t *Set) answers(w law.Warning) bool {
 	})
 }
 
-// warnOfDeletions tells the first deletion what all writes together remove: no content between them is delivered.
+// warnOfDeletions warns the first deletion of the removals of all writes together: the zone between two writes of a set
+// is not delivered.
 func (t *Set) warnOfDeletions() {
 	first := t.Writes[max(0, slices.IndexFunc(t.Writes, func(w *SetWrite) bool { return w.After == nil }))]
 	if t.b.change == nil || t.opening == nil || first.Dry {
@@ -247,9 +248,9 @@ func (b *batch) decideSet(ctx context.Context, t *Set, requests []*request) (aga
 	return nil
 }
 
-// decideRound decides all writes once: deletions first, so that what they free can be had, then addresses, then NS,
-// then the others, so that no warning is of what another write brings. One that is refused is decided again after the
-// others, while that helps.
+// decideRound decides all writes once: deletions first, since they free names, then addresses, then NS, then the other
+// writes, so that no warning is about a record that another write creates. A refused write is decided again after the
+// others, as long as a round admits one.
 func (t *Set) decideRound(ctx context.Context, b *batch) error {
 	t.steps, t.missing, t.later = nil, nil, false
 	if err := t.takeZone(ctx, b); err != nil || len(t.missing) > 0 {

@@ -7,8 +7,8 @@
 // It promises: (1) values that a client writes into the server's fields are silently replaced by the old ones, and the
 // generation counts changes of spec (S7.4); a new object is Ready=Unknown until something judges it (S7.11); (2) a
 // Ready for an older serial than the object's is dropped (S6.13); (3) a write of a subresource changes nothing but
-// what that subresource is for; (4) a write of finalizers changes nothing but whether the finalizer kubi.zone/delivery
-// is there; (5) a request with dryRun=All runs everything that a real one runs up to the commit, then the decision of
+// the fields of that subresource; (4) a write of finalizers can add or remove kubi.zone/delivery and changes nothing
+// else; (5) a request with dryRun=All runs everything that a real one runs up to the commit, then the decision of
 // the commit itself, and answers with the object as it would be or the error it would meet (S7.3); (6) deletions begin
 // as package fromcache says.
 //

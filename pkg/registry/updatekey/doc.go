@@ -6,9 +6,9 @@
 //
 // It promises: (1) the author of a spec has the rights to write and delete Records in the namespace (S13.2); (2) a
 // message changes what the records of its UpdateKey allow and what the rules of the zone allow the namespace, never
-// more (S13.1); (3) it is one change set, or nothing: what another writer has changed meanwhile is read again, and a
-// message that comes again is known by the Records that it wrote; (4) what it does is done by the user of the
-// UpdateKey, whose name gives a request from outside no right (User).
+// more (S13.1); (3) it is one change set, or nothing: after a conflict with another writer it reads the records
+// again, and it recognizes a repeated message by the Records that the first copy wrote; (4) it writes as the user of
+// the UpdateKey, whose name gives a request from outside no right (User).
 //
 // It does not know how a message looks on the wire, nor who signed it: package primary does.
 //

@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// NewKind makes the kind of UpdateKeys. The authorizer answers what the author of one may do. taken is called for each
+// NewKind returns the kind of UpdateKeys. The authorizer checks the rights of authors. taken is called for each
 // UpdateKey that becomes KeyNameTaken, with the message of its condition (S13.3).
 func NewKind(by authorizer.UnconditionalAuthorizer, taken func(key *v1alpha1.UpdateKey, why string)) *kind.Kind[*v1alpha1.UpdateKey] {
 	status := kind.Status(validation.UpdateKeyStatusUpdate)

@@ -150,7 +150,7 @@ func NewZoneWarnings(zone *v1alpha1.Zone) []string {
 	return boundWarnings(append(warnings, OpenRuleWarnings(zone, &v1alpha1.Zone{})...))
 }
 
-// BareZoneWarnings returns the warnings of what a new Zone lacks and other objects may bring, by reason.
+// BareZoneWarnings returns warnings, by reason, about fields that a new Zone lacks and other objects may supply.
 func BareZoneWarnings(zone *v1alpha1.Zone) map[string]string {
 	warnings := map[string]string{}
 	if len(zone.Spec.Delegations) == 0 {
