@@ -280,15 +280,16 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 		return err
 	}
 	delivered.zones = paths["zones"].(rest.Getter)
-	paths["namereviews"] = namereview.NewREST(namereview.Config{Authorizer: s.authorizer, Admit: judge.admitQuestion,
+	reviews := namereview.NewREST(namereview.Config{Authorizer: s.authorizer, Admit: judge.admitQuestion,
 		Review: s.ledger.ReviewName, Zones: paths["zones"].(rest.Lister), Delegations: paths["delegations"].(rest.Lister)})
+	paths["namereviews"] = reviews
 	changes := changeset.Config{Handler: items, NewSet: func(n int) changeset.Set { return s.ledger.NewSet(n) }}
 	if s.core != nil {
 		changes.GiveBack = quotaReturn{s.core, s.client.Client, keys}.returnQuota
 	}
 	sets := changeset.NewREST(changes)
 	paths["changesets"] = sets
-	updateKeys, err := updatekey.NewKind(s.authorizer, func(key *v1alpha1.UpdateKey, why string) {
+	updateKeys, err := updatekey.NewKind(s.authorizer, reviews.ListRules, func(key *v1alpha1.UpdateKey, why string) {
 		s.announcer.announceNameTaken(key, why)
 	}).AddStorage(paths, registry.Scheme, options, nil)
 	if err != nil {

@@ -104,6 +104,16 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.Val
 	return review, nil
 }
 
+// ListRules returns the rules in force for a namespace in all views, and ok: no rule was left out (S14.3).
+func (r *REST) ListRules(ctx context.Context, namespace string) (all []v1alpha1.NameReviewRule, ok bool) {
+	table, err := r.rules.readRules(ctx)
+	if err != nil {
+		return nil, false
+	}
+	status := table.listFor(namespace, "")
+	return status.Rules, status.Remaining == 0
+}
+
 // reviewAuthor refuses a user that may not create Records in the namespace.
 func (r *REST) reviewAuthor(ctx context.Context, review *v1alpha1.NameReview) error {
 	allowed, err := kind.IsAllowed(ctx, r.config.Authorizer, authorizer.AttributesRecord{Verb: "create", Namespace: review.Namespace,

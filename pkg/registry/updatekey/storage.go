@@ -19,9 +19,13 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// NewKind returns the kind of UpdateKeys. The authorizer checks the rights of authors. taken is called for each
-// UpdateKey that becomes KeyNameTaken, with the message of its condition (S13.3).
-func NewKind(by authorizer.UnconditionalAuthorizer, taken func(key *v1alpha1.UpdateKey, why string)) *kind.Kind[*v1alpha1.UpdateKey] {
+// ListRules returns the rules in force for a namespace in all views; ok is false if some are unknown.
+type ListRules func(ctx context.Context, namespace string) (all []v1alpha1.NameReviewRule, ok bool)
+
+// NewKind returns the kind of UpdateKeys. The authorizer checks the rights of authors. A pattern that meets none of
+// rules gets a Warning. taken is called for each UpdateKey that becomes KeyNameTaken, with the message of its condition
+// (S13.3).
+func NewKind(by authorizer.UnconditionalAuthorizer, rules ListRules, taken func(key *v1alpha1.UpdateKey, why string)) *kind.Kind[*v1alpha1.UpdateKey] {
 	status := kind.Status(validation.UpdateKeyStatusUpdate)
 	status.Written = func(after, before *v1alpha1.UpdateKey) {
 		now := meta.FindStatusCondition(after.Status.Conditions, v1alpha1.ConditionReady)
@@ -40,7 +44,11 @@ func NewKind(by authorizer.UnconditionalAuthorizer, taken func(key *v1alpha1.Upd
 			if !kind.SpecChanged(after, before) {
 				return nil
 			}
-			return reviewAuthor(ctx, by, after)
+			if err := reviewAuthor(ctx, by, after); err != nil {
+				return err
+			}
+			warnOfPatterns(ctx, rules, after)
+			return nil
 		},
 		Subresources: map[string]kind.Subresource[*v1alpha1.UpdateKey]{"status": status},
 

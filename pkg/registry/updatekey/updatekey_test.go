@@ -50,7 +50,7 @@ func (v verbs) Authorize(_ context.Context, a authorizer.Attributes) (authorizer
 func TestKind_asksForTheRightsOfTheAuthor_S13_2(t *testing.T) {
 	ctx := genericapirequest.WithUser(t.Context(), &user.DefaultInfo{Name: "author"})
 	for has, lacks := range map[verbs]string{"create patch delete": "", "create patch": "delete", "create delete": "patch", "": "create"} {
-		err := NewKind(has, nil).Check(ctx, newKey("*.apps.example.org."), &v1alpha1.UpdateKey{})
+		err := NewKind(has, noRules, nil).Check(ctx, newKey("*.apps.example.org."), &v1alpha1.UpdateKey{})
 		said := apierrors.IsForbidden(err) && strings.Contains(err.Error(), "right to "+lacks+" records")
 		if (err == nil) != (lacks == "") || err != nil && !said {
 			t.Errorf("with %q: %v", has, err)
@@ -58,14 +58,14 @@ func TestKind_asksForTheRightsOfTheAuthor_S13_2(t *testing.T) {
 	}
 	labelled := newKey("*.apps.example.org.")
 	labelled.Labels = map[string]string{"a": "b"}
-	if err := NewKind(verbs(""), nil).Check(ctx, labelled, newKey("*.apps.example.org.")); err != nil {
+	if err := NewKind(verbs(""), noRules, nil).Check(ctx, labelled, newKey("*.apps.example.org.")); err != nil {
 		t.Errorf("a label: %v", err)
 	}
 }
 
 // S13.1, S13.3: what an UpdateKey may say, and what stays as it is.
 func TestKind_validates_S13_1(t *testing.T) {
-	of := NewKind(verbs(""), nil)
+	of := NewKind(verbs(""), noRules, nil)
 	for what, test := range map[string]struct {
 		key  *v1alpha1.UpdateKey
 		want string
@@ -97,7 +97,7 @@ func TestKind_validates_S13_1(t *testing.T) {
 // S13.3: the owner of a key is told once that its name is another's: when it is lost, and when it is refused at first.
 func TestKind_tellsOfALostName_S13_3(t *testing.T) {
 	var told []string
-	of := NewKind(verbs(""), func(key *v1alpha1.UpdateKey, why string) { told = append(told, key.Namespace+"/"+key.Name+": "+why) })
+	of := NewKind(verbs(""), noRules, func(key *v1alpha1.UpdateKey, why string) { told = append(told, key.Namespace+"/"+key.Name+": "+why) })
 	with := func(reason string) *v1alpha1.UpdateKey {
 		key := newKey("a.example.org.")
 		if reason != "" {

@@ -1,0 +1,82 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package updatekey
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apiserver/pkg/warning"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/law/pattern"
+)
+
+// maxRulesTime bounds the wait for the rules. Without them there is no Warning.
+const maxRulesTime = time.Second
+
+// warnOfPatterns warns of each pattern of an UpdateKey whose updates every zone refuses: no rule for the namespace
+// gives a name that it matches (S13.1). The reason WarningNoRules lets a load drop the Warning whose rules come with
+// it.
+func warnOfPatterns(ctx context.Context, list ListRules, key *v1alpha1.UpdateKey) {
+	within, cancel := context.WithTimeout(ctx, maxRulesTime)
+	defer cancel()
+	rules, ok := list(within, key.Namespace)
+	if !ok {
+		return
+	}
+	for i, r := range key.Spec.Records {
+		if !slices.ContainsFunc(rules, func(rule v1alpha1.NameReviewRule) bool {
+			return rule.View == key.Spec.View && !rule.Elsewhere && mayMeet(r.Pattern, &rule)
+		}) {
+			warning.AddWarning(ctx, v1alpha1.WarningNoRules, fmt.Sprintf("spec.records[%d].pattern: no rule gives namespace %s a name "+
+				"that %q matches, so updates of such names are REFUSED; kubectl kubizone names -n %s lists its rules, and the owner "+
+				"of a zone adds one (S13.1)", i, key.Namespace, r.Pattern, key.Namespace))
+		}
+	}
+}
+
+// mayMeet reports whether a rule may give a name that an absolute pattern matches. It compares the labels behind the
+// last "*" of both.
+func mayMeet(text string, rule *v1alpha1.NameReviewRule) bool {
+	zone, _ := name.Parse(rule.Zone) // what is stored was parsed before
+	wanted, err := pattern.Parse(text)
+	if err != nil || !wanted.CanMatch(zone) {
+		return false
+	}
+	only, literal := wanted.Only(zone)
+	tail := name.Apex
+	if at, err := name.Parse(behindStar(text)); err == nil {
+		if below, ok := at.Rel(zone); ok { // else it is above the zone
+			tail = below
+		}
+	}
+	return slices.ContainsFunc(rule.Records, func(r v1alpha1.RecordDelegation) bool {
+		given, err := pattern.Parse(r.Pattern)
+		switch {
+		case err != nil:
+			return false
+		case literal:
+			return given.Match(only, zone)
+		default:
+			return given.MayMatchBelow(tail, zone)
+		}
+	})
+}
+
+// behindStar returns the labels behind the last label with "*" of an absolute pattern, "." if there are none.
+func behindStar(text string) string {
+	at := strings.LastIndexByte(text, '*')
+	_, behind, _ := strings.Cut(text[at+1:], ".")
+	if at < 0 {
+		return text
+	} else if behind == "" {
+		return "."
+	}
+	return behind
+}
