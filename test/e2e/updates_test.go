@@ -488,7 +488,7 @@ func TestUpdate_isCarriedOutOnce_S13_4(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
 	u := runUpdated(t, t.TempDir())
-	const clients, counters = 64, 8
+	const clients, counters = maxNumber + 1, 8
 	var keys []rig.TSIGKey
 	for i := range 2 {
 		keys = append(keys, u.makeKey("team-a", fmt.Sprint("one-", i), "", "*.apps.example.org."))
@@ -502,7 +502,7 @@ func TestUpdate_isCarriedOutOnce_S13_4(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range clients {
 		all.Go(func() {
-			c := updateClient{t: t, key: keys[i%len(keys)], server: u.dns}
+			c := updateClient{t: t, key: keys[i%len(keys)], server: u.dns, number: uint16(i)}
 			at, owner := i%counters, fmt.Sprintf("c%d.apps.example.org.", i%counters)
 			for ctx.Err() == nil {
 				switch c.raiseCounter(owner) {
@@ -532,12 +532,16 @@ func TestUpdate_isCarriedOutOnce_S13_4(t *testing.T) {
 	}
 }
 
-// updateClient signs messages for example.org with one key.
+// updateClient signs messages for example.org with one key. Of clients with different numbers no two messages have the
+// same octets: the server would take the second one for a repetition of the first.
 type updateClient struct {
 	t      *testing.T
 	key    rig.TSIGKey
 	server string
+	number uint16 // maxNumber at most
 }
+
+const maxNumber = 1<<6 - 1
 
 // exchangeMessage sends the same octets up to three times, and returns nil without an answer.
 func (c updateClient) exchangeMessage(m *mdns.Msg) *mdns.Msg {
@@ -570,6 +574,7 @@ func (c updateClient) raiseCounter(owner string) int {
 	value, is := c.readCounter(owner)
 	m := new(mdns.Msg)
 	m.SetUpdate("example.org.")
+	m.Id = m.Id&^maxNumber | c.number
 	if is {
 		m.Used(text(value))
 		m.RemoveRRset(text(value))

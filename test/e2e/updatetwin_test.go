@@ -99,7 +99,10 @@ func (w *updateTwin) makeMessage() *mdns.Msg {
 			m.RRsetNotUsed(rr)
 		default:
 			rr[0].Header().Ttl = 0
-			m.Answer = append(m.Answer, rr...) // value dependent
+			// Value dependent. BIND counts a repeated RR twice; RFC 2136 §3.2.3 compares RRsets, without duplicates.
+			if !slices.ContainsFunc(m.Answer, func(before mdns.RR) bool { return mdns.IsDuplicate(before, rr[0]) }) {
+				m.Answer = append(m.Answer, rr...)
+			}
 		}
 	}
 	for range 1 + w.random.IntN(3) {
