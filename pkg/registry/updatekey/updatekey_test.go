@@ -97,7 +97,9 @@ func TestKind_validates_S13_1(t *testing.T) {
 // S13.3: the owner of a key is told once that its name is another's: when it is lost, and when it is refused at first.
 func TestKind_tellsOfALostName_S13_3(t *testing.T) {
 	var told []string
-	of := NewKind(verbs(""), noRules, func(key *v1alpha1.UpdateKey, why string) { told = append(told, key.Namespace+"/"+key.Name+": "+why) })
+	of := NewKind(verbs(""), noRules, func(key *v1alpha1.UpdateKey, why string) {
+		told = append(told, key.Namespace+"/"+key.Name+": "+why)
+	})
 	with := func(reason string) *v1alpha1.UpdateKey {
 		key := newKey("a.example.org.")
 		if reason != "" {
