@@ -17,7 +17,7 @@
 //     of a helper, nor the expected output of a scenario.
 //  3. `make test` fails on the same errors.
 //  4. A rule of S1 to S10 has at most 30 words, but for why it is, its examples, its list and its table, and
-//     all of them together have at most 3,300: a user can hold them in the head.
+//     all of them together have at most 3,200: a user can hold them in the head.
 //
 // It does not know whether a test proves what it names: that is for its reader.
 //

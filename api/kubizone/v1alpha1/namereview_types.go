@@ -47,7 +47,7 @@ type NameReviewSpec struct {
 	View string `json:"view,omitempty" protobuf:"bytes,3,opt,name=view"`
 }
 
-// NameClaim says which namespace claims a name.
+// NameClaim says whose a name is.
 // +enum
 type NameClaim string
 
@@ -73,7 +73,7 @@ type NameReviewStatus struct {
 	// reason says why it would not, with the number of the rule and the next step.
 	// +optional
 	Reason string `json:"reason,omitempty" protobuf:"bytes,4,opt,name=reason"`
-	// claimed says which namespace claims the name, or one above or below that comes with it: Mine, Another or
+	// claimed says whose the name is, or one above or below that comes with it: Mine, Another or
 	// Unclaimed. Absent: no rule gives the namespace the name that the Record would claim.
 	// +optional
 	Claimed NameClaim `json:"claimed,omitempty" protobuf:"bytes,5,opt,name=claimed,casttype=NameClaim"`

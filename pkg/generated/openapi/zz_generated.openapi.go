@@ -9305,7 +9305,7 @@ func schema_kubizone_api_kubizone_v1alpha1_NameReviewStatus(ref common.Reference
 					},
 					"claimed": {
 						SchemaProps: spec.SchemaProps{
-							Description: "claimed says which namespace claims the name, or one above or below that comes with it: Mine, Another or Unclaimed. Absent: no rule gives the namespace the name that the Record would claim.\n\nPossible enum values:\n - `\"Another\"` is another one, which is not named.\n - `\"Mine\"` is the namespace of the NameReview.\n - `\"Unclaimed\"` is no namespace.",
+							Description: "claimed says whose the name is, or one above or below that comes with it: Mine, Another or Unclaimed. Absent: no rule gives the namespace the name that the Record would claim.\n\nPossible enum values:\n - `\"Another\"` is another one, which is not named.\n - `\"Mine\"` is the namespace of the NameReview.\n - `\"Unclaimed\"` is no namespace.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Another", "Mine", "Unclaimed"},

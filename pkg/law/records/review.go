@@ -25,7 +25,7 @@ type Review struct {
 	Warnings     []law.Warning
 }
 
-// Claimed says which namespace claims a name; "": the one that asks is not told.
+// Claimed says whose a name is for the namespace that asks; "": it is not told.
 type Claimed string
 
 const (

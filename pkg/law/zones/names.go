@@ -105,7 +105,7 @@ func (d *zoneDecision) nameServersFree(z, before *law.Zone, h *law.Holding) *law
 		o := law.Get[law.Owner](d.Reading, law.OwnerKey(z.UID, host))
 		if o.HasTenant(z) {
 			return law.NewInvalid("spec.nameServers", host.String(), law.ReasonNameHeld, "another namespace claims %s; a zone's "+
-				"own name servers are its own namespace's (S4.16; have its records removed, or use another host name)", host)
+				"own name servers are its own namespace's (S6.2; have its records removed, or use another host name)", host)
 		}
 		if o.HasType(rdata.CNAME) && !host.IsApex() {
 			return law.NewInvalid("spec.nameServers", host.String(), law.ReasonCNAMEConflict, "there is a CNAME at %s, and a name "+
