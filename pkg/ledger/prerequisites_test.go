@@ -49,13 +49,16 @@ func TestSet_prerequisites_S10_5(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	s := st.Server(stopClock)
-	zone := store.Zone("platform", "example-org", "example.org.", store.Allow("platform", "*", "@"), store.Allow("team", "*.apps", "apps"))
+	zone := store.Zone("platform", "example-org", "example.org.", store.Allow("platform", "*", "@"),
+		store.Allow("team", "*.apps", "apps", "_acme-challenge.*.apps"), store.Allow("other", "*.apps", "pay.apps"))
 	zone.Spec.NameServers = []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53"}}}
 	store.Must(s.CreateZone(zone))
 	store.Must(s.CreateRecord(t.Context(), store.Record("team", "www", "www.apps.example.org.", "A", "192.0.2.1", "192.0.2.2")))
 	mail := store.Record("platform", "mail", "mail", "MX", "10 mx")
 	mail.Spec.ZoneRef = &v1alpha1.ZoneReference{Name: "example-org"}
 	store.Must(s.CreateRecord(t.Context(), mail))
+	store.Must(s.CreateRecord(t.Context(), store.Record("other", "theirs", "theirs.apps.example.org.", "TXT", "secret")))
+	store.Must(s.CreateRecord(t.Context(), store.Record("platform", "own", "own.apps.example.org.", "A", "192.0.2.9")))
 	for i, test := range []struct {
 		by   string
 		p    v1alpha1.ChangeSetPrerequisite
@@ -84,10 +87,22 @@ func TestSet_prerequisites_S10_5(t *testing.T) {
 		{"team", requireExists("mail.example.org.", "", true), "forbidden"},
 		{"team", requireExists("absent.example.org.", "", true), "forbidden"},
 		{"team", requireExists("www.example.net.", "", false), "forbidden"},
+		// Nor is one that another namespace claims, that a rule reserves for it, or that is the zone's own (F11b).
+		{"team", requireExists("theirs.apps.example.org.", "TXT", true), "forbidden"},
+		{"team", requireValues("theirs.apps.example.org.", "TXT", `"secret"`), "forbidden"},
+		{"team", requireExists("absent.theirs.apps.example.org.", "", false), "forbidden"},
+		{"team", requireExists("pay.apps.example.org.", "", false), "forbidden"},
+		{"team", requireExists("own.apps.example.org.", "", false), "forbidden"},
+		{"other", requireExists("pay.apps.example.org.", "", false), ""},
+		{"team", requireExists("_acme-challenge.theirs.apps.example.org.", "", false), ""},
 	} {
 		before := s.Zone("platform", "example-org").Status.Serial
 		name := fmt.Sprintf("made%d.apps.example.org.", i)
-		_, err := inSetWith(t.Context(), s, []v1alpha1.ChangeSetPrerequisite{requireExists("www.apps.example.org.", "", true), test.p},
+		its := "www.apps.example.org."
+		if test.by == "other" {
+			its = "theirs.apps.example.org."
+		}
+		_, err := inSetWith(t.Context(), s, []v1alpha1.ChangeSetPrerequisite{requireExists(its, "", true), test.p},
 			createLater(store.Record(test.by, fmt.Sprint("made", i), name, "A", "192.0.2.9")))
 		got := ""
 		var status apierrors.APIStatus

@@ -123,7 +123,7 @@ func (r *responder) findZone(open []opening, fqdn name.Name) (*zoneview.Snapshot
 	return nil, false
 }
 
-// answerQuestion answers an ordinary question. Over UDP what does not fit is left to TCP (RFC 2181 §9).
+// answerQuestion answers an ordinary question.
 func (r *responder) answerQuestion(req request, key *signingKey, open []opening, overTCP bool) answer {
 	fail := func(rcode uint16, why string, fault error) answer {
 		return answer{msg: r.replyStatus(req, key, rcode), zone: req.qname, refusal: why, fault: fault}
@@ -141,6 +141,12 @@ func (r *responder) answerQuestion(req request, key *signingKey, open []opening,
 	if fault != nil {
 		return fail(rcodeServFail, "", fault)
 	}
+	return r.writeResult(req, key, zone, res, overTCP)
+}
+
+// writeResult writes the answer to a question. Over UDP what does not fit is left to TCP (RFC 2181 §9).
+func (r *responder) writeResult(req request, key *signingKey, zone *zoneview.Snapshot, res result,
+	overTCP bool) answer {
 	limit := roomFor(req, key, overTCP)
 	m := newSmallMessage()
 	flags := uint16(0)
@@ -157,7 +163,7 @@ func (r *responder) answerQuestion(req request, key *signingKey, open []opening,
 		// fits but an answer of more than 64 KiB.
 		m.beginMessage(req.id, req.replyFlags(flags|flagTC, res.rcode), req.question, zone.FQDN(), limit)
 		if overTCP {
-			return fail(rcodeServFail, "", errTooLarge)
+			return answer{msg: r.replyStatus(req, key, rcodeServFail), zone: req.qname, fault: errTooLarge}
 		}
 	}
 	return answer{msg: r.finishReply(m, req, key, res.rcode), zone: zone.FQDN()}

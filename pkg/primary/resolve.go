@@ -80,6 +80,19 @@ func resolveQuestion(zone *zoneview.Snapshot, q qname, qtype rdata.Type, minimal
 	return s.result, nil
 }
 
+// resolveHere answers a question with the RRsets at its very name, and with NXDOMAIN if there are none: it follows no
+// CNAME or DNAME, refers to no delegation, and uses no wildcard, since those lead to other names.
+func resolveHere(zone *zoneview.Snapshot, q qname, qtype rdata.Type, minimal bool) (result, error) {
+	s := resolution{zone: zone, qtype: qtype, minimal: minimal}
+	rel, ok := q.known.Rel(zone.FQDN())
+	if !ok || q.beyond > 0 || len(zone.TypesAt(rel)) == 0 {
+		s.rcode = rcodeNXDomain
+		return s.result, s.addNegativeSOA()
+	}
+	_, err := s.answerFrom(q, rel, false)
+	return s.result, err
+}
+
 type resolution struct {
 	result
 	zone    *zoneview.Snapshot

@@ -307,8 +307,8 @@ func (r *responder) answerUpdater(req request, msg []byte, key *updater, from ne
 	return answer{zone: req.qname, update: pending}
 }
 
-// answerAsked answers a question of an update key with what Updates says of its names: it learns what stands at names
-// that its tenant may write, and of no others.
+// answerAsked answers a question of an update key, if Updates lets its tenant write the name, with the RRsets at that
+// very name: a tenant that points a CNAME to a name of another one learns nothing of that.
 func (r *responder) answerAsked(u *pendingUpdate, rcode uint16) answer {
 	req, key := u.request, u.key
 	refuse := func(rcode uint16) answer { return answer{msg: r.replyStatus(req, key.signing, rcode), zone: req.qname} }
@@ -326,7 +326,15 @@ func (r *responder) answerAsked(u *pendingUpdate, rcode uint16) answer {
 	case req.qtype == typeSOA && req.qname != zone.FQDN():
 		return r.replySOABelow(req, key.signing, zone, u.overTCP)
 	}
-	return r.answerQuestion(req, key.signing, key.open, u.overTCP)
+	q, ok := readName(req.question[:len(req.question)-4], true)
+	if !ok {
+		return refuse(rcodeRefused)
+	}
+	res, fault := resolveHere(zone, q, rdata.Type(req.qtype), !u.overTCP)
+	if fault != nil {
+		return answer{msg: r.replyStatus(req, key.signing, rcodeServFail), zone: req.qname, fault: fault}
+	}
+	return r.writeResult(req, key.signing, zone, res, u.overTCP)
 }
 
 // findEnclosingOf is the zone that a question of an update key is about: the one with the longest name at or above the

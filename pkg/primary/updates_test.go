@@ -83,7 +83,9 @@ func makeUpdate(owner string) *mdns.Msg {
 func startUpdated(t *testing.T, u *recordedUpdates, keys ...*UpdateKey) *Primary {
 	t.Helper()
 	zones := serveZones(
-		makeSnapshot(t, "org", "", "example.org.", 7, "www.apps A 192.0.2.1", "secret A 192.0.2.2", "others.apps A 192.0.2.3"),
+		makeSnapshot(t, "org", "", "example.org.", 7, "www.apps A 192.0.2.1", "secret A 192.0.2.2", "others.apps A 192.0.2.3",
+			"alias.apps CNAME secret", "*.wild.apps A 192.0.2.4", "deep.empty.apps A 192.0.2.5", "child.apps NS ns.child.apps",
+			"ns.child.apps A 192.0.2.6"),
 		makeSnapshot(t, "net", "", "example.net.", 7, "www A 192.0.2.1"),
 		makeSnapshot(t, "inside", "inside", "example.org.", 9, "www.apps A 10.0.0.1"))
 	p := must.Get(New(Config{Zones: zones, Updates: u, Allow: []Rule{}, Views: []string{},
@@ -259,6 +261,13 @@ func TestUpdateKey_asksItsNamesAlone(t *testing.T) {
 		{key, "www.apps.example.org.", mdns.TypeA, "NOERROR 1 0"},
 		{key, "www.apps.example.org.", mdns.TypeAAAA, "NOERROR 0 1"},
 		{key, "new.apps.example.org.", mdns.TypeA, "NXDOMAIN 0 1"},
+		// What other names have is not told by way of its own: a CNAME, a wildcard, a name below, a delegation (F11b).
+		{key, "alias.apps.example.org.", mdns.TypeA, "NOERROR 1 0"},
+		{key, "alias.apps.example.org.", mdns.TypeCNAME, "NOERROR 1 0"},
+		{key, "new.wild.apps.example.org.", mdns.TypeA, "NXDOMAIN 0 1"},
+		{key, "empty.apps.example.org.", mdns.TypeA, "NXDOMAIN 0 1"},
+		{key, "child.apps.example.org.", mdns.TypeA, "NOERROR 0 1"},
+		{key, "new.child.apps.example.org.", mdns.TypeA, "NXDOMAIN 0 1"},
 		// Whether a name is there is not told below the apex.
 		{key, "www.apps.example.org.", mdns.TypeSOA, "NOERROR 0 1"},
 		{key, "secret.example.org.", mdns.TypeSOA, "NOERROR 0 1"},
@@ -282,6 +291,9 @@ func TestUpdateKey_asksItsNamesAlone(t *testing.T) {
 		m := exchangeSigned(t, p, "tcp", makeQuery(test.fqdn, test.qtype), test.by)
 		if got := fmt.Sprintf("%s %d %d", mdns.RcodeToString[m.Rcode], len(m.Answer), len(m.Ns)); got != test.want {
 			t.Errorf("%s %s of %s: %s, want %s", test.fqdn, mdns.TypeToString[test.qtype], test.by.ID, got, test.want)
+		}
+		if len(m.Extra) != 1 || m.IsTsig() == nil {
+			t.Errorf("%s of %s: beside the signature the answer has %v", test.fqdn, test.by.ID, m.Extra)
 		}
 	}
 	soa := exchangeSigned(t, p, "udp", makeQuery("example.org.", mdns.TypeSOA), inside).Answer[0].(*mdns.SOA)
@@ -318,8 +330,9 @@ func TestUpdateKey_transfers(t *testing.T) {
 		want string
 	}{
 		"its own": {own, "example.org.", soa + ", own.apps.example.org. A, " + soa},
-		"the whole zone": {whole, "example.org.", soa + ", example.org. NS, others.apps.example.org. A, " +
-			"www.apps.example.org. A, secret.example.org. A, " + soa},
+		"the whole zone": {whole, "example.org.", soa + ", example.org. NS, alias.apps.example.org. CNAME, " +
+			"child.apps.example.org. NS, ns.child.apps.example.org. A, deep.empty.apps.example.org. A, " +
+			"others.apps.example.org. A, *.wild.apps.example.org. A, www.apps.example.org. A, secret.example.org. A, " + soa},
 		"another's zone":      {other, "example.org.", "bad xfr rcode: 5"},
 		"a zone not reached":  {whole, "example.net.", "bad xfr rcode: 5"},
 		"a name in the zone":  {whole, "apps.example.org.", "bad xfr rcode: 5"},

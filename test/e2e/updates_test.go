@@ -48,7 +48,7 @@ func runUpdated(t *testing.T, dir string, args ...string) *updated {
 		DomainName: "example.org.", NameServers: []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}},
 		Delegations: []v1alpha1.DelegationRule{
 			{Namespace: "team-a", Records: []v1alpha1.RecordDelegation{{Pattern: "*.apps"}, {Pattern: "apps"}}},
-			{Namespace: "dns", Records: []v1alpha1.RecordDelegation{{Pattern: "own"}}},
+			{Namespace: "dns", Records: []v1alpha1.RecordDelegation{{Pattern: "own"}, {Pattern: "*.b"}}},
 			{Namespace: "team-b", Records: []v1alpha1.RecordDelegation{{Pattern: "*.b"}, {Pattern: "b"}}},
 			{Namespaces: []string{"team-a", "team-b"},
 				Records: []v1alpha1.RecordDelegation{{Pattern: "_acme-challenge.*", Types: []string{"TXT"}}}},
@@ -431,6 +431,8 @@ func TestUpdateKey_transfersItsShare_S13_8(t *testing.T) {
 		t.Fatalf("knsupdate: %v\n%s", err, said)
 	}
 	u.makeRecord("dns-own", "own.example.org.", "192.0.2.50")
+	u.makeRecord("dns-secret", "secret.b.example.org.", "192.0.2.51")
+	u.makeRecord("dns-hidden", "hid.deep.b.example.org.", "192.0.2.52")
 	private := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "private"},
 		Spec: v1alpha1.ZoneSpec{DomainName: "private.example.", NameServers: []v1alpha1.NameServer{{Name: "ns.example.net."}}}}
 	must.Get(u.client.KubizoneV1alpha1().Zones("dns").Create(t.Context(), private, metav1.CreateOptions{}))(t)
@@ -455,7 +457,11 @@ func TestUpdateKey_transfersItsShare_S13_8(t *testing.T) {
 	if got := transfer(narrow) + transfer(none); got != "" {
 		t.Errorf("keys without a share get %s", got)
 	}
-	// A key learns of what its namespace may write, however wide its own patterns are.
+	if got := u.sendUpdate(&none, "update add alias.b.example.org 60 CNAME www.apps.example.org."); got != "NOERROR" {
+		t.Fatal(got)
+	}
+	// A key learns of what its namespace may write, however wide its own patterns are, and of nothing that others have
+	// below names of the namespace, or that a CNAME of its own names (F11b).
 	nosy := u.makeKey("team-b", "nosy", v1alpha1.UpdateTransferOwn, "*.example.org.", "*.")
 	dig := must.Get(rig.Find("dig", "apt-get install bind9-dnsutils"))(t)
 	ask := func(key rig.TSIGKey, question ...string) string {
@@ -469,6 +475,8 @@ func TestUpdateKey_transfersItsShare_S13_8(t *testing.T) {
 	}
 	for question, want := range map[string]string{
 		"www.apps.example.org. A": "REFUSED 0", "absent.apps.example.org. A": "REFUSED 0", "own.example.org. A": "REFUSED 0",
+		"secret.b.example.org. A": "REFUSED 0", "hid.deep.b.example.org. A": "REFUSED 0",
+		"deep.b.example.org. A": "REFUSED 0", "alias.b.example.org. A": "NOERROR 1",
 		"x.b.example.org. A": "NXDOMAIN 0", "example.org. SOA": "NOERROR 1", "www.apps.example.org. SOA": "NOERROR 0",
 		"private.example. SOA": "REFUSED 0", "www.private.example. A": "REFUSED 0", "private.example. NS": "REFUSED 0",
 	} {

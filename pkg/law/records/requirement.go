@@ -10,6 +10,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/claims"
+	"kubi.zone/kubizone/pkg/law/rules"
 )
 
 // Requirement is what a change set requires of one name of its zone, as that is before the set (S10.5).
@@ -26,8 +28,7 @@ type Requirement struct {
 func fieldOfRequirement(index int) string { return fmt.Sprintf("spec.prerequisites[%d]", index) }
 
 // DecideRequirements judges what a change set of a namespace requires of the zone at the place. Its refusal is of the
-// kind Unmet where something is not so, and Forbidden for a name that no rule lets the namespace write: whether
-// something is there is not told then.
+// kind Unmet if a requirement is not met, and Forbidden for a name that the namespace may not write, whatever is there.
 func DecideRequirements(seen *law.Seen, in law.Ref, namespace string, all []Requirement) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		z := law.Get[law.Zone](r, law.ZoneKey(in.Namespace, in.Name))
@@ -38,17 +39,22 @@ func DecideRequirements(seen *law.Seen, in law.Ref, namespace string, all []Requ
 			return nil, law.NewForbidden(law.ReasonZoneNotFound, "%s", law.AbsentMessage(&in, namespace))
 		}
 		ruled := r.RuledFor(z, namespace)
-		var keys []law.Key
+		var keys, above []law.Key
 		for i := range all {
 			owner, inside := all[i].Name.Rel(z.FQDN())
-			if !inside || namespace != z.Namespace && !ruled.RuleSet().AllowsName(all[i].Name, namespace) {
+			keys = append(keys, law.OwnerKey(z.UID, owner))
+			for up, ok := owner, inside; ok; up, ok = up.Parent() {
+				above = append(above, law.OwnerKey(z.UID, up))
+			}
+		}
+		r.AskAll(above)
+		for i := range all {
+			if _, inside := all[i].Name.Rel(z.FQDN()); !inside || !mayWrite(r, ruled, keys[i].Owner, all[i].Name, namespace) {
 				return nil, law.NewForbidden(law.ReasonNotDelegated, "%s: %s is no name of zone %s that namespace %q may write, and a "+
-					"prerequisite tells of no other (S10.5; ask the owner of the zone for a rule)",
+					"prerequisite tells of no other (S10.5; choose another name, or ask the owner of the zone for a rule)",
 					fieldOfRequirement(i), all[i].Name, z.FQDN(), namespace)
 			}
-			keys = append(keys, law.OwnerKey(z.UID, owner))
 		}
-		r.AskAll(keys)
 		for i := range all {
 			if !all[i].isMet(z, keys[i].Owner, law.Get[law.Owner](r, keys[i])) {
 				return nil, &law.Refusal{Kind: law.Unmet, Field: fieldOfRequirement(i), Reason: law.ReasonPrerequisite,
@@ -57,6 +63,37 @@ func DecideRequirements(seen *law.Seen, in law.Ref, namespace string, all []Requ
 		}
 		return &law.Plan{}, nil
 	})
+}
+
+// mayWrite reports whether a namespace may write a record of some type at a name: a rule of the zone allows it, and
+// neither another namespace nor a reservation keeps the name (S4.8 to S4.22).
+func mayWrite(r *law.Reading, z *law.Zone, owner name.Rel, fqdn name.Name, namespace string) bool {
+	if namespace == z.Namespace {
+		return true
+	}
+	set, base := z.RuleSet(), rules.Base(owner)
+	if len(set.FindGrants(fqdn, 0, namespace)) == 0 {
+		return false
+	}
+	c := claims.Claimant{Reading: r, Zone: z, Holding: r.HoldingOf(z), Namespace: namespace,
+		OwnerAt: func(n name.Rel) *law.Owner { return law.Get[law.Owner](r, law.OwnerKey(z.UID, n)) }}
+	bar := c.FindBar(base)
+	set = set.Reaching(bar.Least)
+	for _, g := range set.FindGrants(fqdn, 0, namespace) {
+		c.Admission, c.Rule = set.KindOf(&g, owner, namespace), nil
+		switch c.Admission {
+		case "":
+			continue
+		case rules.AdmittedUnderscore:
+			return true
+		case rules.AdmittedShared:
+			c.Rule = g.Rule
+		}
+		if c.RefuseClaim(owner, base) == nil {
+			return true
+		}
+	}
+	return false
 }
 
 func (q *Requirement) isMet(z *law.Zone, owner name.Rel, o *law.Owner) bool {

@@ -46,7 +46,7 @@ type Grant struct {
 	Literal    bool // names the name literally
 }
 
-// FindGrants lists the rules of the zone that allow the record (S4.1–S4.6).
+// FindGrants lists the rules of the zone that allow the record (S4.1–S4.6); t is 0 for a record of any type.
 func (s *Set) FindGrants(n name.Name, t rdata.Type, namespace string) []Grant {
 	var out []Grant
 	own := namespace == s.Own
@@ -58,7 +58,7 @@ func (s *Set) FindGrants(n name.Name, t rdata.Type, namespace string) []Grant {
 			}
 			for j := range r.Records {
 				rr := &r.Records[j]
-				if !rr.allowsType(t, own) || !rr.Pattern.Match(n, s.Zone) {
+				if t != 0 && !rr.allowsType(t, own) || !rr.Pattern.Match(n, s.Zone) {
 					continue
 				}
 				underscore := rr.Pattern.NamesUnderscore(n, s.Zone)
