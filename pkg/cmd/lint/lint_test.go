@@ -25,7 +25,7 @@ func TestLint_judgesEachObject(t *testing.T) {
 		{"a bare no", head + "kind: Record\nmetadata: {name: www}\nspec: {domainName: www.example.org., type: TXT, rdata: no}\n",
 			`error: F: record www: spec.rdata: got bool false; want a string: put it into quotes`},
 		{"warning", head + "kind: Zone\nmetadata: {name: z}\nspec: {domainName: example.org., refresh: 100, retry: 50}\n",
-			"warning: F: zone z: spec.refresh: 100 seconds are few"},
+			"warning: F: zone z: spec.refresh: 100s is short"},
 		{"a host without its dot", head + "kind: Record\nmetadata: {name: x}\n" +
 			"spec: {domainName: x.example.org., type: CNAME, rdata: www.example.com}\n", `F: record x: CNAME at x.example.org. ` +
 			`names a host: "www.example.com" has no trailing dot, so it means www.example.com below its zone's name`},

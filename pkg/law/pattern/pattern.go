@@ -92,6 +92,12 @@ func (p Pattern) NamesUnderscore(n, zone name.Name) bool {
 	return ok && underscore == named
 }
 
+// SpeaksForMany reports whether p names underscore labels literally, and has a "*" behind: its names speak for names of
+// any namespace, and claim nothing (S4.14).
+func (p Pattern) SpeaksForMany() bool {
+	return p.star && !p.many && p.labels[0].literal() && strings.HasPrefix(p.labels[0][0], "_")
+}
+
 // Names reports whether p matches n alone among the names of the zone: it has no "*".
 func (p Pattern) Names(n, zone name.Name) bool { return !p.star && p.Match(n, zone) }
 

@@ -150,8 +150,8 @@ func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeReques
 	}
 	namespace := request.ResourceNamespace
 	// Whether there is no such zone, or one that has no rule for the namespace, is not to be told apart (S1.8).
-	none := fmt.Sprintf("no zone takes %s TXT of namespace %q: its owner adds a rule with the pattern _acme-challenge.* and the type "+
-		"TXT for the namespace (S4.14)", rr.Name, namespace)
+	none := fmt.Sprintf("no zone takes %s TXT of namespace %q: its owner adds a rule for the namespace whose pattern has the name, "+
+		"such as *.apps, or _acme-challenge.www for one name alone (S4.7, S4.14)", rr.Name, namespace)
 	zone, found := r.Writer.FindZone(view, rr.Name)
 	if !found {
 		return unlessCleanUp(request, none), nil

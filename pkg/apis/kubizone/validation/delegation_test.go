@@ -90,8 +90,27 @@ func TestDelegationWarnings(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	if got := DelegationWarnings(newDelegation(nil)); len(got) != 0 {
-		t.Errorf("an ordinary one: %q", got)
+	for pattern, want := range map[string]string{
+		"*.a": "", "_acme-challenge.www": "", "_acme-challenge": "", "*._domainkey": "", "*": "",
+		"_acme-challenge.*":      `"_acme-challenge.*" is for the names of all namespaces, the zone's own too: who writes`,
+		"_acme-challenge.*.apps": "gets certificates for them (S4.14)",
+		"_443._tcp.*":            "who writes _443 there speaks for them (S4.14)",
+	} {
+		for _, own := range []bool{false, true} {
+			got := DelegationWarnings(newDelegation(func(s *v1alpha1.DelegationSpec) {
+				s.Records[0].Pattern = pattern
+				if own {
+					s.Namespaces = []string{"dns"}
+				}
+			}))
+			if text := strings.Join(got, "; "); want == "" || own {
+				if text != "" {
+					t.Errorf("%s, own %t: %q, want none", pattern, own, got)
+				}
+			} else if !strings.HasPrefix(text, "spec.records[0].pattern: ") || !strings.Contains(text, want) {
+				t.Errorf("%s: %q, want %q", pattern, got, want)
+			}
+		}
 	}
 }
 

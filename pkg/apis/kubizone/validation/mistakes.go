@@ -231,7 +231,7 @@ func ttlWarnings(ttl *int32, rule string) []string {
 	case ttl == nil || minTTL <= *ttl && *ttl <= maxTTL:
 		return nil
 	case *ttl < minTTL:
-		return []string{fmt.Sprintf("spec.ttl: %d seconds are few: resolvers ask your servers for nearly each query; write 60 or "+
+		return []string{fmt.Sprintf("spec.ttl: %ds is short: resolvers ask your servers for nearly every query; write 60 or "+
 			"more (%s)", *ttl, rule)}
 	}
 	return []string{fmt.Sprintf("spec.ttl: %d seconds are more than 30 days, for which caches may keep old data; write 86400 or less "+

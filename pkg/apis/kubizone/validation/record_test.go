@@ -324,7 +324,7 @@ func TestRecordWarnings_S5_14(t *testing.T) {
 
 // S5.14, S5.15: a TTL of a few seconds, or of more than a month.
 func TestWarnings_ofTTLs(t *testing.T) {
-	for ttl, want := range map[int32]string{0: "0 seconds are few", 1: "1 seconds are few", 4: "few", 5: "", 300: "", 30 * 86400: "",
+	for ttl, want := range map[int32]string{0: "spec.ttl: 0s is short", 1: "1s is short", 4: "short", 5: "", 300: "", 30 * 86400: "",
 		30*86400 + 1: "more than 30 days", 31536000: "spec.ttl: 31536000 seconds are more than 30 days"} {
 		wantWarning(t, RecordWarnings(newRecord(func(s *v1alpha1.RecordSpec) { s.TTL = &ttl })), want)
 		wantWarning(t, ZoneWarnings(newZone(func(s *v1alpha1.ZoneSpec) { s.TTL = &ttl })), want)

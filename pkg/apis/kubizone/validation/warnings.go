@@ -5,7 +5,10 @@ package validation
 
 import (
 	"fmt"
+	"reflect"
+	"slices"
 	"strconv"
+	"strings"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -42,7 +45,7 @@ func timerWarnings(spec *v1alpha1.ZoneSpec) (warnings []string) {
 		{"expire", orDefault(spec.Expire, v1alpha1.DefaultExpire), minExpire, "after so long without a primary secondaries answer no more"},
 	} {
 		if timer.value < timer.less {
-			warnings = append(warnings, fmt.Sprintf("spec.%s: %d seconds are few: %s; RFC 1912 §2.2 has figures (S5.15)", timer.field,
+			warnings = append(warnings, fmt.Sprintf("spec.%s: %ds is short: %s; RFC 1912 §2.2 has figures (S5.15)", timer.field,
 				timer.value, timer.means))
 		}
 	}
@@ -91,7 +94,8 @@ func ZoneWarnings(zone *v1alpha1.Zone) []string {
 	return boundWarnings(warnings)
 }
 
-// OpenRuleWarnings says which rules are for every namespace that were not before.
+// OpenRuleWarnings says which rules are for every namespace that were not before, and which new ones let a tenant speak
+// for names of others.
 func OpenRuleWarnings(after, before *v1alpha1.Zone) (warnings []string) {
 	open := func(all []v1alpha1.DelegationRule, i int) bool {
 		return i < len(all) && all[i].Namespace == "" && len(all[i].Namespaces) == 0
@@ -101,6 +105,36 @@ func OpenRuleWarnings(after, before *v1alpha1.Zone) (warnings []string) {
 			warnings = append(warnings, fmt.Sprintf("spec.delegations[%d]: has no namespace, so it is for every namespace (S4.2); "+
 				"name one if that is not meant", i))
 		}
+		rule := &after.Spec.Delegations[i]
+		same := func(r v1alpha1.DelegationRule) bool { return reflect.DeepEqual(&r, rule) }
+		if !slices.ContainsFunc(before.Spec.Delegations, same) {
+			warnings = append(warnings, speakingWarnings(rule.Records, append([]string{rule.Namespace}, rule.Namespaces...),
+				after.Namespace, fmt.Sprintf("spec.delegations[%d]", i))...)
+		}
+	}
+	return warnings
+}
+
+// speakingWarnings says which patterns of a rule give tenants an underscore label at names that others have: with
+// _acme-challenge.* a namespace gets certificates for each name of the zone.
+func speakingWarnings(records []v1alpha1.RecordDelegation, namespaces []string, own, path string) (warnings []string) {
+	others := func(ns string) bool { return ns != "" && ns != own }
+	if slices.Contains(namespaces, own) && !slices.ContainsFunc(namespaces, others) {
+		return nil
+	}
+	for i := range records {
+		p, err := pattern.Parse(records[i].Pattern)
+		if err != nil || !p.SpeaksForMany() {
+			continue
+		}
+		label, _, _ := strings.Cut(p.String(), ".")
+		gives := "speaks for them"
+		if label == "_acme-challenge" {
+			gives = "gets certificates for them"
+		}
+		warnings = append(warnings, fmt.Sprintf("%s.records[%d].pattern: %q is for the names of all namespaces, the zone's own too: who "+
+			"writes %s there %s (S4.14); a tenant has %s at its own names by a pattern such as \"*.apps\"", path, i,
+			cut(records[i].Pattern), label, gives, label))
 	}
 	return warnings
 }
@@ -138,7 +172,9 @@ func ruleWarnings(records []v1alpha1.RecordDelegation, zones []string, path stri
 // DelegationWarnings says what is legal in a Delegation but most likely not meant. Which patterns match nothing in
 // its zone, the decision about it says.
 func DelegationWarnings(delegation *v1alpha1.Delegation) []string {
-	return boundWarnings(ruleWarnings(delegation.Spec.Records, delegation.Spec.Zones, "spec", func(string, string) []string { return nil }))
+	of := &delegation.Spec
+	warnings := ruleWarnings(of.Records, of.Zones, "spec", func(string, string) []string { return nil })
+	return boundWarnings(append(warnings, speakingWarnings(of.Records, of.Namespaces, delegation.Namespace, "spec")...))
 }
 
 // NewZoneWarnings adds what is worth saying once, when the Zone is created.

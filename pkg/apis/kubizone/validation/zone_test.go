@@ -210,9 +210,9 @@ func TestZoneWarnings(t *testing.T) {
 			"spec.delegations[0].records[0].types[1]"},
 		{"S6.8 expire that is remembered", func(s *v1alpha1.ZoneSpec) { s.Expire = ptr.To[int32](60 * 86400) }, ""},
 		{"S6.8 expire that is longer", func(s *v1alpha1.ZoneSpec) { s.Expire = ptr.To[int32](60*86400 + 1) }, "spec.expire: 5184001"},
-		{"S5.15 refresh", func(s *v1alpha1.ZoneSpec) { s.Refresh = ptr.To[int32](5) }, "spec.refresh: 5 seconds"},
-		{"S5.15 retry", func(s *v1alpha1.ZoneSpec) { s.Retry = ptr.To[int32](1) }, "spec.retry: 1 seconds"},
-		{"S5.15 expire", func(s *v1alpha1.ZoneSpec) { s.Expire = ptr.To[int32](86399) }, "spec.expire: 86399 seconds"},
+		{"S5.15 refresh", func(s *v1alpha1.ZoneSpec) { s.Refresh = ptr.To[int32](5) }, "spec.refresh: 5s is short"},
+		{"S5.15 retry", func(s *v1alpha1.ZoneSpec) { s.Retry = ptr.To[int32](1) }, "spec.retry: 1s is short"},
+		{"S5.15 expire", func(s *v1alpha1.ZoneSpec) { s.Expire = ptr.To[int32](86399) }, "spec.expire: 86399s is short"},
 		{"unknown as long as the parent's name is", func(s *v1alpha1.ZoneSpec) {
 			setRules(rule{Records: records{{Pattern: "*.other.org."}}})(s)
 			s.DomainName = "dev"
@@ -249,6 +249,11 @@ func TestZoneWarnings(t *testing.T) {
 	wantWarning(t, OpenRuleWarnings(served(mine, all), served(mine)), "spec.delegations[1]: has no namespace")
 	wantWarning(t, OpenRuleWarnings(served(mine, all), served(mine, all)), "")
 	wantWarning(t, OpenRuleWarnings(served(rule{Namespaces: []string{"a"}}), served()), "")
+	challenges := rule{Namespace: "certs", Records: records{{Pattern: "_acme-challenge.*"}}}
+	wantWarning(t, NewZoneWarnings(served(mine, challenges)), "spec.delegations[1].records[0].pattern: \"_acme-challenge.*\" is for")
+	wantWarning(t, OpenRuleWarnings(served(challenges, mine), served(mine, challenges)), "") // as before
+	challenges.Namespace = "dns"
+	wantWarning(t, NewZoneWarnings(served(challenges)), "") // its own names
 	wantWarning(t, lacks(served()), `add the rule {"namespace":"dns","records":[{"pattern":"@"},{"pattern":"*"}]} (S4.1); a rule without `+
 		`a namespace is for every namespace`)
 	var many []rule
