@@ -25,7 +25,8 @@ type ListRules func(ctx context.Context, namespace string) (all []v1alpha1.NameR
 // NewKind returns the kind of UpdateKeys. The authorizer checks the rights of authors. A pattern that meets none of
 // rules gets a Warning. taken is called for each UpdateKey that becomes KeyNameTaken, with the message of its condition
 // (S13.3).
-func NewKind(by authorizer.UnconditionalAuthorizer, rules ListRules, taken func(key *v1alpha1.UpdateKey, why string)) *kind.Kind[*v1alpha1.UpdateKey] {
+func NewKind(by authorizer.UnconditionalAuthorizer, rules ListRules,
+	taken func(key *v1alpha1.UpdateKey, why string)) *kind.Kind[*v1alpha1.UpdateKey] {
 	status := kind.Status(validation.UpdateKeyStatusUpdate)
 	status.Written = func(after, before *v1alpha1.UpdateKey) {
 		now := meta.FindStatusCondition(after.Status.Conditions, v1alpha1.ConditionReady)
