@@ -21,9 +21,11 @@ func BenchmarkDecide(b *testing.B) {
 		w := newWorld()
 		w.quick = true
 		own := rules.Rule{Namespaces: []string{"owner"}, Records: []rules.RecordRule{makeRecordRule("*", nil, false)}}
+		challenges := rules.Rule{Namespaces: []string{"a"},
+			Records: []rules.RecordRule{makeRecordRule("_acme-challenge.*.apps", nil, false)}}
 		if _, refusal := w.putZone(zones.ZoneSpec{Ref: law.Ref{Namespace: "owner", Name: "top"}, DomainName: "example.org.",
 			Header:       someHeader,
-			ZoneSettings: makeSettings([]rules.Rule{own}, 0, 100)}, true); refusal != nil {
+			ZoneSettings: makeSettings([]rules.Rule{own, challenges}, 0, 100)}, true); refusal != nil {
 			b.Fatal(refusal)
 		}
 		for i := range delegations {
@@ -56,6 +58,8 @@ func BenchmarkDecide(b *testing.B) {
 			{"create beside its own", put("www", "AAAA", "2001:db8::1")},
 			{"create a CAA", put("new", "CAA", `0 issue ";"`)},
 			{"create deep", put("a.b.c.d.e.new", "A", "192.0.2.1")},
+			{"create a challenge below a host", put("_acme-challenge.www", "TXT", "token")},
+			{"create a challenge below no host", put("_acme-challenge.new", "TXT", "token")},
 		} {
 			r := x.record
 			r.UID, r.Name = "r", "bench"

@@ -10,6 +10,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/pattern"
 	"kubi.zone/kubizone/pkg/law/rules"
 )
@@ -36,17 +37,20 @@ func (w *world) claimTwin(z *law.Zone, r *law.Record, fqdn name.Name) (refused, 
 		}
 	}
 	return !slices.ContainsFunc(grants, func(g twinGrant) bool {
+		if g.kind == rules.AdmittedUnderscore {
+			return t.passesGuest(r.Type, owner, g.literal)
+		}
 		g.keeps = g.kind == kept
 		return t.passesTable(owner, g)
 	}), true
 }
 
 // twinGrant is a kind of rule by which a record is asked for, and the shared rule, nil for none. keeps says that it
-// stands by such a rule already.
+// stands by such a rule already, and literal that the rule gives its very name.
 type twinGrant struct {
-	kind  rules.Admission
-	rule  *rules.Rule
-	keeps bool
+	kind           rules.Admission
+	rule           *rules.Rule
+	keeps, literal bool
 }
 
 // listGrants tells by which kinds of rules a zone allows a tenant's record (S4.1 to S4.6, S4.7, S4.12 to S4.14).
@@ -66,7 +70,7 @@ func listGrants(z *law.Zone, r *law.Record, owner name.Rel) (out []twinGrant) {
 			g := twinGrant{kind: rules.AdmittedPlain}
 			switch {
 			case to.Pattern.NamesUnderscore(at, z.FQDN()):
-				g.kind = rules.AdmittedUnderscore
+				g.kind, g.literal = rules.AdmittedUnderscore, !strings.Contains(to.Text, "*")
 			case !reachesBase(z, to.Text, base, r.Namespace):
 				continue // S4.20
 			case to.Shared && givesShared(z, rule, base) && slices.ContainsFunc(rule.Records, func(x rules.RecordRule) bool {
@@ -121,9 +125,6 @@ func (t *tenancy) listMembers() (out []tenantRecord) {
 // passesTable reads the table of N4, for one kind of rule.
 func (t *tenancy) passesTable(owner name.Rel, g twinGrant) bool {
 	base, z := baseName(owner), t.zone
-	if g.kind == rules.AdmittedUnderscore {
-		return true // S4.14
-	}
 	joins := func(r tenantRecord, n name.Rel) bool { // S4.13
 		if r.namespace == t.asks.Namespace {
 			return true
@@ -237,6 +238,80 @@ func (t *tenancy) passesTable(owner name.Rel, g twinGrant) bool {
 		}
 	}
 	return true
+}
+
+// passesGuest reads S4.23 and S4.24 for a record by an underscore rule. What stands keeps its name and its type.
+func (t *tenancy) passesGuest(rtype rdata.Type, owner name.Rel, literal bool) bool {
+	base := baseName(owner)
+	var before *law.Record
+	if was := t.world.records[t.asks]; was != nil && was.placed.Zone != nil && was.placed.Zone.UID == t.zone.UID &&
+		was.ownerIn(t.zone) == owner {
+		before = &was.record
+	}
+	mine, others := t.findHolder(base)
+	if rtype == rdata.CNAME && others && !literal && (before == nil || before.Type != rdata.CNAME) {
+		return false
+	}
+	return before != nil || mine || !t.hidesName(base)
+}
+
+// findHolder reports whose a name is: of the nearest name at or above it that is claimed, own or named.
+func (t *tenancy) findHolder(n name.Rel) (mine, others bool) {
+	ns, z := t.asks.Namespace, t.zone
+	for up, ok := n, true; ok && (up == n || !up.IsApex()); up, ok = up.Parent() {
+		some, tenant := false, false
+		for _, r := range t.records {
+			if r.base == up {
+				mine, some, tenant = mine || r.namespace == ns, true, tenant || r.namespace != z.Namespace
+			}
+		}
+		for i := range z.Rules {
+			if listNamed(z, &z.Rules[i])[up] {
+				mine, some = mine || slices.Contains(z.Rules[i].Namespaces, ns), true
+			}
+			some = some || t.namesShared(&z.Rules[i], up)
+		}
+		some = some || up.IsApex() || slices.Contains(z.MadeNames, up) || slices.Contains(t.listHosts(), up) && !tenant
+		if some {
+			return mine, !mine
+		}
+	}
+	return false, false
+}
+
+// hidesName reports whether a wildcard answers for a name that has no data, and for which a name below makes it stop
+// (RFC 4592).
+func (t *tenancy) hidesName(n name.Rel) bool {
+	stands := func(is func(name.Rel) bool, self bool) bool {
+		for o, r := range t.world.records {
+			if (self || o != t.asks) && r.placed.Zone != nil && r.placed.Zone.UID == t.zone.UID && is(r.ownerIn(t.zone)) {
+				return true
+			}
+		}
+		return false
+	}
+	made := func(is func(name.Rel) bool) bool {
+		for k, v := range t.world.facts {
+			if k.Kind == law.KindCut && k.Zone == t.zone.UID && slices.ContainsFunc(v.(*law.CountedCut).Sets,
+				func(s content.RRset) bool { return is(s.Owner) }) {
+				return true
+			}
+		}
+		return slices.ContainsFunc(t.zone.MadeNames, is)
+	}
+	for at := n; !at.IsApex(); {
+		if is := func(o name.Rel) bool { return o == at }; stands(is, false) || made(is) {
+			return false
+		}
+		up, _ := at.Parent()
+		wild := name.MustRel(strings.TrimSuffix("*."+up.String(), ".@"))
+		if stands(func(o name.Rel) bool { return o == wild }, false) {
+			below := func(o name.Rel) bool { return o != at && isUnder(at, o) }
+			return !stands(below, true) && !made(below)
+		}
+		at = up
+	}
+	return false
 }
 
 // joinsBelow reports whether all that the namespace of a record below a name claims there is by shared rules, and the

@@ -45,6 +45,8 @@ type OwnerValue struct {
 	// TTL is nil when it is inherited from the zone.
 	TTL   *uint32 `json:"l,omitempty"`
 	Count int     `json:"c"`
+	// Guests is how many of these are of tenants by an underscore rule (S4.14).
+	Guests int `json:"g,omitempty"`
 	// Size is the rdata's length on the wire in octets.
 	Size int `json:"s"`
 	// SPF: the value is a policy of SPF.
@@ -133,6 +135,7 @@ type OwnersBelow struct {
 	// Named is the number of names that Delegations name there, and NamedFor of how many each namespace has one.
 	Named    int
 	NamedFor []Naming
+	GuestsBelow
 }
 
 // NamesOthers reports whether Delegations name a name there for others than a namespace alone.
@@ -144,8 +147,9 @@ func (b *OwnersBelow) NamesOthers(namespace string) bool {
 	return b.Named > 0 && (i < 0 || b.NamedFor[i].Count < b.Named)
 }
 
-// Add counts one owner.
-func (b *OwnersBelow) Add(o *Owner) {
+// Add counts one owner at a name below up, the name that asks. Owners are added in the order of their keys.
+func (b *OwnersBelow) Add(up, at name.Rel, o *Owner) {
+	b.countOwner(up, at, o)
 	if len(o.Values) > 0 {
 		b.Names++
 	}
@@ -203,7 +207,7 @@ func (o *Owner) HasValue(t rdata.Type, d Digest) bool {
 // SharesType reports whether values of the contribution's type stand there besides its own, which are counted.
 func (o *Owner) SharesType(c *Contribution) bool {
 	others := o.Clone()
-	others.RemoveContribution(c)
+	others.RemoveContribution(c, 0)
 	return others.HasType(c.Type)
 }
 
@@ -224,15 +228,17 @@ func (o *Owner) HasType(t rdata.Type) bool {
 // HasCut reports whether the name is that of a delegated child.
 func (o *Owner) HasCut() bool { return o != nil && len(o.Cut) > 0 }
 
-// AddContribution counts the values of a contribution; sizes are the wire lengths of its rdata.
-func (o *Owner) AddContribution(c *Contribution, sizes []int) {
+// AddContribution counts the values of a contribution; sizes are the wire lengths of its rdata. guests is 1 if a guest
+// gives it (S4.14), else 0.
+func (o *Owner) AddContribution(c *Contribution, sizes []int, guests int) {
 	for i, v := range c.Values {
 		d := DigestOf(v.Text)
 		if j := o.indexOf(c.Type, d, c.TTL); j >= 0 {
 			o.Values[j].Count++
+			o.Values[j].Guests += guests
 			continue
 		}
-		o.Values = append(o.Values, OwnerValue{Type: c.Type, Digest: d, TTL: c.TTL, Count: 1, Size: sizes[i],
+		o.Values = append(o.Values, OwnerValue{Type: c.Type, Digest: d, TTL: c.TTL, Count: 1, Guests: guests, Size: sizes[i],
 			SPF: c.Type == rdata.TXT && rdata.IsSPF(v.Text)})
 	}
 	slices.SortFunc(o.Values, CompareOwnerValues)
@@ -248,15 +254,17 @@ func CompareOwnerValues(x, y OwnerValue) int {
 	return cmp.Or(cmp.Compare(x.Type, y.Type), slices.Compare(x.Digest[:], y.Digest[:]), cmp.Compare(ttl(x), ttl(y)))
 }
 
-// RemoveContribution takes a contribution out; it reports whether all of it was there.
-func (o *Owner) RemoveContribution(c *Contribution) bool {
+// RemoveContribution takes a contribution out; it reports whether all of it was there. guests is that of
+// AddContribution.
+func (o *Owner) RemoveContribution(c *Contribution, guests int) bool {
 	all := true
 	for _, v := range c.Values {
 		j := o.indexOf(c.Type, DigestOf(v.Text), c.TTL)
-		if j < 0 {
+		if j < 0 || o.Values[j].Guests < guests {
 			all = false
 			continue
 		}
+		o.Values[j].Guests -= guests
 		if o.Values[j].Count--; o.Values[j].Count == 0 {
 			o.Values = slices.Delete(o.Values, j, j+1)
 		}

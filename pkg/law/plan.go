@@ -106,6 +106,9 @@ type ZoneChange struct {
 	// Held says that the change begins a hold (S7.5). Young is what would have begun one, were it older; nil: nothing.
 	Held  bool
 	Young *Excess
+	// Hides are names that records by underscore rules hide from a wildcard from now on, where no answer tells the
+	// zone's own namespace of it (S4.25).
+	Hides []name.Name
 	// EndsAt is an estimate of the end of the zone, unix seconds; 0 leaves the last one.
 	EndsAt int64
 }

@@ -169,6 +169,60 @@ func TestSeen_ofNSThatGoLeavesOutWhatIsBelow_S5_6(t *testing.T) {
 	}
 }
 
+// A plain record looks at no wildcard, nor does a challenge at a name that has data. A challenge at another name looks
+// at one wildcard for each label that has no data, and, where one answers, at what stands below the uppermost name
+// that the challenge would hide (S4.23).
+func TestSeen_ofAChallengeIsFew_S4_23(t *testing.T) {
+	w := newWorld()
+	spec := specOf("owner", "org", "org.")
+	spec.Rules = spec.Rules[:1]
+	for _, p := range []string{"_acme-challenge.*", "_acme-challenge.*.*", "_acme-challenge.*.*.*"} {
+		spec.Rules = append(spec.Rules, rules.Rule{Namespaces: []string{"guest"},
+			Records: []rules.RecordRule{makeRecordRule(p, nil, false)}})
+	}
+	if _, refusal := w.putZone(spec, true); refusal != nil {
+		t.Fatal(refusal)
+	}
+	w.settleAll()
+	for _, n := range []string{"x.org.", "*.wild.org."} {
+		if _, refusal := w.putRecord(recordOf("owner", n, n, rdata.A, "192.0.2.1")); refusal != nil {
+			t.Fatal(refusal)
+		}
+	}
+	for _, x := range []struct {
+		owner             string
+		wildcards, ranges int
+	}{
+		{"_acme-challenge.x.org.", 0, 0},
+		{"_acme-challenge.y.x.org.", 1, 0},
+		{"_acme-challenge.a.b.c.org.", 3, 0},
+		{"_acme-challenge.a.wild.org.", 2, 1},
+	} {
+		seen, out := w.decideCreation(recordOf("guest", "challenge", x.owner, rdata.TXT, "token"))
+		if (out.Refusal != nil) != (x.ranges > 0) {
+			t.Errorf("%s: %+v", x.owner, out.Refusal)
+		}
+		wildcards, ranges := 0, 0
+		for k := range seen.All() {
+			if k.Kind == law.KindOwner && k.Owner.IsWildcard() {
+				wildcards++
+			}
+			if k.Kind == law.KindOwnersBelow {
+				ranges++
+			}
+		}
+		if wildcards != x.wildcards || ranges != x.ranges {
+			t.Errorf("%s: %d wildcards and %d ranges", x.owner, wildcards, ranges)
+		}
+	}
+	seen, _ := w.decideCreation(recordOf("owner", "plain", "a.b.c.org.", rdata.A, "192.0.2.1"))
+	for k := range seen.All() {
+		if k.Owner.IsWildcard() || k.Kind == law.KindOwnersBelow {
+			t.Errorf("a plain record looks at %+v", k)
+		}
+	}
+}
+
 func deepHosts(n int) (values []string) {
 	for i := range n {
 		values = append(values, fmt.Sprintf("10 %sh%d.org.", strings.Repeat("a.", 108), i))

@@ -60,7 +60,8 @@ type moment struct {
 	// annotated are the Records with the annotation of S2.14; warned is the actor's.
 	annotated, warned map[object]bool
 	ruled             int
-	lockers           []string // the namespaces that make names move
+	lockers           []string    // the namespaces that make names move
+	hides             []name.Name // world.hides
 	// unruled are the Records that stand, are in no period, and that no rule allows.
 	unruled []object
 }
@@ -131,22 +132,22 @@ func (x *actor) changeRecord(by, verb string, fields []string) *law.Refusal {
 	o := object{by, fields[0] + " " + fields[1]}
 	if verb == "deletes" {
 		if x.records[o] != nil {
-			x.warned[object{by, scriptName(fields[0]).String()}] = hasWarning(x.deleteRecord(o), "hid")
+			x.warned[object{by, scriptName(fields[0]).String()}] = hasWarning(x.deleteRecord(o), "S4.25", "hide")
 		}
 		return nil
 	}
 	plan, refusal := x.putRecord(parseSpeech(o, fields))
 	if refusal == nil {
-		x.warned[object{by, scriptName(fields[0]).String()}] = hasWarning(plan, "hid")
-		x.warned[o] = hasWarning(plan, " names ")
+		x.warned[object{by, scriptName(fields[0]).String()}] = hasWarning(plan, "S4.25", "hide")
+		x.warned[o] = hasWarning(plan, "S4.18", " names ")
 	}
 	return refusal
 }
 
-// hasWarning reports whether a plan has a Warning of S4.18 with a text.
-func hasWarning(plan *law.Plan, text string) bool {
+// hasWarning reports whether a plan has a Warning by a rule with a text.
+func hasWarning(plan *law.Plan, rule, text string) bool {
 	return slices.ContainsFunc(plan.Warnings, func(w law.Warning) bool {
-		return strings.Contains(w.Text, "(S4.18") && strings.Contains(w.Text, text)
+		return strings.Contains(w.Text, "("+rule) && strings.Contains(w.Text, text)
 	})
 }
 
@@ -192,7 +193,7 @@ func (x *actor) carryOn(to string) {
 // lookAround notes the world after an act.
 func (x *actor) lookAround(i int, refusal *law.Refusal) *moment {
 	m := &moment{refusal: refusal, settled: len(x.outbox) == 0, warned: maps.Clone(x.warned), annotated: map[object]bool{},
-		ruled: x.ruled}
+		ruled: x.ruled, hides: slices.Clone(x.hides)}
 	m.forest, _ = x.buildForest()
 	for _, o := range sortedObjects(x.zones) {
 		z := x.zones[o].zone

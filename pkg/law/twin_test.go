@@ -155,11 +155,14 @@ func (w *world) checkZone(o object, zo *zoneObject, standing map[string]*law.Zon
 				return x.Type == r.record.Type && x.Digest == law.DigestOf(v.Text) &&
 					writeFingerprint(x.TTL) == writeFingerprint(r.record.TTL)
 			})
-			if i >= 0 {
-				at.Values[i].Count++
-				continue
+			if i < 0 {
+				i = len(at.Values)
+				at.Values = append(at.Values, law.OwnerValue{Type: r.record.Type, Digest: law.DigestOf(v.Text), TTL: r.record.TTL})
 			}
-			at.Values = append(at.Values, law.OwnerValue{Type: r.record.Type, Digest: law.DigestOf(v.Text), TTL: r.record.TTL, Count: 1})
+			at.Values[i].Count++
+			if a == rules.AdmittedUnderscore && ro.Namespace != z.Namespace {
+				at.Values[i].Guests++
+			}
 		}
 	}
 	for k, v := range w.facts {
@@ -176,14 +179,14 @@ func (w *world) checkZone(o object, zo *zoneObject, standing map[string]*law.Zon
 			if len(fact.Values)+len(fact.Cut)+len(fact.Claims)+len(fact.Named) == 0 {
 				report("%s: an empty owner %s", z.FQDN(), k.Owner)
 			}
-			is := map[string]int{}
+			is := map[string][2]int{}
 			for _, x := range fact.Values {
-				is[ownerValue(x)] += x.Count
+				is[ownerValue(x)] = [2]int{x.Count, x.Guests}
 			}
-			was := map[string]int{}
+			was := map[string][2]int{}
 			if at := owners[k.Owner]; at != nil {
 				for _, x := range at.Values {
-					was[ownerValue(x)] += x.Count
+					was[ownerValue(x)] = [2]int{x.Count, x.Guests}
 				}
 			}
 			if !maps.Equal(is, was) {

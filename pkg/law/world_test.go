@@ -42,6 +42,8 @@ type world struct {
 	// tenures are who had which names when hearSpeakers looked, the last time at heard (speaker_twin_test.go).
 	tenures []tenure
 	heard   int64
+	// hides are the names of which the zones' own namespaces were told that guests hide them (S4.25).
+	hides []name.Name
 	// quick leaves the proofs about each decision out, for many like one.
 	quick bool
 	// asked counts the rounds of the longest decision.
@@ -114,11 +116,15 @@ func (w *world) answerKey(k law.Key) any {
 		return nil
 	case law.KindOwnersBelow:
 		out := &law.OwnersBelow{}
-		for key, v := range w.facts {
-			if key.Kind != law.KindOwner || key.Zone != k.Zone || key.Owner == k.Owner || !isBelow(key.Owner, k.Owner) {
-				continue
+		var below []name.Rel
+		for key := range w.facts {
+			if key.Kind == law.KindOwner && key.Zone == k.Zone && key.Owner != k.Owner && isBelow(key.Owner, k.Owner) {
+				below = append(below, key.Owner)
 			}
-			out.Add(v.(*law.Owner))
+		}
+		slices.SortFunc(below, func(x, y name.Rel) int { return cmp.Compare(x.Key(), y.Key()) })
+		for _, at := range below {
+			out.Add(k.Owner, at, w.facts[law.OwnerKey(k.Zone, at)].(*law.Owner))
 		}
 		slices.SortFunc(out.Claims, func(x, y law.Claim) int { return cmp.Compare(x.Namespace, y.Namespace) })
 		return out
@@ -349,6 +355,7 @@ func (w *world) applyZone(c *law.ZoneChange, standing *law.Work) {
 	if z == nil {
 		panicInvariant("plan for zone %s, which is not there", o)
 	}
+	w.hides = append(w.hides, c.Hides...)
 	before := z.zone
 	after := *c.Zone
 	if c.Delegated != nil {

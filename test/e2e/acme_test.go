@@ -85,6 +85,36 @@ func TestACME_solves_S13_10(t *testing.T) {
 	})
 }
 
+// S4.23: the response to a challenge that would hide a host from a wildcard of the zone has the refusal, with two ways
+// that help, and the challenge is taken when the host has a record.
+func TestACME_tellsWhatItWouldHide_S4_23(t *testing.T) {
+	t.Parallel()
+	needPrograms(t)
+	u := runUpdated(t, t.TempDir(), "--acme")
+	client, key := u.client.KubizoneV1alpha1(), strings.Repeat("a", 43)
+	zone := must.Get(client.Zones("dns").Get(t.Context(), "example-org", metav1.GetOptions{}))(t)
+	zone.Spec.Delegations = append(zone.Spec.Delegations, v1alpha1.DelegationRule{Namespace: "dns",
+		Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}})
+	must.Get(client.Zones("dns").Update(t.Context(), zone, metav1.UpdateOptions{}))(t)
+	for _, host := range []string{"*", "free"} {
+		const fqdn = "_acme-challenge.free.example.org."
+		waitUntil(t, "an answer of the zone", func() bool {
+			got := u.postChallenge(acme.ActionPresent, "team-a", fqdn, key)
+			return host == "*" && got == "" || strings.Contains(got, "would hide free.example.org.") && strings.Contains(got, "(S4.23") &&
+				strings.Contains(got, "have a record made at free.example.org. first, or write _acme-challenge.example.org.")
+		})
+		if got := u.postChallenge(acme.ActionCleanUp, "team-a", fqdn, key); got != "" {
+			t.Errorf("a challenge is not cleaned up: %s", got)
+		}
+		r := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: strings.Replace(host, "*", "any", 1)},
+			Spec: v1alpha1.RecordSpec{DomainName: host + ".example.org.", Type: "A", RData: "192.0.2.1"}}
+		must.Get(client.Records("dns").Create(t.Context(), r, metav1.CreateOptions{}))(t)
+	}
+	if got := u.postChallenge(acme.ActionPresent, "team-a", "_acme-challenge.free.example.org.", key); got != "" {
+		t.Errorf("a challenge for a host that has a record: %s", got)
+	}
+}
+
 // S13.10: what dies between Present and CleanUp leaves the value, and nothing else. A solver removes it later
 // by the CleanUp that is owed, which has nothing to do where the Record was removed by hand.
 func TestACME_cleansUpLater_S13_10(t *testing.T) {

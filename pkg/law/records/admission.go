@@ -4,6 +4,7 @@
 package records
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -67,6 +68,7 @@ func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	if x.awaits = evicts && (x.conflicts || ns != z.Namespace); x.awaits { // it is decided when the name is free
 		return nil
 	}
+	x.warnOfHiding(plan)
 	x.warnOfMixing(by.Admission, plan)
 	x.warnOfHosts(plan)
 	return nil
@@ -105,6 +107,7 @@ func (x *delta) findAdmission() (rules.Admitted, *law.Refusal) {
 func (x *delta) findKind(set *rules.Set, base name.Rel) (by rules.Admitted, refusal *law.Refusal) {
 	come, ns := x.come, x.ask.Namespace
 	grants := set.FindGrants(x.place.fqdn, come.Type, ns)
+	var asGuest *law.Refusal
 	for _, kind := range rules.Kinds {
 		for i := range grants {
 			g := &grants[i]
@@ -115,6 +118,8 @@ func (x *delta) findKind(set *rules.Set, base name.Rel) (by rules.Admitted, refu
 			var why *law.Refusal
 			switch {
 			case kind == rules.AdmittedUnderscore:
+				why = x.refuseGuest(g.Literal)
+				asGuest = why
 			case !x.keepsClaim(base, kind):
 				why = c.RefuseClaim(come.Owner, base)
 			case kind == rules.AdmittedShared: // its namespaces are those that the rule has now
@@ -126,7 +131,7 @@ func (x *delta) findKind(set *rules.Set, base name.Rel) (by rules.Admitted, refu
 			refusal = why // that of the widest rule says most
 		}
 	}
-	return by, refusal
+	return by, cmp.Or(asGuest, refusal)
 }
 
 // findBar finds what bars the base name for the record. What stands is not asked to wait.

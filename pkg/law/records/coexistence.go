@@ -75,7 +75,7 @@ func (x *delta) checkBeside(present []rdata.Type) *law.Refusal {
 // mergeOwner returns the owner with what comes, without the sizes of its values.
 func (x *delta) mergeOwner() *law.Owner {
 	out := x.others.Clone()
-	out.AddContribution(x.come, make([]int, len(x.come.Values)))
+	out.AddContribution(x.come, make([]int, len(x.come.Values)), 0)
 	return out
 }
 
@@ -265,6 +265,9 @@ func (x *delta) checkLimits(after, before *law.Owner) *law.Refusal {
 	wasOctets += was * (owner.WireLen() + 10)
 	if types > law.MaxTypesAtName && (types > wasTypes || x.standsAlready() && !after.SharesType(come)) {
 		return refuseManyTypes(owner)
+	}
+	if refusal := x.refuseFull(after, before); refusal != nil {
+		return refusal
 	}
 	most, beside := rdata.MaxValues, ""
 	if t == rdata.DS {

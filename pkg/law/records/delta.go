@@ -38,6 +38,8 @@ type delta struct {
 	yielding []string
 	yieldsAt name.Rel
 	awaits   bool
+	// hides are those of the ZoneChange.
+	hides []name.Name
 
 	// conflicts says that what comes may not stand beside what is at its name or above it.
 	conflicts bool
@@ -85,7 +87,8 @@ func (x *delta) takeOut() {
 	if x.gone == nil {
 		return
 	}
-	if !x.owners.after(x.gone.Owner).RemoveContribution(x.gone) || !x.countClaim(x.gone, x.ask.Before.Admission, -1) {
+	by := x.ask.Before.Admission
+	if !x.owners.after(x.gone.Owner).RemoveContribution(x.gone, x.countGuest(by)) || !x.countClaim(x.gone, by, -1) {
 		x.ReadAnew() // the object says that all of it stands there: facts of two moments
 	}
 	x.records--

@@ -72,7 +72,7 @@ func (x *delta) targetKeys(named []target) (ks []law.Key) {
 		for at, ok := t.host, true; ok && !at.IsApex(); {
 			ks = append(ks, law.OwnerKey(x.zone.UID, at))
 			if at, ok = at.Parent(); ok {
-				ks = append(ks, law.OwnerKey(x.zone.UID, wildcardAt(at)))
+				ks = append(ks, law.OwnerKey(x.zone.UID, rules.WildcardAt(at)))
 			}
 		}
 	}
@@ -154,17 +154,9 @@ func (x *delta) standsAt(t target) bool {
 		if x.ownerAt(at).HasCut() || above.HasType(rdata.DNAME) {
 			return true
 		}
-		if !glue && (!up.IsApex() && above.HasType(rdata.NS) || len(x.ownerAt(wildcardAt(up)).Types()) > 0) {
+		if !glue && (!up.IsApex() && above.HasType(rdata.NS) || len(x.ownerAt(rules.WildcardAt(up)).Types()) > 0) {
 			return true
 		}
 	}
 	return false
-}
-
-// wildcardAt returns the name "*" right below another one.
-func wildcardAt(up name.Rel) name.Rel {
-	if up.IsApex() {
-		return name.MustRel("*")
-	}
-	return name.MustRel("*." + up.String())
 }

@@ -171,6 +171,7 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 	if x.come != nil {
 		x.countClaim(x.come, x.admission, 1)
 	}
+	x.noteHidden(plan)
 	for i := range x.named {
 		x.diff.compareOwner(&x.owners[i], x.gone, x.come)
 	}
@@ -200,7 +201,7 @@ func (x *delta) judgeComing(plan *law.Plan) *law.Refusal {
 	if refusal != nil {
 		return refusal
 	}
-	o.after.AddContribution(come, sizes)
+	o.after.AddContribution(come, sizes, x.countGuest(x.admission))
 	if refusal = x.checkLimits(o.after, o.before); refusal != nil {
 		if x.awaits = len(x.yielding) > 0; x.awaits {
 			return nil
@@ -220,7 +221,7 @@ func (x *delta) planStep(plan *law.Plan, holding *law.Holding) (*law.Plan, *law.
 	if len(x.yielding) > 0 {
 		plan.Work = x.yieldWork()
 	}
-	change := &law.ZoneChange{Zone: z, Holding: holding.WithWork(ask.Work, z.Namespace, ask.WorkBy, ask.Now.Unix())}
+	change := &law.ZoneChange{Zone: z, Holding: holding.WithWork(ask.Work, z.Namespace, ask.WorkBy, ask.Now.Unix()), Hides: x.hides}
 	if !x.diff.empty() {
 		record := &content.RecordRef{Namespace: ask.Namespace, Name: ask.Name, UID: ask.UID}
 		if r := AdvanceZone(change, z, ask.Set, &x.diff, ask.Now, record, ask.By); r != nil {

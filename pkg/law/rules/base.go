@@ -26,9 +26,22 @@ func Base(owner name.Rel) name.Rel {
 
 func IsUnderscore(label string) bool { return strings.HasPrefix(label, "_") }
 
+// HasUnderscore reports whether a label of an owner begins with "_".
+func HasUnderscore(owner name.Rel) bool {
+	return IsUnderscore(owner.String()) || strings.Contains(owner.String(), "._")
+}
+
 func IsWildcard(owner name.Rel) bool {
 	s := owner.String()
 	return s == "*" || strings.HasPrefix(s, "*.")
+}
+
+// WildcardAt returns the name "*" right below another one.
+func WildcardAt(up name.Rel) name.Rel {
+	if up.IsApex() {
+		return name.MustRel("*")
+	}
+	return name.MustRel("*." + up.String())
 }
 
 // PatternFor is the pattern that a zone's owner would add for one name.

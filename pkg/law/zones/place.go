@@ -217,8 +217,25 @@ func (d *zoneDecision) checkForeignNames(s *zonePlace, p *law.Zone) *law.Refusal
 			"%s (S4.19; choose a "+
 			"name of your own, or ask the zone's owner for a delegation with zones: [%q])", s.fqdn, c.NameOf(up), p.FQDN(), s.owner)
 	}
+	if refusal := s.refuseGuest(c, p.RuleSet().NamesZone(s.fqdn, ns)); refusal != nil {
+		return refusal
+	}
 	up, _ := s.owner.Parent()
 	return c.RefuseGlue(up)
+}
+
+// refuseGuest refuses a tenant's zone at an underscore name where a guest's record is refused (S4.23, S4.24). literal
+// says that a rule gives its very name.
+func (s *zonePlace) refuseGuest(c *claims.Claimant, literal bool) *law.Refusal {
+	if rules.Base(s.owner) == s.owner {
+		return nil
+	}
+	if !literal {
+		if refusal := c.RefuseExcluding("a zone", s.owner, fmt.Sprintf("a delegation with zones: [%q]", s.owner)); refusal != nil {
+			return refusal
+		}
+	}
+	return c.RefuseHiding("a zone", s.owner)
 }
 
 // checkOwner refuses a zone at a name where the zone p above it has a CNAME or NS records (S3.9).

@@ -338,7 +338,7 @@ func (s *Session) guessEmpty(k law.Key) bool {
 	default:
 		return false
 	}
-	if k.Kind == law.KindOwnersBelow && s.hasWrittenBelow(k) {
+	if k.Kind == law.KindOwnersBelow && len(s.listWrittenBelow(k)) > 0 {
 		return false
 	}
 	nothing, err := s.decodeRange(k, nil)
@@ -350,42 +350,47 @@ func (s *Session) guessEmpty(k law.Key) bool {
 	return true
 }
 
-// hasWrittenBelow reports whether earlier writes of the batch have written owners below that of a key.
-func (s *Session) hasWrittenBelow(k law.Key) bool {
-	if s.Over != nil {
-		prefix := s.mem.Layout.Key(k)
-		for at := range s.Over.Facts {
-			if at.Kind == law.KindOwner && at.Owner != k.Owner && strings.HasPrefix(s.mem.Layout.Key(at), prefix) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // decodeRange reads a fact about a range of keys, with the owners as earlier writes of the batch leave them.
 func (s *Session) decodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 	if k.Kind != law.KindOwnersBelow {
 		return s.mem.DecodeRange(k, kvs)
 	}
 	out := &law.OwnersBelow{}
-	written := map[name.Rel]bool{k.Owner: true}
-	if s.Over != nil {
-		prefix := s.mem.Layout.Key(k)
-		for at, fact := range s.Over.Facts {
-			if at.Kind != law.KindOwner || at.Zone != k.Zone || written[at.Owner] || !strings.HasPrefix(s.mem.Layout.Key(at), prefix) {
-				continue
+	written := s.listWrittenBelow(k)
+	addWritten := func(before string) {
+		for len(written) > 0 && (before == "" || written[0].Key() < before) {
+			if fact, _ := s.Over.Facts[law.OwnerKey(k.Zone, written[0])].(*law.Owner); fact != nil {
+				out.Add(k.Owner, written[0], fact)
 			}
-			if written[at.Owner] = true; fact != nil {
-				out.Add(fact.(*law.Owner))
-			}
+			written = written[1:]
 		}
 	}
-	return out, s.mem.decodeOwners(kvs, func(owner name.Rel, o *law.Owner) {
-		if !written[owner] {
-			out.Add(o)
+	err := s.mem.decodeOwners(kvs, func(owner name.Rel, o *law.Owner) {
+		if owner == k.Owner {
+			return
+		}
+		if addWritten(owner.Key()); len(written) == 0 || written[0] != owner {
+			out.Add(k.Owner, owner, o)
 		}
 	})
+	addWritten("")
+	return out, err
+}
+
+// listWrittenBelow lists the owners below that of a key that earlier writes of the batch have written, in the order of
+// their keys.
+func (s *Session) listWrittenBelow(k law.Key) (written []name.Rel) {
+	if s.Over == nil {
+		return nil
+	}
+	prefix := s.mem.Layout.Key(k)
+	for at := range s.Over.Facts {
+		if at.Kind == law.KindOwner && at.Owner != k.Owner && strings.HasPrefix(s.mem.Layout.Key(at), prefix) {
+			written = append(written, at.Owner)
+		}
+	}
+	slices.SortFunc(written, func(x, y name.Rel) int { return strings.Compare(x.Key(), y.Key()) })
+	return written
 }
 
 // LookUpAll finds facts in memory. missing are those to be read. It is not ok where facts are asked for again, or

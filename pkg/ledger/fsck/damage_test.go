@@ -293,6 +293,13 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 				return true
 			})
 		}},
+		{"a guest's value that is not counted as such", "I1", func(v *vandal) string {
+			return editValue(v, v.prefixOf("owners")+example+"/app._acme-challenge.", func(_ string, o *law.Owner) bool {
+				had := o.Values[0].Guests == 1
+				o.Values[0].Guests = 0
+				return had
+			})
+		}},
 		{"an owner gone", "I1", drop("owners", example+"/www.")},
 		{"an owner of nothing", "I1", func(v *vandal) string {
 			v.putValue(v.prefixOf("owners")+example+"/never.", []byte(`{}`))

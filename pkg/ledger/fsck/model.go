@@ -131,11 +131,14 @@ func (z *zone) addRecord(r *record) {
 	z.records = append(z.records, r)
 	z.counts[r.Namespace]++
 	z.addClaim(r)
-	o := z.ownerAt(r.owner)
+	o, guests := z.ownerAt(r.owner), 0
+	if r.admission == rules.AdmittedUnderscore && r.Namespace != z.Namespace {
+		guests = 1
+	}
 	for _, v := range r.Values {
 		wire, _ := v.Pack(z.FQDN()) // what has no wire form has no size
-		o.Values = countValue(o.Values, law.OwnerValue{Type: r.Type, Digest: law.DigestOf(v.Text), TTL: r.TTL, Count: 1, Size: len(wire),
-			SPF: r.Type == rdata.TXT && rdata.IsSPF(v.Text)})
+		o.Values = countValue(o.Values, law.OwnerValue{Type: r.Type, Digest: law.DigestOf(v.Text), TTL: r.TTL, Count: 1, Guests: guests,
+			Size: len(wire), SPF: r.Type == rdata.TXT && rdata.IsSPF(v.Text)})
 	}
 }
 
@@ -155,6 +158,7 @@ func countValue(values []law.OwnerValue, want law.OwnerValue) []law.OwnerValue {
 		return slices.Insert(values, i, want)
 	}
 	values[i].Count++
+	values[i].Guests += want.Guests
 	return values
 }
 
@@ -187,7 +191,9 @@ func ttlRank(ttl *uint32) int64 {
 }
 
 // sameValue leaves the size out, which depends on the zone's name.
-func sameValue(x, y law.OwnerValue) bool { return compareValues(x, y) == 0 && x.Count == y.Count }
+func sameValue(x, y law.OwnerValue) bool {
+	return compareValues(x, y) == 0 && x.Count == y.Count && x.Guests == y.Guests
+}
 
 // ownersBelow lists the owners strictly below one, in key order.
 func (z *zone) ownersBelow(owner name.Rel) []name.Rel {
@@ -328,7 +334,7 @@ func (c *check) lookUpFact(k law.Key) any {
 	case law.KindOwnersBelow:
 		out := &law.OwnersBelow{}
 		for _, o := range z.ownersBelow(k.Owner) {
-			out.Add(z.owners[o])
+			out.Add(k.Owner, o, z.owners[o])
 		}
 		return out
 	}

@@ -1,0 +1,74 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package law
+
+import (
+	"slices"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/law/rules"
+)
+
+// A guest is a tenant that writes by an underscore rule (S4.14). The owner keys have the number of guests' records that
+// give each value, since a guest claims no name.
+
+// GuestsAlone reports whether all data of the name is of guests. false: it has none, or data of others.
+func (o *Owner) GuestsAlone() bool {
+	return o != nil && len(o.Values) > 0 && len(o.Cut) == 0 &&
+		!slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Guests < v.Count })
+}
+
+// OfGuests returns the owner with the values that guests give, those that others give, too, among them.
+func (o *Owner) OfGuests() *Owner {
+	out := &Owner{}
+	if o != nil {
+		out.Values = slices.DeleteFunc(slices.Clone(o.Values), func(v OwnerValue) bool { return v.Guests == 0 })
+	}
+	return out
+}
+
+// GuestsBelow is the part of OwnersBelow that tells which names exist because of guests.
+type GuestsBelow struct {
+	// Cuts is the number of names with data of cuts alone, and Guests of those with data of guests alone.
+	Cuts, Guests int
+	// Children is the number of names right below the name that asks at and below which all data is of guests, without
+	// underscore names. First are the first FirstNames of them, in the order of their keys.
+	Children int
+	First    []name.Rel
+
+	// last is the child of which an owner was counted last. hosts says that it has data of others.
+	last          name.Rel
+	guests, hosts bool
+}
+
+// countOwner counts the data of one owner at a name below up. The owners of one child of up follow each other.
+func (b *GuestsBelow) countOwner(up, at name.Rel, o *Owner) {
+	if len(o.Values)+len(o.Cut) == 0 {
+		return
+	}
+	child := at
+	for n := at.NumLabels() - up.NumLabels(); n > 1; n-- {
+		child, _ = child.Parent()
+	}
+	if child != b.last {
+		b.last, b.guests, b.hosts = child, false, false
+	}
+	guests := o.GuestsAlone()
+	switch {
+	case rules.IsUnderscore(child.String()):
+	case guests && !b.guests && !b.hosts:
+		if b.Children++; b.Children <= FirstNames {
+			b.First = append(b.First, child)
+		}
+	case !guests && b.guests && !b.hosts:
+		b.Children--
+		b.First = b.First[:min(len(b.First), b.Children)]
+	}
+	b.guests, b.hosts = b.guests || guests, b.hosts || !guests
+	if guests {
+		b.Guests++
+	} else if len(o.Values) == 0 {
+		b.Cuts++
+	}
+}

@@ -1,0 +1,169 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package records
+
+import (
+	"fmt"
+	"slices"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/rules"
+)
+
+// A guest is a tenant whose record an underscore rule admits (S4.14). It hides no name from another's wildcard (S4.23),
+// and leaves the namespace that has the base name the choice and half of the room (S4.24).
+
+// excluding are the types that keep all other data from their name, or from below it.
+var excluding = []rdata.Type{rdata.CNAME, rdata.NS, rdata.DNAME}
+
+// countGuest returns 1 for a record of a guest, else 0.
+func (x *delta) countGuest(a rules.Admission) int {
+	if a == rules.AdmittedUnderscore && x.ask.Namespace != x.zone.Namespace {
+		return 1
+	}
+	return 0
+}
+
+// keepsName reports whether the record has its name already.
+func (x *delta) keepsName() bool { return x.gone != nil && x.gone.Owner == x.come.Owner }
+
+// refuseGuest refuses a record by an underscore rule; literal says that the rule gives its very name. What stands keeps
+// its name, and its type.
+func (x *delta) refuseGuest(literal bool) *law.Refusal {
+	t, owner, c := x.come.Type, x.come.Owner, x.claimant(rules.AdmittedPlain, nil)
+	if !literal && slices.Contains(excluding, t) && !(x.keepsName() && x.gone.Type == t) {
+		if refusal := c.RefuseExcluding(t.String(), owner, fmt.Sprintf("a rule with pattern %q", owner)); refusal != nil {
+			return refusal
+		}
+	}
+	if x.keepsName() {
+		return nil
+	}
+	return c.RefuseHiding(t.String(), owner)
+}
+
+// refuseFull refuses a guest's data that takes more than half of the room of a name (S5.8): the rest is the holder's.
+// What is above may shrink.
+func (x *delta) refuseFull(after, before *law.Owner) *law.Refusal {
+	if x.countGuest(x.admission) == 0 {
+		return nil
+	}
+	t, owner := x.come.Type, x.come.Owner
+	is, was := after.OfGuests(), before.OfGuests()
+	values, octets := is.CountDistinct(t)
+	had, hadOctets := was.CountDistinct(t)
+	each := x.nameOf(owner).WireLen() + 10
+	octets, hadOctets = octets+values*each, hadOctets+had*each
+	types, hadTypes := len(is.Types()), len(was.Types())
+	if (values <= rdata.MaxValues/2 || values <= had) && (octets <= rdata.MaxOctets/2 || octets <= hadOctets) &&
+		(types <= law.MaxTypesAtName/2 || types <= hadTypes) &&
+		(len(is.Values) <= law.MaxValuesAtName/2 || len(is.Values) <= len(was.Values)) {
+		return nil
+	}
+	if mine, _ := x.claimant(rules.AdmittedPlain, nil).FindHolder(rules.Base(owner)); mine {
+		return nil
+	}
+	return law.NewInvalid("spec.values", nil, law.ReasonLimitExceeded, "records by underscore rules would have %d values of %s at %s, "+
+		"and more than half of what the name may have, %d values of an RRset: the other half is for the namespace that has %s (S4.24; "+
+		"remove some first)", values, t, x.place.fqdn, rdata.MaxValues, x.nameOf(rules.Base(owner)))
+}
+
+// warnOfHiding warns of a new record at an underscore name that hides its base name from a wildcard.
+func (x *delta) warnOfHiding(plan *law.Plan) {
+	if x.ask.Cascade || x.keepsName() || !rules.HasUnderscore(x.come.Owner) {
+		return
+	}
+	base := rules.Base(x.come.Owner)
+	if a, ok := x.claimant(rules.AdmittedPlain, nil).FindHidden(base); ok {
+		x.warnOfHidden(plan, x.place.fqdn.String()+" hides", []name.Name{x.nameOf(base)}, 0, a.Wildcard)
+	}
+}
+
+// noteHidden notes the names that the step leaves to guests while a wildcard answers above, or begins to.
+func (x *delta) noteHidden(plan *law.Plan) {
+	for i := range x.named {
+		o := &x.owners[i]
+		switch had := o.before != nil && len(o.before.Values) > 0; {
+		case !had && len(o.after.Values) > 0 && o.at.IsWildcard():
+			x.noteBelowWildcard(o.at, plan)
+		case had && len(o.after.Values)+len(o.after.Cut) == 0 && !o.at.IsWildcard() && !rules.HasUnderscore(o.at):
+			x.noteLeftName(o.at, plan)
+		}
+	}
+}
+
+// noteBelowWildcard notes the names that a new wildcard does not answer because of guests.
+func (x *delta) noteBelowWildcard(wildcard name.Rel, plan *law.Plan) {
+	up, _ := wildcard.Parent()
+	below := law.Get[law.OwnersBelow](x.Reading, law.OwnersBelowKey(x.zone.UID, up))
+	if below == nil {
+		return
+	}
+	var names []name.Name
+	for _, n := range below.First {
+		if !slices.ContainsFunc(x.zone.MadeNames, func(made name.Rel) bool { return rules.Encloses(n, made) }) {
+			names = append(names, x.nameOf(n))
+		}
+	}
+	x.tellHidden(plan, names, below.Children-len(below.First), wildcard)
+}
+
+// noteLeftName notes a name that has lost its last data and that a wildcard would answer, but for guests below.
+func (x *delta) noteLeftName(n name.Rel, plan *law.Plan) {
+	a, ok := x.claimant(rules.AdmittedPlain, nil).FindWildcard(n)
+	if !ok || x.come != nil && rules.Encloses(a.Top, x.come.Owner) {
+		return
+	}
+	below := law.Get[law.OwnersBelow](x.Reading, law.OwnersBelowKey(x.zone.UID, a.Top))
+	if below == nil {
+		return
+	}
+	names := below.Names
+	if n != a.Top { // as it was
+		names--
+	}
+	if below.Guests == 0 || below.Guests < names || below.Cuts > 0 {
+		return
+	}
+	hidden := []name.Name{x.nameOf(a.Top)}
+	if n != a.Top {
+		hidden = append(hidden, x.nameOf(n))
+	}
+	x.tellHidden(plan, hidden, 0, a.Wildcard)
+}
+
+// tellHidden tells the writer which names guests hide from a wildcard, and notes them for the zone's own namespace if
+// that is another.
+func (x *delta) tellHidden(plan *law.Plan, names []name.Name, more int, wildcard name.Rel) {
+	if len(names) == 0 {
+		return
+	}
+	if x.ask.Cascade || x.ask.Namespace != x.zone.Namespace {
+		x.hides = append(x.hides, names...)
+	}
+	if !x.ask.Cascade {
+		x.warnOfHidden(plan, "records by underscore rules below hide", names, more, wildcard)
+	}
+}
+
+// warnOfHidden warns of names without data that some records hide from a wildcard. what begins the sentence, and more
+// is the number of other names. Data at a name answers the Warning about it alone.
+func (x *delta) warnOfHidden(plan *law.Plan, what string, names []name.Name, more int, wildcard name.Rel) {
+	w := law.Warning{}
+	if len(names) == 1 && more == 0 {
+		w.Host = names[0]
+	}
+	list := fmt.Sprint(names[0])
+	for _, n := range names[1:] {
+		list += fmt.Sprint(", ", n)
+	}
+	if more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	w.Text = fmt.Sprintf("%s %s from the wildcard %s, which gives no answer at a name with names below (S4.25, RFC 4592; write a record "+
+		"there)", what, list, x.nameOf(wildcard))
+	plan.Warnings = append(plan.Warnings, w)
+}
