@@ -20,6 +20,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
 )
 
 const (
@@ -32,6 +33,9 @@ const (
 	// most one Event of a reason.
 	actionUpdate, actionServe, reasonRefused = "Update", "Serve", "UpdateRefused"
 	refusedInterval                          = 10 * time.Second
+	// actionHide and reasonHidden are for Events of Zones with names that underscore rules hide from a wildcard, each
+	// name at most once in refusedInterval.
+	actionHide, reasonHidden = "Hide", "NameHidden"
 	// maxNote is what events.k8s.io/v1 takes of a message.
 	maxNote = 1024
 	// maxQueued bounds the Events that wait, and queuedRate how many a second are written: admission asks
@@ -39,8 +43,8 @@ const (
 	// the same.
 	maxQueued  = 1000
 	queuedRate = 10
-	// maxRefused bounds the UpdateKeys whose last Event is remembered. One that is forgotten may have the next Event
-	// sooner.
+	// maxRefused bounds the last Events of UpdateKeys and hidden names that are remembered. After one that is forgotten
+	// the next Event may come sooner.
 	maxRefused = 1000
 )
 
@@ -49,7 +53,7 @@ type announcer struct {
 	broadcaster events.EventBroadcaster // nil: standalone
 	recorder    events.EventRecorder
 	queue       *eventQueue
-	refused     *cache.LRUExpireCache // UIDs of UpdateKeys with the reasons of their Events in refusedInterval
+	refused     *cache.LRUExpireCache // UIDs of UpdateKeys and Zones, with the reasons or names of Events in refusedInterval
 }
 
 func newAnnouncer(client kubernetes.Interface) announcer {
@@ -157,17 +161,40 @@ func (a *announcer) announceNameTaken(key *v1alpha1.UpdateKey, message string) {
 }
 
 func (a *announcer) announceKey(key *v1alpha1.UpdateKey, reason, action, note string) {
-	if a.recorder == nil {
+	if a.recorder == nil || a.isRepeated(string(key.UID)+" "+reason) {
 		return
 	}
-	of := string(key.UID) + " " + reason
-	if _, again := a.refused.Get(of); again {
-		return
-	}
-	a.refused.Add(of, nil, refusedInterval)
 	about := &corev1.ObjectReference{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "UpdateKey", Namespace: key.Namespace,
 		Name: key.Name, UID: key.UID}
 	a.queue.addEvent(queuedEvent{about, corev1.EventTypeWarning, reason, action, note})
+}
+
+// isRepeated reports whether an Event was announced in the last refusedInterval, and notes it.
+func (a *announcer) isRepeated(event string) bool {
+	_, again := a.refused.Get(event)
+	if !again {
+		a.refused.Add(event, nil, refusedInterval)
+	}
+	return again
+}
+
+// announceHidden tells the owner of a Zone which names have no answer from a wildcard any more, since records that
+// underscore rules let in stand below (S4.25). The reference has no resourceVersion, so that a name which is hidden
+// again and again makes one series of Events.
+func (a *announcer) announceHidden(o *v1alpha1.Zone, names []name.Name) {
+	if a.recorder == nil {
+		return
+	}
+	about := &corev1.ObjectReference{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Zone", Namespace: o.Namespace, Name: o.Name,
+		UID: o.UID}
+	for _, n := range names {
+		if a.isRepeated(string(o.UID) + " " + n.String()) {
+			continue
+		}
+		a.queue.addEvent(queuedEvent{about, corev1.EventTypeWarning, reasonHidden, actionHide,
+			n.String() + " has no answer from the wildcard above: records that underscore rules let in stand below it (S4.25; write a " +
+				"record there, or narrow the rule)"})
+	}
 }
 
 // writeQueued writes the Events that wait, until ctx ends.

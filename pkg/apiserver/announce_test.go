@@ -5,6 +5,7 @@ package apiserver
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/client-go/tools/events"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
 )
 
 // S7.5: an Event has what the condition says, as much of it as an Event takes.
@@ -87,6 +89,28 @@ func TestRefused_isTold_S13_7(t *testing.T) {
 		a.announceNameTaken(key, "another key")
 		if e, _ := a.queue.takeNext(); e.about.Kind != "UpdateKey" || e.reason != v1alpha1.ReasonKeyNameTaken || e.note != "another key" {
 			t.Errorf("the name of the key is lost: %+v", e)
+		}
+	})
+}
+
+// S4.25: an Event of the Zone names what underscore rules hide, each name once in ten seconds.
+func TestHidden_isTold_S4_25(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := announcer{recorder: events.NewFakeRecorder(9), queue: newEventQueue(), refused: cache.NewLRUExpireCache(maxRefused)}
+		z := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "own", Name: "z", UID: "u"}}
+		for range 5 {
+			a.announceHidden(z, []name.Name{name.MustParse("x.example.")})
+			time.Sleep(4 * time.Second)
+		}
+		a.announceHidden(z, []name.Name{name.MustParse("y.example."), name.MustParse("x.example.")})
+		var told []string
+		for e, ok := a.queue.takeNext(); ok; e, ok = a.queue.takeNext() {
+			host, _, _ := strings.Cut(e.note, " ")
+			told = append(told, e.about.Kind+" "+e.about.Name+" "+e.reason+" "+host)
+		}
+		want := []string{"Zone z NameHidden x.example.", "Zone z NameHidden x.example.", "Zone z NameHidden y.example."}
+		if !slices.Equal(told, want) {
+			t.Errorf("%q, want %q", told, want)
 		}
 	})
 }

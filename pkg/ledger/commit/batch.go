@@ -16,6 +16,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
@@ -562,6 +563,7 @@ func (b *batch) includeMember(m *member, object *v1alpha1.Zone) bool {
 func (b *batch) moveOn(c law.ZoneChange, object *v1alpha1.Zone) {
 	if before := b.change; before != nil {
 		c.Held = c.Held || before.Held
+		c.Hides = slices.Concat(before.Hides, c.Hides)
 		if c.Delegated == nil {
 			c.Delegated = before.Delegated
 		}
@@ -876,6 +878,21 @@ func (b *batch) applyResult(r *clientv3.TxnResponse, trip time.Duration) {
 	if b.change != nil && b.change.Held && com.held != nil {
 		com.held(b.object.DeepCopy())
 	}
+	if hides := b.listHidden(); len(hides) > 0 && com.hides != nil {
+		com.hides(b.object.DeepCopy(), hides)
+	}
+}
+
+// listHidden lists the names that the batch hides from a wildcard (law.ZoneChange.Hides) and leaves without data.
+func (b *batch) listHidden() []name.Name {
+	if b.change == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(b.change.Hides), func(n name.Name) bool {
+		at, _ := n.Rel(b.change.Zone.FQDN())
+		o, _ := b.Facts[law.OwnerKey(b.change.Zone.UID, at)].(*law.Owner)
+		return o != nil && len(o.Values) > 0
+	})
 }
 
 // applyLocked is applyResult under Memory.Mu.

@@ -13,7 +13,7 @@ import (
 
 // A turn that something else held up says nothing of the disk; many that all took long do.
 func TestLatencies_theLeastOfTheLastCounts(t *testing.T) {
-	com := New(facts.New(facts.Config{}), nil, nil, nil, SlowCommit)
+	com := New(facts.New(facts.Config{}), nil, nil, nil, nil, SlowCommit)
 	for _, x := range []struct {
 		trip time.Duration
 		n    int
@@ -46,7 +46,7 @@ func TestWaitForBatch_waitsWhereTheDiskIsSlow(t *testing.T) {
 		{SlowCommit, largeBatch - 1, 0},
 		{SlowCommit / 2, largeBatch, 0},
 	} {
-		com, h := New(facts.New(facts.Config{}), nil, nil, nil, SlowCommit), &queue{}
+		com, h := New(facts.New(facts.Config{}), nil, nil, nil, nil, SlowCommit), &queue{}
 		com.latency.note(x.turn)
 		com.waitForBatch(h, x.size, time.Now())
 		if h.want != x.want {
@@ -59,7 +59,7 @@ func TestWaitForBatch_waitsWhereTheDiskIsSlow(t *testing.T) {
 // has to be looked for.
 func TestQueueAt_letsAZoneGoWithItsQueue(t *testing.T) {
 	mem := facts.New(facts.Config{})
-	com := New(mem, nil, nil, nil, SlowCommit)
+	com := New(mem, nil, nil, nil, nil, SlowCommit)
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
 	const more = 100
