@@ -24,17 +24,23 @@ func (w *world) claimTwin(z *law.Zone, r *law.Record, fqdn name.Name) (refused, 
 	if !ok || r.Namespace == z.Namespace || !slices.Contains(types, r.Type) {
 		return false, false
 	}
-	grants := listGrants(z, r, owner)
-	if len(grants) == 0 {
+	if len(listGrants(z, r, owner, name.Apex)) == 0 {
 		return false, false
 	}
 	t := &tenancy{world: w, zone: z, asks: object{r.Namespace, r.Name}}
 	t.records = t.listMembers()
+	grants := listGrants(z, r, owner, t.findOwnAbove(baseName(owner)))
 	var kept rules.Admission // by which it stands at that base already
+	stands := false
 	if was := w.records[t.asks]; was != nil && was.placed.Zone != nil && was.placed.Zone.UID == z.UID {
-		if at := was.ownerIn(z); baseName(at) == baseName(owner) {
+		at := was.ownerIn(z)
+		if baseName(at) == baseName(owner) {
 			kept = was.placed.Admission
 		}
+		stands = at == owner && was.record.Type == r.Type
+	}
+	if !stands && t.hasOwnData(owner) {
+		grants = slices.DeleteFunc(grants, func(g twinGrant) bool { return g.kind != rules.AdmittedUnderscore }) // S4.14
 	}
 	return !slices.ContainsFunc(grants, func(g twinGrant) bool {
 		if g.kind == rules.AdmittedUnderscore {
@@ -54,7 +60,8 @@ type twinGrant struct {
 }
 
 // listGrants tells by which kinds of rules a zone allows a tenant's record (S4.1 to S4.6, S4.7, S4.12 to S4.14).
-func listGrants(z *law.Zone, r *law.Record, owner name.Rel) (out []twinGrant) {
+// Patterns with "*" end in the name own, or below it (S4.9).
+func listGrants(z *law.Zone, r *law.Record, owner, own name.Rel) (out []twinGrant) {
 	at, _ := owner.In(z.FQDN())
 	base := baseName(owner)
 	must := slices.Contains([]rdata.Type{rdata.NS, rdata.DNAME, rdata.DS}, r.Type)
@@ -71,14 +78,14 @@ func listGrants(z *law.Zone, r *law.Record, owner name.Rel) (out []twinGrant) {
 			switch {
 			case to.Pattern.NamesUnderscore(at, z.FQDN()):
 				g.kind, g.literal = rules.AdmittedUnderscore, !strings.Contains(to.Text, "*")
-			case !reachesBase(z, to.Text, base, r.Namespace):
+			case !reachesBase(z, to.Text, base, r.Namespace) || !endsIn(z, to.Text, own):
 				continue // S4.20
 			case to.Shared && givesShared(z, rule, base) && slices.ContainsFunc(rule.Records, func(x rules.RecordRule) bool {
 				n, _ := base.In(z.FQDN())
-				return x.Shared && x.Pattern.Match(n, z.FQDN()) && reachesBase(z, x.Text, base, r.Namespace)
+				return x.Shared && x.Pattern.Match(n, z.FQDN()) && reachesBase(z, x.Text, base, r.Namespace) && endsIn(z, x.Text, own)
 			}):
 				g = twinGrant{kind: rules.AdmittedShared, rule: rule}
-			case !allowsSome(z, r.Namespace, base):
+			case !allowsSome(z, r.Namespace, base, own):
 				continue // S4.7: it speaks for its base name
 			case owner == base && !strings.Contains(to.Text, "*"):
 				g.kind = rules.AdmittedLiteral
@@ -202,6 +209,10 @@ func (t *tenancy) passesTable(owner name.Rel, g twinGrant) bool {
 	case server:
 		return false // S4.16
 	case g.kind == rules.AdmittedShared && t.namesShared(g.rule, base): // S4.13
+	case g.kind != rules.AdmittedLiteral && isService(base) && !slices.ContainsFunc(z.Rules, func(r rules.Rule) bool {
+		return slices.Contains(r.Namespaces, t.asks.Namespace) && listNamed(z, &r)[base]
+	}):
+		return false // S4.10
 	case g.kind == rules.AdmittedLiteral && owns, g.kind != rules.AdmittedLiteral && (owns || listed || free):
 		return false // S4.10, S4.12
 	}
@@ -345,12 +356,12 @@ func (t *tenancy) namesShared(rule *rules.Rule, n name.Rel) bool {
 }
 
 // allowsSome reports whether a zone allows a namespace records of some type at a name.
-func allowsSome(z *law.Zone, namespace string, owner name.Rel) bool {
+func allowsSome(z *law.Zone, namespace string, owner, own name.Rel) bool {
 	at, _ := owner.In(z.FQDN())
 	return slices.ContainsFunc(z.Rules, func(rule rules.Rule) bool {
 		return (len(rule.Namespaces) == 0 || slices.Contains(rule.Namespaces, namespace)) &&
 			slices.ContainsFunc(rule.Records, func(to rules.RecordRule) bool {
-				return to.Pattern.Match(at, z.FQDN()) && reachesBase(z, to.Text, owner, namespace)
+				return to.Pattern.Match(at, z.FQDN()) && reachesBase(z, to.Text, owner, namespace) && endsIn(z, to.Text, own)
 			})
 	})
 }
@@ -378,6 +389,71 @@ func listNamed(z *law.Zone, r *rules.Rule) map[name.Rel]bool {
 	return out
 }
 
+// findOwnAbove reads S4.9: the deepest own name above a base name, the apex where the tenant claims a name at that or
+// below it, where rules name one for it, and where it stands at the base already.
+func (t *tenancy) findOwnAbove(base name.Rel) name.Rel {
+	if was := t.world.records[t.asks]; was != nil && was.placed.Zone != nil && was.placed.Zone.UID == t.zone.UID &&
+		was.placed.Admission != rules.AdmittedUnderscore && baseName(was.ownerIn(t.zone)) == base {
+		return name.Apex
+	}
+	hosts := t.listHosts()
+	for up, ok := base, true; ok && !up.IsApex(); up, ok = up.Parent() {
+		has := func(is func(string) bool) bool {
+			return slices.ContainsFunc(t.records, func(r tenantRecord) bool { return r.base == up && is(r.namespace) })
+		}
+		given := slices.ContainsFunc(t.zone.Rules, func(r rules.Rule) bool {
+			return slices.Contains(r.Namespaces, t.asks.Namespace) && listNamed(t.zone, &r)[up]
+		})
+		if given || has(func(ns string) bool { return ns == t.asks.Namespace }) {
+			return name.Apex
+		}
+		claimed := has(func(ns string) bool { return ns != t.zone.Namespace })
+		listed := slices.ContainsFunc(t.zone.Rules, func(rule rules.Rule) bool { return t.namesShared(&rule, up) })
+		if up != base && (has(func(ns string) bool { return ns == t.zone.Namespace }) || slices.Contains(t.zone.MadeNames, up) ||
+			slices.Contains(hosts, up) && !claimed || listed || isService(up)) {
+			return up
+		}
+	}
+	return name.Apex
+}
+
+func isService(n name.Rel) bool { return slices.Contains(serviceLabels, n.String()) }
+
+// hasOwnData reports whether own has data at an underscore name or above it, or at the wildcard beside it (S4.14).
+func (t *tenancy) hasOwnData(owner name.Rel) bool {
+	for o, r := range t.world.records {
+		if o.Namespace != t.zone.Namespace || r.placed.Zone == nil || r.placed.Zone.UID != t.zone.UID {
+			continue
+		}
+		at := strings.TrimPrefix(r.ownerIn(t.zone).String(), "*.")
+		if strings.Contains(at, "_") && isUnder(name.MustRel(at), owner) {
+			return true
+		}
+	}
+	return false
+}
+
+// endsIn reports whether a pattern without "*", or what follows its last label with one, is a name or below it.
+func endsIn(z *law.Zone, text string, n name.Rel) bool {
+	return n.IsApex() || !strings.Contains(text, "*") || isUnder(n, endOf(z, text))
+}
+
+// endOf is what follows the last label of a pattern with "*", as a name of the zone.
+func endOf(z *law.Zone, text string) name.Rel {
+	labels := strings.Split(text, ".")
+	for strings.Contains(strings.Join(labels, "."), "*") {
+		labels = labels[1:]
+	}
+	if len(labels) > 0 && labels[0] != "" {
+		if n, err := name.ParseIn(strings.Join(labels, "."), z.FQDN()); err == nil {
+			if tail, ok := n.Rel(z.FQDN()); ok {
+				return tail
+			}
+		}
+	}
+	return name.Apex
+}
+
 // reachesBase reads S4.20: whether a pattern of a namespace reaches a base name in spite of the names that rules give
 // others. The zone has the rules of its Delegations.
 func reachesBase(z *law.Zone, text string, base name.Rel, namespace string) bool {
@@ -390,17 +466,7 @@ func reachesBase(z *law.Zone, text string, base name.Rel, namespace string) bool
 			to[n] = append(to[n], z.Rules[i].Namespaces...)
 		}
 	}
-	labels := strings.Split(text, ".")
-	for strings.Contains(strings.Join(labels, "."), "*") {
-		labels = labels[1:]
-	}
-	tail, inZone := name.Apex, true
-	if len(labels) > 0 && labels[0] != "" {
-		n, err := name.ParseIn(strings.Join(labels, "."), z.FQDN())
-		if tail, inZone = n.Rel(z.FQDN()); err != nil || !inZone {
-			tail = name.Apex
-		}
-	}
+	tail := endOf(z, text)
 	for n, namespaces := range to {
 		if isUnder(n, base) && !slices.Contains(namespaces, namespace) && !isUnder(n, tail) {
 			return false
@@ -434,7 +500,7 @@ func (w *world) snatchesName(r *law.Record, plan *law.Plan, other string) bool {
 	by := plan.Record.Admission
 	adopts := by != rules.AdmittedUnderscore && by != rules.AdmittedLiteral
 	named := slices.ContainsFunc(listRulesFor(z, r), func(to rules.RecordRule) bool { return to.Pattern.Names(plan.Record.FQDN, z.FQDN()) })
-	return adopts && !had && !named && allowsSome(z, other, baseName(owner))
+	return adopts && !had && !named && allowsSome(z, other, baseName(owner), name.Apex)
 }
 
 // listRulesFor lists what a zone allows the namespace and type of a record.

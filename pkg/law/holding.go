@@ -241,6 +241,9 @@ type Held struct {
 // (S4.10). An MX of another namespace takes no name from a third one. Its NS, which a rule must name (S4.5), has the
 // whole zone.
 func (h *Holding) HostsNamedByApex(z *Zone) []name.Rel {
+	if len(h.ApexHosts)+len(h.ApexNS) == 0 {
+		return nil
+	}
 	var out []name.Rel
 	for _, text := range append(slices.Sorted(maps.Keys(h.ApexHosts)), h.ApexNS...) {
 		if n, err := name.ParseIn(text, z.FQDN()); err == nil {

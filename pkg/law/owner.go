@@ -65,6 +65,9 @@ type Owner struct {
 	// Named are the namespaces for which rules of Delegations name the name (S4.20), sorted. They are here for the same
 	// reason.
 	Named []Naming `json:"n,omitempty"`
+	// Own is the number of records of the zone's own namespace here, if the name has an underscore label; those of the
+	// wildcard below it count here, too (S4.14). Claims count the records at other names.
+	Own int `json:"o,omitempty"`
 }
 
 // Naming is the number of Delegations that name a name for a namespace.
@@ -98,7 +101,7 @@ func (o *Owner) CountNaming(namespace string, n int) bool {
 
 // Fact is what is stored of the owner: nil where it has nothing.
 func (o *Owner) Fact() any {
-	if o == nil || len(o.Values)+len(o.Cut)+len(o.Claims)+len(o.Named) == 0 {
+	if o == nil || len(o.Values)+len(o.Cut)+len(o.Claims)+len(o.Named)+o.Own == 0 {
 		return nil
 	}
 	return o

@@ -111,6 +111,44 @@ func TestSeen_guardsNoLabelOfADeepName_S2_7(t *testing.T) {
 	}
 }
 
+// The decision about a tenant's name looks at the owners from that name up to the apex, and at what lies below it, with
+// own names above (S4.9) and without.
+func TestSeen_ofOwnNamesIsWhatClaimsNeed_S4_9(t *testing.T) {
+	w := newWorld()
+	spec := specOf("owner", "org", "org.")
+	spec.Rules = append(spec.Rules, rules.Rule{Namespaces: []string{"b"}, Records: []rules.RecordRule{makeRecordRule("*.x", nil, false)}})
+	if _, refusal := w.putZone(spec, true); refusal != nil {
+		t.Fatal(refusal)
+	}
+	w.settleAll()
+	count := func() (owners, all int) {
+		seen, out := w.decideCreation(recordOf("b", "new", "new.y.x.org.", rdata.A, "192.0.2.1"))
+		if out.Plan == nil {
+			t.Fatal(out.Refusal)
+		}
+		for k := range seen.All() {
+			if all++; k.Kind == law.KindOwner {
+				owners++
+			}
+		}
+		return owners, all
+	}
+	owners, all := count()
+	t.Logf("%d facts, %d of them owners", all, owners)
+	if owners != 4 {
+		t.Errorf("%d owners are looked at for a name of three labels", owners)
+	}
+	for i, n := range []string{"x.org.", "_sip._tcp.y.x.org.", "*._domainkey.x.org.", "wpad.org."} {
+		if _, refusal := w.putRecord(recordOf("owner", fmt.Sprint("own", i), n, rdata.TXT, "own")); refusal != nil {
+			t.Fatal(refusal)
+		}
+	}
+	w.settleAll()
+	if o, a := count(); o != owners || a != all {
+		t.Errorf("%d facts with %d owners below own names, %d with %d elsewhere", a, o, all, owners)
+	}
+}
+
 // One write looks at so many of the hosts that it names at the apex as S4.10 says, however
 // many it names: each of them may have 120 labels.
 func TestSeen_ofHostsAtTheApexIsBounded_S6_15(t *testing.T) {

@@ -36,21 +36,6 @@ a deletes x A
 c writes x CNAME
 servers settle
 `},
-	{"F4", "own underscore name: a stranger speaks at it", `
-own rules a: *
-own writes _sip._tcp.x SRV
-a writes _sip._tcp.x SRV
-`},
-	{"F4", "own name: a stranger speaks at it", `
-own rules a: *
-own writes x A
-a writes y.x A
-`},
-	{"F4", "own name: silenced", `
-own rules cert: *
-own writes *.x A
-cert writes _acme-challenge.y.x TXT
-`},
 	{"F5", "name named for own: a zone is refused by data", `
 own rules a: *
 a writes x CNAME
@@ -107,6 +92,62 @@ own rules a: *
 a writes *.x A
 own writes @ MX y.x
 `},
+	{"new 1", "named name: a stranger speaks from above", `
+own rules a: *; b: y.x
+a writes x CAA
+`},
+	{"new 1", "named name: a stranger speaks from above", `
+own rules a: *; b: y.x
+a writes _acme-challenge.x TXT
+`},
+	{"new 1", "name named for own: a stranger speaks from above", `
+own rules a: *; own: y.x
+a writes x CAA
+`},
+	{"F1", "awaited own name: a stranger speaks from above", `
+own rules c: *
+own writes y.x A
+own writes y.x CNAME wait
+own deletes y.x A
+c writes x CAA
+`},
+	{"F1", "awaited name: a stranger speaks from above", `
+own rules a: *; c: *
+a writes y.x A
+a writes y.x CNAME wait
+a deletes y.x A
+c writes x CAA
+`},
+	{"new 3", "named name: a zone is refused", `
+own rules b: *[any]
+b writes *.y.x MX
+own rules b: *.x; c: zone:x
+c zones x
+`},
+	{"new 4", "named name: a record is refused", `
+own rules a: *; cert: * y.x
+a writes x A
+cert writes _acme-challenge.z.y.x TXT
+`},
+}
+
+// closedHoles are former holes, each with a script that showed it.
+var closedHoles = []struct{ number, class, script string }{
+	{"F4", "own underscore name: a stranger speaks at it", `
+own rules a: *
+own writes _sip._tcp.x SRV
+a writes _sip._tcp.x SRV
+`},
+	{"F4", "own name: a stranger speaks at it", `
+own rules a: *
+own writes x A
+a writes y.x A
+`},
+	{"F4", "own name: silenced", `
+own rules cert: *
+own writes *.x A
+cert writes _acme-challenge.y.x TXT
+`},
 	{"F8", "name of the apex's clients: a stranger speaks at it", `
 own rules a: *
 a writes wpad A
@@ -136,37 +177,11 @@ own rules cert: *
 own writes *.wpad A
 cert writes _acme-challenge.y.wpad TXT
 `},
-	{"new 1", "named name: a stranger speaks from above", `
-own rules a: *; b: y.x
-a writes x CAA
-`},
-	{"new 1", "named name: a stranger speaks from above", `
-own rules a: *; b: y.x
-a writes _acme-challenge.x TXT
-`},
-	{"new 1", "name named for own: a stranger speaks from above", `
-own rules a: *; own: y.x
-a writes x CAA
-`},
 	{"new 1", "own name: a stranger speaks from above", `
 own rules a: *
 own writes x A
 a writes *.z.x A
 cert writes _acme-challenge.y.z.x TXT
-`},
-	{"F1", "awaited own name: a stranger speaks from above", `
-own rules c: *
-own writes y.x A
-own writes y.x CNAME wait
-own deletes y.x A
-c writes x CAA
-`},
-	{"F1", "awaited name: a stranger speaks from above", `
-own rules a: *; c: *
-a writes y.x A
-a writes y.x CNAME wait
-a deletes y.x A
-c writes x CAA
 `},
 	{"F4", "own underscore name: a record is refused by data", `
 own rules a: *
@@ -174,21 +189,6 @@ own writes _acme-challenge.x DS
 a writes _acme-challenge.x TXT x100
 own writes _acme-challenge.x TXT
 `},
-	{"new 3", "named name: a zone is refused", `
-own rules b: *[any]
-b writes *.y.x MX
-own rules b: *.x; c: zone:x
-c zones x
-`},
-	{"new 4", "named name: a record is refused", `
-own rules a: *; cert: * y.x
-a writes x A
-cert writes _acme-challenge.z.y.x TXT
-`},
-}
-
-// closedHoles are former holes, each with a script that showed it.
-var closedHoles = []struct{ number, class, script string }{
 	{"F3", "claimed name: silenced", `
 own rules a: *; cert: _acme-challenge.*.x
 a writes *.x A

@@ -25,6 +25,8 @@ type exemption struct {
 var strangerExemptions = []exemption{
 	{"period", "a prune by accident must not be an outage (S2.5, S3.5); it ends when a namespace writes that a rule names (S2.13)",
 		func(c *comparison, d *datum) bool { return c.endsSoon(d) && (!c.title.isGiven() || !c.holderStands()) }},
+	{"stood", "below an own name a claim stays when the rule goes by which it came, and another allows the name (S4.9)",
+		func(c *comparison, d *datum) bool { return c.title.kind == titleOwn && c.hadRule(d) }},
 	{"told", "the holder's own later write is hidden by what stood, and its answer told so (S4.18)",
 		func(c *comparison, d *datum) bool {
 			return slices.Contains(c.title.holders, d.by.namespace) &&
@@ -40,6 +42,12 @@ var strangerExemptions = []exemption{
 		func(c *comparison, d *datum) bool {
 			return d.owner.IsWildcard() && slices.ContainsFunc(c.actual.hides, func(n name.Name) bool { return n.Encloses(c.name) })
 		}},
+}
+
+// hadRule reports whether a rule gave a stranger the name, in spite of the title, when its datum was written.
+func (c *comparison) hadRule(d *datum) bool {
+	since, stands := c.actual.stands[d.from]
+	return stands && slices.Contains(c.strangers, d.from.Namespace) && c.inquest.actual[since].hasRule(d.from.Namespace, c.name, c.title)
 }
 
 func (c *comparison) isExempt(d *datum) bool {

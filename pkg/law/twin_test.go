@@ -114,7 +114,7 @@ func (w *world) checkZone(o object, zo *zoneObject, standing map[string]*law.Zon
 	}
 	w.checkDeletions(o, z, h, report)
 	owners, counts, members := map[name.Rel]*law.Owner{}, map[string]int64{}, map[law.Key]bool{}
-	claims := map[name.Rel][]law.Claim{}
+	claims, owns := map[name.Rel][]law.Claim{}, map[name.Rel]int{}
 	for ro, r := range w.records {
 		if r.placed.Zone == nil || r.placed.Zone.UID != z.UID {
 			continue
@@ -144,6 +144,9 @@ func (w *world) checkZone(o object, zo *zoneObject, standing map[string]*law.Zon
 		}
 		if base.IsApex() && ro.Namespace != z.Namespace && (a == rules.AdmittedPlain || a == rules.AdmittedLiteral) {
 			report("S4.10: %s claims the apex of %s", ro, z.FQDN())
+		}
+		if ro.Namespace == z.Namespace && a == rules.AdmittedUnderscore {
+			owns[name.MustRel(strings.TrimPrefix(owner.String(), "*."))]++
 		}
 		at := owners[owner]
 		if at == nil {
@@ -176,7 +179,11 @@ func (w *world) checkZone(o object, zo *zoneObject, standing map[string]*law.Zon
 				report("S4.7: %s: the claims of %s are %v, its records give %v", z.FQDN(), k.Owner, fact.Claims, claims[k.Owner])
 			}
 			delete(claims, k.Owner)
-			if len(fact.Values)+len(fact.Cut)+len(fact.Claims)+len(fact.Named) == 0 {
+			if fact.Own != owns[k.Owner] {
+				report("S4.14: %s: own has %d records at %s, its owner says %d", z.FQDN(), owns[k.Owner], k.Owner, fact.Own)
+			}
+			delete(owns, k.Owner)
+			if len(fact.Values)+len(fact.Cut)+len(fact.Claims)+len(fact.Named)+fact.Own == 0 {
 				report("%s: an empty owner %s", z.FQDN(), k.Owner)
 			}
 			is := map[string][2]int{}
@@ -211,8 +218,8 @@ func (w *world) checkZone(o object, zo *zoneObject, standing map[string]*law.Zon
 			}
 		}
 	}
-	if len(owners)+len(claims)+len(counts) > 0 {
-		report("%s: facts are missing for %v %v %v", z.FQDN(), owners, claims, counts)
+	if len(owners)+len(claims)+len(owns)+len(counts) > 0 {
+		report("%s: facts are missing for %v %v %v %v", z.FQDN(), owners, claims, owns, counts)
 	}
 	w.checkContent(z, h, report)
 }

@@ -13,13 +13,13 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// Bar is what keeps patterns of a tenant with "*" from a name, but those with a tail at or below the bar (S4.20).
+// Bar is a name that patterns of a tenant with "*" do not reach, but those with a tail at or below it (S4.20).
 type Bar struct {
-	// At is the name that is kept from them with all below it.
+	// At is kept from them with all below it.
 	At name.Rel
-	// Least is how many labels such a tail has at least; 0: nothing bars the name.
+	// Least is the least number of labels of such a tail; 0: nothing bars the name.
 	Least int
-	// Own says that the name is the zone's own, and no rule names it.
+	// Own says that At is an own name.
 	Own bool
 	// Unread says that Delegations which may name the name are yet to be taken in.
 	Unread bool
@@ -30,7 +30,10 @@ func (c *Claimant) FindNamed(base name.Rel) Bar {
 	if c.Namespace == c.Zone.Namespace {
 		return Bar{}
 	}
-	found := c.findRules(base)
+	return c.findNamed(base, c.findRules(base))
+}
+
+func (c *Claimant) findNamed(base name.Rel, found []rules.NamedAbove) Bar {
 	for up, ok := base, true; ok && !up.IsApex(); up, ok = up.Parent() {
 		if named, mine := c.isNamed(up, found); named && !mine {
 			return Bar{At: up, Least: up.NumLabels()}
@@ -75,12 +78,58 @@ func (c *Claimant) FindMine(base name.Rel) (at name.Rel, ok bool) {
 	return name.Rel{}, false
 }
 
-// FindBar finds what bars a base name for what is new there.
+// FindBar finds the deepest name that keeps patterns with "*" from a new record or zone at a base name: one that rules
+// name for others (S4.20), or an own name above (S4.9).
 func (c *Claimant) FindBar(base name.Rel) Bar {
-	if c.Namespace != c.Zone.Namespace && c.Holding.TakesIn() {
+	if c.Namespace == c.Zone.Namespace {
+		return Bar{}
+	}
+	if c.Holding.TakesIn() {
 		return Bar{At: base, Least: math.MaxInt, Unread: true}
 	}
-	return c.FindNamed(base)
+	found := c.findRules(base)
+	bar := c.findNamed(base, found)
+	if up, ok := c.findOwn(base, found); ok && up.NumLabels() > bar.Least {
+		return Bar{At: up, Least: up.NumLabels(), Own: true}
+	}
+	return bar
+}
+
+// findOwn returns the deepest own name above a base name; ok is false if there is none, or if the namespace has a claim
+// or a reserved name there or below: own's record above takes no claim.
+func (c *Claimant) findOwn(base name.Rel, found []rules.NamedAbove) (at name.Rel, ok bool) {
+	hosts := c.Holding.HostsNamedByApex(c.Zone)
+	for up, ok := base, true; ok && !up.IsApex(); up, ok = up.Parent() {
+		_, given := c.isNamed(up, found)
+		if mine, _ := c.claimsAt(up); mine != nil || given {
+			return name.Rel{}, false
+		}
+		if up != base && c.isOwn(up, hosts) {
+			return up, true
+		}
+	}
+	return name.Rel{}, false
+}
+
+// isOwn reports whether a name below the apex that the tenant does not claim is an own name (S4.10). hosts are those
+// that the apex names.
+func (c *Claimant) isOwn(n name.Rel, hosts []name.Rel) bool {
+	z, o := c.Zone, c.OwnerAt(n)
+	return slices.Contains(z.MadeNames, n) || o.IsOwn(z) || z.RuleSet().ListsShared(n) || c.isService(n) ||
+		slices.Contains(hosts, n) && !o.HasTenant(z)
+}
+
+// services are the names below the apex that clients look up to configure themselves for the zone (S4.10).
+var services = []name.Rel{name.MustRel("autoconfig"), name.MustRel("autodiscover"), name.MustRel("isatap"),
+	name.MustRel("mta-sts"), name.MustRel("openpgpkey"), name.MustRel("wpad")}
+
+// isService reports whether a name is one of services, and no rule names it for the namespace.
+func (c *Claimant) isService(n name.Rel) bool {
+	if !slices.Contains(services, n) {
+		return false
+	}
+	_, given := c.isNamed(n, c.findRules(n))
+	return !given
 }
 
 // Refuse is the refusal of a base name for which no pattern of the namespace passes the bar. reason is its condition
@@ -89,6 +138,11 @@ func (b *Bar) Refuse(c *Claimant, base name.Rel, reason, needs string) *law.Refu
 	if b.Unread {
 		return &law.Refusal{Kind: law.Later, Reason: reason, Message: fmt.Sprintf("Delegations that waited for zone %s come into force, "+
 			"and may give the name to another namespace (S4.22; try again in a moment)", c.Zone.FQDN())}
+	}
+	if b.Own {
+		return law.NewForbidden(law.ReasonNameHeld, "%s lies below %s, a name of the namespace of zone %s, and a pattern with * reaches "+
+			"there only if it ends in that name (S4.9; choose another name, or ask that namespace for %s)", c.NameOf(base),
+			c.NameOf(b.At), c.Zone.FQDN(), needs)
 	}
 	return law.NewForbidden(reason, "%s of zone %s is reserved: a rule gives %s to another namespace by name, with all below it (S4.20; "+
 		"choose another name, or ask the zone's owner for %s)", c.NameOf(base), c.Zone.FQDN(), c.NameOf(b.At), needs)

@@ -4,6 +4,7 @@
 package claims
 
 import (
+	"fmt"
 	"slices"
 
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -77,15 +78,18 @@ func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 	if refusal := c.RefuseGlue(owner); refusal != nil {
 		return refusal
 	}
-	own := c.isOwnName(base)
 	if slices.Contains(c.Zone.MadeNames, base) {
 		return c.forbid("%s is a name server of zone %s itself, and its data is the zone's own namespace's (S4.16; choose another "+
 			"name)", at,
 			c.Zone.FQDN())
 	}
-	if own {
-		return c.forbid("%s belongs to the namespace of zone %s (S4.10; choose another name, or ask that namespace for a rule "+
-			"with shared: true that names %q)", at, c.Zone.FQDN(), rules.PatternFor(base))
+	if c.isOwnName(base) {
+		needs := "a rule with pattern"
+		if base.IsApex() || c.OwnerAt(base).IsOwn(c.Zone) {
+			needs = "a rule with shared: true that names"
+		}
+		return c.forbid("%s belongs to the namespace of zone %s (S4.10; choose another name, or ask that namespace for %s %q)", at,
+			c.Zone.FQDN(), needs, rules.PatternFor(base))
 	}
 	if refusal := c.RefuseOthers(base); refusal != nil {
 		return refusal
@@ -101,6 +105,22 @@ func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 		return refusal
 	}
 	return c.refuseBelow(base, c.ownBelow)
+}
+
+// RefuseData refuses an owner at or below an underscore name at which the zone's own namespace has data (S4.14).
+func (c *Claimant) RefuseData(owner name.Rel) *law.Refusal {
+	for up, ok, base := owner, true, rules.Base(owner); ok && up != base; up, ok = up.Parent() {
+		if o := c.OwnerAt(up); o == nil || o.Own == 0 {
+			continue
+		}
+		needs := fmt.Sprintf("ask it for a rule that names each label with _, as pattern %q", rules.PatternFor(owner))
+		if up != owner {
+			return c.forbid("%s lies below %s, where the namespace of zone %s has data (S4.14; %s)", c.NameOf(owner), c.NameOf(up),
+				c.Zone.FQDN(), needs)
+		}
+		return c.forbid("the namespace of zone %s has data at %s (S4.14; %s)", c.Zone.FQDN(), c.NameOf(owner), needs)
+	}
+	return nil
 }
 
 // RefuseOthers refuses a name that another tenant claims.
@@ -169,7 +189,7 @@ func (c *Claimant) isOwnName(n name.Rel) bool {
 			return false
 		}
 	}
-	return server || records || z.RuleSet().ListsShared(n) || c.namesOwnHost(func(host name.Rel) bool { return host == n })
+	return records || c.isOwn(n, c.Holding.HostsNamedByApex(z))
 }
 
 // namesOwnHost reports whether the apex names a host that no tenant claims (S4.10) and that is one of some names.
@@ -227,12 +247,13 @@ func (c *Claimant) ownBelow(n name.Rel) string {
 }
 
 // ownNamesIn reports whether one of some names is the zone's own namespace's without a record there: a server of the
-// zone, a host that its apex names, or a name that a rule lists as shared.
+// zone, a host that its apex names, a name that a rule lists as shared, or a service.
 func (c *Claimant) ownNamesIn(of func(name.Rel) bool) bool {
 	listed := slices.DeleteFunc(c.Zone.RuleSet().ListSharedNames(), func(n name.Rel) bool {
 		return c.Admission == rules.AdmittedShared && c.Rule.NamesShared(n, c.Zone.FQDN())
 	})
-	return slices.ContainsFunc(c.Zone.MadeNames, of) || slices.ContainsFunc(listed, of) || c.namesOwnHost(of)
+	return slices.ContainsFunc(c.Zone.MadeNames, of) || slices.ContainsFunc(listed, of) || c.namesOwnHost(of) ||
+		slices.ContainsFunc(services, func(n name.Rel) bool { return of(n) && c.isService(n) })
 }
 
 // zonesBelow reports whether a zone of another namespace stands at or below a name, that which is true for. Zones below

@@ -125,6 +125,9 @@ func (x *delta) findKind(set *rules.Set, base name.Rel) (by rules.Admitted, refu
 			case kind == rules.AdmittedShared: // its namespaces are those that the rule has now
 				why = c.RefuseOthers(base)
 			}
+			if why == nil && kind != rules.AdmittedUnderscore && !x.stands() {
+				why = c.RefuseData(come.Owner)
+			}
 			if why == nil {
 				return rules.Admitted{Admission: kind, Text: g.Text}, nil
 			}
@@ -134,10 +137,10 @@ func (x *delta) findKind(set *rules.Set, base name.Rel) (by rules.Admitted, refu
 	return by, cmp.Or(asGuest, refusal)
 }
 
-// findBar finds what bars the base name for the record. What stands is not asked to wait.
+// findBar finds the bar of the base name for the record. A record that has its claim there asks for nothing new.
 func (x *delta) findBar(base name.Rel) claims.Bar {
 	c := x.claimant(rules.AdmittedPlain, nil)
-	if x.standsAlready() {
+	if x.standsAlready() || x.gone != nil && rules.Base(x.gone.Owner) == base && x.ask.Before.Admission != rules.AdmittedUnderscore {
 		return c.FindNamed(base)
 	}
 	return c.FindBar(base)

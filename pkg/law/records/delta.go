@@ -94,9 +94,16 @@ func (x *delta) takeOut() {
 	x.records--
 }
 
-// countClaim counts a contribution at its base name. It reports whether one that goes was counted there.
+// countClaim counts a contribution at its base name, and one of own also at its underscore name. It reports whether a
+// contribution that goes was counted there.
 func (x *delta) countClaim(c *law.Contribution, a rules.Admission, n int) bool {
-	return x.changeUpper(rules.Base(c.Owner)).CountClaim(x.ask.Namespace, x.ask.Namespace == x.zone.Namespace, a, n)
+	own, counted := x.ask.Namespace == x.zone.Namespace, true
+	if own && a == rules.AdmittedUnderscore {
+		o := x.changeUpper(rules.Unstarred(c.Owner))
+		o.Own += n
+		counted = o.Own >= 0
+	}
+	return x.changeUpper(rules.Base(c.Owner)).CountClaim(x.ask.Namespace, own, a, n) && counted
 }
 
 // writeKeys writes the zone's keys.

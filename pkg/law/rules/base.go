@@ -24,6 +24,14 @@ func Base(owner name.Rel) name.Rel {
 	return owner
 }
 
+// Unstarred returns the owner without its leading "*".
+func Unstarred(owner name.Rel) name.Rel {
+	if owner.IsWildcard() {
+		owner, _ = owner.Parent()
+	}
+	return owner
+}
+
 func IsUnderscore(label string) bool { return strings.HasPrefix(label, "_") }
 
 // HasUnderscore reports whether a label of an owner begins with "_".

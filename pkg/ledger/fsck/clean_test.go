@@ -77,6 +77,8 @@ func writeWorld(t *testing.T, st *store.Store) *store.Server {
 	// A tenant and the zone's own namespace at one base name, in another order than their names.
 	record(store.Record("team-e", "token", "_acme-challenge.both.apps.example.org.", "TXT", "token"))
 	record(store.Record("infra", "both", "_dmarc.both.apps", "TXT", "v=DMARC1"), in("example"))
+	// Data of that namespace at the wildcard of an underscore name.
+	record(store.Record("infra", "keys", "*._domainkey.mail", "TXT", "k=rsa;p="), in("example"))
 	record(store.Record("team-b", "cut", "cut.example.org.", "NS", "ns.cut", "ns.example.net."))
 	record(store.Record("team-b", "glue", "ns.cut.example.org.", "A", "192.0.2.7"))
 	record(store.Record("team-c", "alias", "alias.example.org.", "DNAME", "www.example.net."))

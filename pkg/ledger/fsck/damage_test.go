@@ -300,6 +300,14 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 				return had
 			})
 		}},
+		{"no data of own at an underscore name", "S4.14", func(v *vandal) string {
+			return editValue(v, v.prefixOf("owners")+example+"/apps.both._dmarc.", func(_ string, o *law.Owner) bool {
+				had := o.Own > 0
+				o.Own = 0
+				return had
+			})
+		}},
+		{"a wildcard of own that is not counted", "I1", drop("owners", example+"/mail._domainkey.")},
 		{"an owner gone", "I1", drop("owners", example+"/www.")},
 		{"an owner of nothing", "I1", func(v *vandal) string {
 			v.putValue(v.prefixOf("owners")+example+"/never.", []byte(`{}`))

@@ -81,6 +81,9 @@ func (c *check) checkOwners() error {
 		if !slices.Equal(have.Named, want.Named) {
 			return "S4.22", false
 		}
+		if have.Own != want.Own {
+			return "S4.14", false
+		}
 		return "S4.7", slices.Equal(have.Claims, want.Claims)
 	})
 }

@@ -131,6 +131,13 @@ func (z *zone) addRecord(r *record) {
 	z.records = append(z.records, r)
 	z.counts[r.Namespace]++
 	z.addClaim(r)
+	if r.Namespace == z.Namespace && r.admission == rules.AdmittedUnderscore {
+		at := r.owner
+		if labels := at.Labels(); labels[0] == "*" {
+			at, _ = at.Parent()
+		}
+		z.ownerAt(at).Own++
+	}
 	o, guests := z.ownerAt(r.owner), 0
 	if r.admission == rules.AdmittedUnderscore && r.Namespace != z.Namespace {
 		guests = 1
