@@ -411,7 +411,7 @@ func TestSet_looksUpHostsForNothing_S5_14(t *testing.T) {
 		if _, errs := inSet(warning.WithWarningRecorder(t.Context(), heard), s, writes...); errors.Join(errs...) != nil {
 			t.Fatalf("%s: %v", zone, errs[0])
 		}
-		if absent := strings.Count(fmt.Sprint(heard.texts), "nothing stands there"); (absent == 80) != (zone == "example.org") {
+		if absent := strings.Count(fmt.Sprint(heard.texts), "has no record there"); (absent == 80) != (zone == "example.org") {
 			t.Errorf("%s: %d Warnings: %q", zone, absent, heard.texts)
 		}
 		return s.Ledger.Stats().Reads.Load() - before
@@ -434,7 +434,7 @@ func TestSet_warnsOfNoHostThatItBrings_S5_14(t *testing.T) {
 	if errors.Join(errs...) != nil {
 		t.Fatal(joinErrors(errs))
 	}
-	if len(heard.texts) != 1 || !strings.Contains(heard.texts[0], "names c.example.org., and nothing stands there") {
+	if len(heard.texts) != 1 || !strings.Contains(heard.texts[0], "names c.example.org., and zone example.org. has no record there") {
 		t.Errorf("Warnings %q; want that of c.example.org.", heard.texts)
 	}
 }
