@@ -31,7 +31,7 @@ var (
 		"y.x.b.example.org.", "*.b.example.org.",
 		"_acme-challenge.www.example.org.", "_acme-challenge.b.example.org.", "*.example.org.", "_dmarc.example.org.",
 		"ns1.example.org.", "net.", "www.net.",
-		"_dmarc.b.example.org.", "*.x.b.example.org.", "z.y.x.b.example.org."}
+		"_dmarc.b.example.org.", "*._dmarc.b.example.org.", "*.x.b.example.org.", "z.y.x.b.example.org."}
 	someOwnersRelative = []string{"@", "www", "b", "x.b", "*", "*.b", "_acme-challenge.www", "ns1", "_dmarc.b"}
 	somePatterns       = []string{"*", "@", "www", "b", "*.b", "x.b", "_acme-challenge.*", "_dmarc", "example", "*.example", "ns1",
 		"*.example.org.", "*.x.b"}
