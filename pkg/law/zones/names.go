@@ -211,32 +211,53 @@ func newNames(z *law.Zone, before, after []rules.Rule) (names []givenName) {
 	return names
 }
 
-// warnOfHeld warns of new rules for a name that the zone's own namespace has, or one for which they are not: no Record
-// there is taken by them (S4.8, S4.10).
-func warnOfHeld(r *law.Reading, plan *law.Plan, z *law.Zone, h *law.Holding, before, after []rules.Rule) {
+// warnOfHeld warns of new rules for a name that the zone's own namespace has, one for which they are not, or one below
+// NS or DNAME of others: no Record there is taken by them (S4.8, S4.10, S4.11, S5.7).
+func warnOfHeld(r *law.Reading, plan *law.Plan, z *law.Zone, before, after []rules.Rule) {
 	names := newNames(z, before, after)
-	ks := make([]law.Key, len(names))
-	for i, n := range names {
-		ks[i] = law.OwnerKey(z.UID, n.at)
+	var ks []law.Key
+	for _, n := range names {
+		for up, ok := n.at, true; ok && !up.IsApex(); up, ok = up.Parent() {
+			ks = append(ks, law.OwnerKey(z.UID, up))
+		}
 	}
 	r.AskAll(ks)
-	own := slices.Concat(h.HostsNamedByApex(z), z.MadeNames)
-	for i, n := range names {
-		o := law.Get[law.Owner](r, ks[i])
+	for _, n := range names {
+		o := law.Get[law.Owner](r, law.OwnerKey(z.UID, n.at))
 		keeps := func(c law.Claim) bool { // others give way to a rule that names the name (S2.13)
 			at, err := n.at.In(z.FQDN())
 			reaching := z.RuleSet().Reaching(z.RuleSet().LeastLabels(n.at, c.Namespace))
 			return err == nil && c.Names() && !slices.Contains(n.of, c.Namespace) && reaching.AllowsName(at, c.Namespace)
 		}
+		at, t, cut := n.findCut(r, z)
 		switch {
-		case o.IsOwn(z) || slices.Contains(own, n.at):
+		case o.IsOwn(z) || slices.Contains(z.MadeNames, n.at):
 			plan.Warn("pattern %q gives nothing: the zone's own namespace has %s (S4.10); remove its records there first, or give "+
 				"the rule shared: true", n.pattern, n.at)
 		case o != nil && slices.ContainsFunc(o.Claims, keeps):
 			plan.Warn("pattern %q gives nothing yet: another namespace has %s (S4.8); have its records removed, or give both a "+
 				"rule with shared: true", n.pattern, n.at)
+		case cut:
+			plan.Warn("pattern %q gives nothing yet: %s at %s, not of the rule's namespaces, cut %s off (S4.15); have them removed",
+				n.pattern, t, at, n.at)
 		}
 	}
+}
+
+// findCut finds NS or DNAME records above the name, of others than the namespaces of the rule.
+func (n *givenName) findCut(r *law.Reading, z *law.Zone) (at name.Rel, t rdata.Type, ok bool) {
+	for up, ok := n.at.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
+		o := law.Get[law.Owner](r, law.OwnerKey(z.UID, up))
+		if o == nil || !slices.ContainsFunc(o.Claims, func(c law.Claim) bool { return c.Names() && !slices.Contains(n.of, c.Namespace) }) {
+			continue
+		}
+		for _, t := range []rdata.Type{rdata.NS, rdata.DNAME} {
+			if o.HasType(t) {
+				return up, t, true
+			}
+		}
+	}
+	return at, t, false
 }
 
 // warnOfAddresses says where a write of a zone's name, or of its name servers, leaves one of these without an address:
