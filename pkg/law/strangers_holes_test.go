@@ -36,12 +36,6 @@ a deletes x A
 c writes x CNAME
 servers settle
 `},
-	{"F5", "name named for own: a zone is refused by data", `
-own rules a: *
-a writes x CNAME
-own rules a: *; own: x
-own zones x; a: *
-`},
 	{"F5", "name named for own: a stranger speaks at it", `
 own rules a: *
 a writes x A
@@ -133,6 +127,12 @@ cert writes _acme-challenge.z.y.x TXT
 
 // closedHoles are former holes, each with a script that showed it.
 var closedHoles = []struct{ number, class, script string }{
+	{"F5", "name named for own: a zone is refused by data", `
+own rules a: *
+a writes x CNAME
+own rules a: *; own: x
+own zones x; a: *
+`},
 	{"F4", "own underscore name: a stranger speaks at it", `
 own rules a: *
 own writes _sip._tcp.x SRV

@@ -133,3 +133,38 @@ func TestDelegation_reservesBeforeItsZone_S4_22(t *testing.T) {
 		t.Errorf("when they are: %v", err)
 	}
 }
+
+// A zone at a tenant's CNAME that the rules allow no more comes when that has gone, wherever servers end meanwhile; a
+// tenant with "*" gets the name at no time (S2.13).
+func TestZone_takesAReservedName_S2_13(t *testing.T) {
+	notUnderRace(t)
+	t.Parallel()
+	st := store.New(t)
+	s := st.Server()
+	ctx := withDeadline(t)
+	z := store.Zone("infra", "example", "example.org.", store.Allow("infra", "*"), store.Allow("mallory", "*"), store.Allow("eve", "*"))
+	z.Spec.Delegations[0].Zones = []string{"*"}
+	store.Must(s.CreateZone(setGrace(z, time.Hour)))
+	store.Must(s.CreateRecord(ctx, store.Record("mallory", "at", "portal.example.org.", "CNAME", "evil.example.")))
+	store.Must(s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) {
+		z.Spec.Delegations = append(z.Spec.Delegations, store.Allow("infra", "portal"))
+	}))
+	warnings := &warned{}
+	portal := store.Zone("infra", "portal", "portal.example.org.")
+	must.Succeed(t, s.Zones.Create(warning.WithWarningRecorder(ctx, warnings), store.Key("zones", "infra", "portal"), portal,
+		&v1alpha1.Zone{}, 0))
+	if text := fmt.Sprint(warnings.texts); !strings.Contains(text, "S2.13") || s.Zone("infra", "portal").Status.FQDN != "" {
+		t.Errorf("the zone has its name while the CNAME is there; the answer says %q", text)
+	}
+	runInterrupted(t, st, func(int) {
+		for _, kind := range []string{"A", "CNAME"} {
+			value := map[string]string{"A": "192.0.2.66", "CNAME": "evil.example."}[kind]
+			if _, err := s.CreateRecord(ctx, store.Record("eve", strings.ToLower(kind), "portal.example.org.", kind, value)); err == nil {
+				t.Errorf("eve has %s at the name", kind)
+			}
+		}
+	})
+	if s.Zone("infra", "portal").Status.FQDN != "portal.example.org." || s.Record("mallory", "at").Status.ZoneRef != nil {
+		t.Errorf("zone %+v, the record %+v", s.Zone("infra", "portal").Status, s.Record("mallory", "at").Status)
+	}
+}

@@ -127,14 +127,14 @@ func (x *delta) findYielding(refused, below bool) (from []string, at name.Rel) {
 // this one item.
 func yieldWorkID(zone string, at name.Rel) string { return "yields-" + zone + "-" + at.String() }
 
-// yieldWork is that item. What waits there is tried again when they are gone.
-func (x *delta) yieldWork() *law.Work {
-	id := yieldWorkID(x.zone.UID, x.yieldsAt)
-	standing := law.Get[law.Work](x.Reading, law.WorkKey(id))
-	at := x.nameOf(x.yieldsAt)
-	from := x.yielding
-	w := &law.Work{ID: id, Reason: fmt.Sprintf("names of zone %s go to another namespace", x.zone.FQDN()), View: x.zone.View,
-		By: x.zone.Namespace, Since: x.ask.Now.Unix(), Unmarked: true, Yields: x.yieldsAt}
+// YieldWork is that item: the namespaces give way at and below a name of the zone. What waits there is tried again when
+// their records are gone.
+func YieldWork(r *law.Reading, z *law.Zone, n name.Rel, from []string, now time.Time) *law.Work {
+	id := yieldWorkID(z.UID, n)
+	standing := law.Get[law.Work](r, law.WorkKey(id))
+	at, _ := n.In(z.FQDN())
+	w := &law.Work{ID: id, Reason: fmt.Sprintf("names of zone %s go to another namespace", z.FQDN()), View: z.View, By: z.Namespace,
+		Since: now.Unix(), Unmarked: true, Yields: n}
 	if standing != nil { // the server that carries it out begins again
 		w.Times, w.Runner = standing.Times+1, standing.Runner
 		for i := range standing.Scans {
@@ -144,8 +144,8 @@ func (x *delta) yieldWork() *law.Work {
 		from = slices.Compact(from)
 	}
 	w.Scans = []law.Scan{
-		{Kind: law.ScanMembers, Zone: x.zone.UID, Owner: x.yieldsAt, Namespaces: from},
-		{Kind: law.ScanWaiting, View: x.zone.View, Name: at},
+		{Kind: law.ScanMembers, Zone: z.UID, Owner: n, Namespaces: from},
+		{Kind: law.ScanWaiting, View: z.View, Name: at},
 	}
 	return w
 }
@@ -164,4 +164,8 @@ func (x *delta) awaitEviction(plan *law.Plan) *law.Plan {
 	}
 	plan.Work = x.yieldWork()
 	return plan
+}
+
+func (x *delta) yieldWork() *law.Work {
+	return YieldWork(x.Reading, x.zone, x.yieldsAt, x.yielding, x.ask.Now)
 }

@@ -82,6 +82,9 @@ type zonePlace struct {
 	parent        *law.Zone
 	parentHolding *law.Holding
 	owner         name.Rel // relative to parent
+	// yielding are the tenants whose CNAME or NS at the name goes first, with what they have below yieldsAt (S2.13).
+	yielding []string
+	yieldsAt name.Rel
 	// taken is the number of names at or below the zone's name with records of the parent.
 	taken int
 	// zones says that zones stand below it.

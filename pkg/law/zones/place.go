@@ -12,6 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/claims"
+	"kubi.zone/kubizone/pkg/law/records"
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
@@ -238,16 +239,40 @@ func (s *zonePlace) refuseGuest(c *claims.Claimant, literal bool) *law.Refusal {
 	return c.RefuseHiding("a zone", s.owner)
 }
 
-// checkOwner refuses a zone at a name where the zone p above it has a CNAME or NS records (S3.9).
+// checkOwner refuses a zone at a name where the zone p above it has a CNAME or NS records (S3.9), but those of tenants
+// that give way.
 func (d *zoneDecision) checkOwner(s *zonePlace, p *law.Zone, o *law.Owner) *law.Refusal {
 	for _, t := range []rdata.Type{rdata.CNAME, rdata.NS} {
 		if o.HasType(t) {
+			c := parentClaimant(d.Reading, p, s.parentHolding, d.ask.After.Namespace)
+			if at, mine := c.FindMine(s.owner); mine && !o.IsOwn(p) {
+				s.yielding, s.yieldsAt = c.FindYielding(s.owner, at, false), at
+			}
+			if len(s.yielding) > 0 {
+				return nil
+			}
 			return law.NewInvalid("spec.domainName", d.ask.After.DomainName, law.ReasonCNAMEConflict,
 				"zone %s has %s at %s (S3.9; remove it first)",
 				p.FQDN(), t, s.fqdn)
 		}
 	}
 	return nil
+}
+
+// awaitYielding has the new zone wait until the tenants in its way are gone (S2.13).
+func (d *zoneDecision) awaitYielding(plan *law.Plan, s *zonePlace) *law.Plan {
+	message := fmt.Sprintf("the namespace that has %s of zone %s is allowed it no more, and its records there go; the zone takes the "+
+		"name then, in a moment (S2.13)", s.owner, s.parent.FQDN())
+	plan.Warnings = nil
+	if !d.ask.Cascade {
+		plan.Warn("%s", message)
+	}
+	plan = d.stayPending(plan, law.ReasonNameHeld, message)
+	plan.Work = records.YieldWork(d.Reading, s.parent, s.yieldsAt, s.yielding, d.ask.Now)
+	if ref := d.ask.After.ZoneRef; ref != nil {
+		plan.Work.Scans = append(plan.Work.Scans, law.Scan{Kind: law.ScanPending, Target: ref})
+	}
+	return plan
 }
 
 // checkAbove refuses a zone below a DNAME of the zone p above it (S5.6): no server loads its NS there.

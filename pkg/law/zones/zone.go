@@ -102,6 +102,9 @@ func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.R
 	if refusal := d.nameServersFit(z, nil, nil); refusal != nil {
 		return d.refuseOrWait(plan, refusal)
 	}
+	if len(s.yielding) > 0 {
+		return d.awaitYielding(plan, s), nil
+	}
 	d.undottedZone(plan, s.fqdn)
 	d.undottedServers(plan, z, nil)
 	if !name.IsAbsolute(spec.DomainName) { // else the Zone alone tells it
