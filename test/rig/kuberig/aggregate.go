@@ -53,8 +53,8 @@ func allowExisting(err error) error {
 	return err
 }
 
-// ServiceAccount is the path of a kubeconfig with a token of the service account, good for a day; the account and its
-// namespace are made where they are missing.
+// ServiceAccount is the path of a kubeconfig with a token of the service account, good for a day, and its namespace, as
+// a pod has them; the account and its namespace are made where they are missing.
 func (k *Kube) ServiceAccount(ctx context.Context, namespace, name string) (kubeconfig string, err error) {
 	clients, err := k.Clients()
 	if err != nil {
@@ -74,7 +74,7 @@ func (k *Kube) ServiceAccount(ctx context.Context, namespace, name string) (kube
 		return "", err
 	}
 	user := "system:serviceaccount:" + namespace + ":" + name
-	if _, err := k.writeKubeconfig(user, &clientcmdapi.AuthInfo{Token: token.Status.Token}); err != nil {
+	if err := k.writeKubeconfigIn(namespace, user, &clientcmdapi.AuthInfo{Token: token.Status.Token}); err != nil {
 		return "", err
 	}
 	return k.kubeconfigPath(user), nil

@@ -272,15 +272,20 @@ func (k *Kube) makeClient(name string, groups ...string) (*rest.Config, error) {
 }
 
 func (k *Kube) writeKubeconfig(name string, who *clientcmdapi.AuthInfo) (*rest.Config, error) {
-	config := clientcmdapi.NewConfig()
-	config.Clusters["rig"] = &clientcmdapi.Cluster{Server: k.URL(), CertificateAuthorityData: k.ClusterCA.PEM}
-	config.AuthInfos[name] = who
-	config.Contexts["rig"] = &clientcmdapi.Context{Cluster: "rig", AuthInfo: name}
-	config.CurrentContext = "rig"
-	if err := clientcmd.WriteToFile(*config, k.kubeconfigPath(name)); err != nil {
+	if err := k.writeKubeconfigIn("", name, who); err != nil {
 		return nil, err
 	}
 	return ClientConfig(k.kubeconfigPath(name))
+}
+
+// writeKubeconfigIn writes the kubeconfig of a user. The namespace is that of its context; "": default.
+func (k *Kube) writeKubeconfigIn(namespace, name string, who *clientcmdapi.AuthInfo) error {
+	config := clientcmdapi.NewConfig()
+	config.Clusters["rig"] = &clientcmdapi.Cluster{Server: k.URL(), CertificateAuthorityData: k.ClusterCA.PEM}
+	config.AuthInfos[name] = who
+	config.Contexts["rig"] = &clientcmdapi.Context{Cluster: "rig", AuthInfo: name, Namespace: namespace}
+	config.CurrentContext = "rig"
+	return clientcmd.WriteToFile(*config, k.kubeconfigPath(name))
 }
 
 // ClientConfig is what a kubeconfig says, without client-go's limit on the rate of requests: a rig has no rate to
