@@ -97,6 +97,8 @@ type StandingWork struct {
 	By string `json:"by,omitempty"`
 	// Own says that the zone's own namespace caused the cascade.
 	Own bool `json:"own,omitempty"`
+	// Replaces says that Records wait at Locks which come first there (S2.14). The cascade tries them.
+	Replaces bool `json:"replaces,omitempty"`
 	// TakesIn says that Delegations waited for the zone when it was made, and that the cascade has yet to take them in
 	// (S4.22).
 	TakesIn bool `json:"takesIn,omitempty"`
@@ -139,6 +141,34 @@ func (h *Holding) HasLockedBelow(n name.Name) bool {
 // rules may have come back (S7.5 counts that as its act), or one that moves names at it, above it or below it (S2.10).
 func (h *Holding) Gains(n name.Name) bool {
 	return h.HasLocked(n) || slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.Own })
+}
+
+// WithReplacement is the holding with a lock of a name that a namespace has left, until a cascade has tried the Records
+// that come first there (S2.14).
+func (h *Holding) WithReplacement(id, by string, locks name.Name, now int64) *Holding {
+	out := h.WithMove(id, h.Namespace, by, "", locks, now)
+	if out != h {
+		out.Works[len(out.Works)-1].Replaces = true
+	}
+	return out
+}
+
+// CountReplacements counts the names that a namespace has left and that are locked for what comes first there.
+func (h *Holding) CountReplacements(by string) (n int) {
+	for _, w := range h.Works {
+		if w.By == by && w.Replaces {
+			n++
+		}
+	}
+	return n
+}
+
+// WithoutReplacement is the holding as the cascade of a lock by WithReplacement sees it: without that lock.
+func (h *Holding) WithoutReplacement(id string) *Holding {
+	if !slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.Replaces && w.ID == id }) {
+		return h
+	}
+	return h.WithoutWork(id)
 }
 
 // WithWork is the holding with the mark of a cascade (S7.2); the same holding

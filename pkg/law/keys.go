@@ -40,7 +40,8 @@ const (
 	// how many records; with Name, that of the zone, too, at which names these are, as far as the first FirstKeys of
 	// all records show it; with View, Name and Object, its uid, which of the first FirstKeys zones below it delegates.
 	KindForeign
-	// KindAwaited asks whether Delegations wait for the zone object (Namespace, Object): *Awaited.
+	// KindAwaited asks whether Delegations wait for the zone object (Namespace, Object), or Records of Namespace at
+	// (View, Name): *Awaited.
 	KindAwaited
 )
 
@@ -99,7 +100,12 @@ func AwaitedKey(namespace, object string) Key {
 	return Key{Kind: KindAwaited, Namespace: namespace, Object: object}
 }
 
-// Awaited says that Delegations wait for a zone.
+// RecordsAwaitKey asks whether Records of a namespace wait at a name.
+func RecordsAwaitKey(view string, fqdn name.Name, namespace string) Key {
+	return Key{Kind: KindAwaited, View: view, Name: fqdn, Namespace: namespace}
+}
+
+// Awaited reports whether anything waits.
 type Awaited struct{ Any bool }
 
 // FloorKey asks for the serial that names begin with after a restore.

@@ -107,6 +107,6 @@ func AbsentMessage(target *Ref, namespace string) string {
 
 // RefuseMoving is for now. Where a cascade is refused so, the object waits as any: the reason Moving is of what stood.
 func RefuseMoving(n, zone name.Name) *Refusal {
-	return &Refusal{Kind: Later, Reason: ReasonNameHeld, Message: fmt.Sprintf("names at, above or below %s are moving to zone %s "+
-		"(S2.10; try again when that is done)", n, zone)}
+	return &Refusal{Kind: Later, Reason: ReasonNameHeld, Message: fmt.Sprintf("names at, above or below %s are locked in zone %s "+
+		"until Records that move or wait there are in (S2.10; try again in a moment)", n, zone)}
 }

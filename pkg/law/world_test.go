@@ -149,6 +149,10 @@ func (w *world) answerKey(k law.Key) any {
 		return w.listForeign(k)
 	case law.KindAwaited:
 		out := &law.Awaited{}
+		for o, r := range w.records {
+			out.Any = out.Any || !k.Name.IsZero() && o.Namespace == k.Namespace && r.placed.Zone == nil && r.waits != nil &&
+				r.waits.View == k.View && r.waits.FQDN == k.Name
+		}
 		for o, d := range w.delegations {
 			out.Any = out.Any || d.in == "" && o.Namespace == k.Namespace && d.spec.Zone == k.Object
 		}

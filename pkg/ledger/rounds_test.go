@@ -5,6 +5,7 @@ package ledger_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -298,8 +299,10 @@ func TestRound_leavesNamesThatMoveToTheirCascade_S2_7(t *testing.T) {
 	if _, err := s.CreateRecord(t.Context(), within); err == nil {
 		t.Error("a name of the child was taken")
 	}
-	must.Succeed(t, s.DeleteZone("kid", "kid")) // its cascade stands
-	must.Succeed(t, s.DeleteRecord(t.Context(), "team", "a"))
+	must.Succeed(t, s.DeleteZone("kid", "kid"))                // its cascade stands
+	_, errs := inSet(t.Context(), s, deleteLater("team", "a"), // which locks no name (S2.14)
+		createLater(store.Record("team", "b", "b.example.org.", "A", "192.0.2.1")))
+	must.Succeed(t, errors.Join(errs...))
 	if owed := must.Get(s.Ledger.TryWaiting(t.Context()))(t); owed != 1 {
 		t.Errorf("a round owes %d cascades for a name beside those that move", owed)
 	}

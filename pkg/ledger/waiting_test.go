@@ -4,6 +4,7 @@
 package ledger_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
@@ -85,6 +87,48 @@ func TestWaiting_aSquatterGetsNothing_S2_15(t *testing.T) {
 			}
 			if text := string(must.Get(json.Marshal(r))(t)); strings.Contains(text, "shop") {
 				t.Fatalf("S1.8: it says whose the name is: %s", text)
+			}
+		}
+	}
+}
+
+// S2.14: a Record that waits by the annotation gets the name of a Record that its namespace, or the zone's own,
+// deletes, however fast tenants with "*" write there meanwhile (F1).
+func TestWaiting_replacesBeforeOthersTakeTheName_S2_14(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	s := st.Server()
+	s.Run()
+	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("infra", "*"), store.Allow("shop", "*"),
+		store.Allow("squat", "*"))))
+	for race := range scaleTo(12, 3) {
+		for _, namespace := range []string{"infra", "shop"} {
+			host := fmt.Sprintf("%s-%d.example.org.", namespace, race)
+			store.Must(s.CreateRecord(s.Ctx, store.Record(namespace, fmt.Sprint("old-", race), host, "A", "192.0.2.1")))
+			next := store.Record(namespace, fmt.Sprint("new-", race), host, "CNAME", "good.example.net.")
+			next.Annotations = map[string]string{v1alpha1.AnnotationOnConflict: v1alpha1.OnConflictWait}
+			store.Must(s.CreateRecord(s.Ctx, next))
+			ctx, stop := context.WithCancel(s.Ctx)
+			var attackers sync.WaitGroup
+			for i := range 4 {
+				attackers.Go(func() {
+					for ctx.Err() == nil {
+						r := store.Record("squat", fmt.Sprintf("squat-%d", i), host, "CNAME", "evil.example.net.")
+						if _, err := s.CreateRecord(ctx, r); err == nil {
+							t.Errorf("%s is another namespace's", host)
+							return
+						}
+					}
+				})
+			}
+			must.Succeed(t, s.DeleteRecord(s.Ctx, namespace, fmt.Sprint("old-", race)))
+			st.Settle()
+			stop()
+			attackers.Wait()
+			for _, r := range s.ListRecords(namespace) {
+				if c := meta.FindStatusCondition(r.Status.Conditions, v1alpha1.ConditionAdopted); r.Name == next.Name && c.Status != metav1.ConditionTrue {
+					t.Errorf("%s: %s", host, c.Message)
+				}
 			}
 		}
 	}

@@ -4,6 +4,8 @@
 package records
 
 import (
+	"slices"
+
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law"
@@ -167,20 +169,42 @@ func (x *delta) nameOf(owner name.Rel) name.Name {
 	return n
 }
 
-// refuseLocked refuses a change at a name that moves here, or above such a name, for now. The zone's own namespace
-// changes what is above, but for a DNAME: only that would keep names below from coming. What the zone's rules do not
-// allow is refused for that. A cascade brings what stood, here or where it comes from; what waits goes on waiting.
+// refuseLocked refuses a change at a name that is locked here, and above such a name a cut or a new claim, for now. The
+// zone's own namespace changes what is above, but for a DNAME: only that would keep names below from coming. Data that
+// the zone's rules do not allow are refused for that. A cascade brings Records that stood, here or where they come
+// from; Records that wait go on waiting, unless the lock is for them.
 func (x *delta) refuseLocked() *law.Refusal {
 	z, p := x.zone, x.place
 	if x.ask.Cascade && (x.ask.Stood || !x.isNew()) {
 		return nil
 	}
-	base, err := rules.Base(x.come.Owner).In(z.FQDN())
-	above := err == nil && (x.ask.Namespace != z.Namespace || x.come.Type == rdata.DNAME) && x.holding.HasLockedBelow(base)
-	if !above && !x.holding.HasLockedAt(p.fqdn) || len(z.RuleSet().FindGrants(p.fqdn, x.come.Type, x.ask.Namespace)) == 0 {
+	holding := x.holding.WithoutReplacement(x.ask.Work)
+	base := rules.Base(x.come.Owner)
+	at, err := base.In(z.FQDN())
+	above := err == nil && holding.HasLockedBelow(at)
+	if !above && !holding.HasLockedAt(p.fqdn) {
+		return nil
+	}
+	grants := z.RuleSet().FindGrants(p.fqdn, x.come.Type, x.ask.Namespace)
+	if len(grants) == 0 || !holding.HasLockedAt(p.fqdn) && !x.speaksAbove(base, grants) {
 		return nil
 	}
 	return law.RefuseMoving(p.fqdn, z.FQDN())
+}
+
+// speaksAbove reports whether what comes has an effect on names below its base name: it cuts them off, or makes a new
+// claim.
+func (x *delta) speaksAbove(base name.Rel, grants []rules.Grant) bool {
+	own := x.ask.Namespace == x.zone.Namespace
+	switch t := x.come.Type; {
+	case t == rdata.DNAME, t == rdata.NS && !own:
+		return true
+	case own, x.ownerAt(base).ClaimOf(x.ask.Namespace) != nil, x.gone != nil && rules.Base(x.gone.Owner) == base:
+		return false
+	}
+	return !slices.ContainsFunc(grants, func(g rules.Grant) bool {
+		return x.zone.RuleSet().KindOf(&g, x.come.Owner, x.ask.Namespace) == rules.AdmittedUnderscore
+	})
 }
 
 // standsAlready reports whether a cascade decides a record anew that stands.

@@ -220,6 +220,9 @@ func (x *delta) planStep(plan *law.Plan, holding *law.Holding) (*law.Plan, *law.
 	plan.Rule = x.rule
 	if len(x.yielding) > 0 {
 		plan.Work = x.yieldWork()
+	} else if holding = x.lockReplaced(plan, holding); holding == nil {
+		return nil, &law.Refusal{Kind: law.Later, Message: fmt.Sprintf("Records wait at %d names of zone %s that namespace %q has left, "+
+			"and come first there (S2.14; try again when they are in)", law.MaxRemovals, z.FQDN(), ask.Namespace)}
 	}
 	change := &law.ZoneChange{Zone: z, Holding: holding.WithWork(ask.Work, z.Namespace, ask.WorkBy, ask.Now.Unix()), Hides: x.hides}
 	if !x.diff.empty() {

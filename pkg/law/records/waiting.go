@@ -4,6 +4,7 @@
 package records
 
 import (
+	"fmt"
 	"slices"
 
 	"kubi.zone/kubizone/pkg/law"
@@ -25,6 +26,36 @@ func (x *delta) awaitedClaim(why *law.Refusal) string {
 		return ns
 	}
 	return ""
+}
+
+// lockReplaced locks the name of a Record that its namespace takes away, until a cascade has tried the Records of that
+// namespace, or of the zone's own, that wait at the name: without the lock the next write of any tenant would have it
+// (S2.14). Nil: too many names are locked so.
+func (x *delta) lockReplaced(plan *law.Plan, h *law.Holding) *law.Holding {
+	z, ns := x.zone, x.ask.Namespace
+	if x.ask.Cascade || x.ask.Set != nil || x.gone == nil || x.gone.Owner.IsApex() || x.come != nil && x.come.Owner == x.gone.Owner {
+		return h // a set may write at the name itself
+	}
+	if c := x.ownerAt(rules.Base(x.gone.Owner)).ClaimOf(ns); c != nil && c.Names() {
+		return h // it keeps the name
+	}
+	at, first := x.nameOf(x.gone.Owner), slices.Compact(slices.Sorted(slices.Values([]string{z.Namespace, ns})))
+	var ks []law.Key
+	for _, namespace := range first {
+		ks = append(ks, law.RecordsAwaitKey(z.View, at, namespace))
+	}
+	x.AskAll(ks)
+	if !slices.ContainsFunc(ks, func(k law.Key) bool { w := law.Get[law.Awaited](x.Reading, k); return w != nil && w.Any }) {
+		return h
+	}
+	if h.CountReplacements(ns) >= law.MaxRemovals {
+		return nil
+	}
+	w := &law.Work{ID: x.ask.WorkID, Reason: fmt.Sprintf("what waits at %s comes first", at), View: z.View, By: ns, Since: x.ask.Now.Unix(),
+		Zones: []law.Place{{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}},
+		Scans: []law.Scan{{Kind: law.ScanWaiting, View: z.View, Name: at, Exact: true, Namespaces: first}}}
+	plan.Work = w
+	return h.WithReplacement(w.ID, ns, at, w.Since)
 }
 
 // explainWait is the refusal as the reason why a record waits for data of a namespace.

@@ -53,6 +53,8 @@ type Session struct {
 	// Guess says that a key never met is taken for absent, and compared as absent. That saves a read where the key is
 	// probably new, as that of a new name is.
 	Guess bool
+	// FirstTry says that no guess of the decision was wrong yet.
+	FirstTry bool
 	// Depth is the number of labels above which zones at names are read and guarded as a range.
 	Depth int
 	// Over is what earlier decisions of the same transaction leave; nil: there are none.
@@ -268,7 +270,7 @@ func (s *Session) lookUp(k law.Key) bool {
 	}
 	switch {
 	case layout.IsRange(k):
-		return s.Guess && s.guessEmpty(k)
+		return (s.Guess || s.guessesWaiting(k)) && s.guessEmpty(k)
 	case k.Kind == law.KindHolding:
 		if mem.doubt[k] || k.Name.NumLabels() > s.Depth {
 			return false
@@ -318,6 +320,12 @@ func (s *Session) lookUp(k law.Key) bool {
 	return true
 }
 
+// guessesWaiting reports whether a fact is whether Records wait at a name, and this the first try of the decision: they
+// hardly ever do, and each deletion asks.
+func (s *Session) guessesWaiting(k law.Key) bool {
+	return s.FirstTry && k.Kind == law.KindAwaited && !k.Name.IsZero()
+}
+
 // guessEmpty takes a range at or below a new name for empty, and has that compared. It does not where memory has
 // something there, where something is being written there, and below an apex, where a range is rarely empty: then the
 // range is read. The caller holds mem.Mu.
@@ -333,6 +341,10 @@ func (s *Session) guessEmpty(k law.Key) bool {
 		at.Kind = law.KindOwner
 		h := s.mem.byUID[k.Zone]
 		if k.Owner.IsApex() || h == nil || h.Facts[at] != nil || s.Over != nil && s.Over.Facts[at] != nil {
+			return false
+		}
+	case law.KindAwaited:
+		if k.Name.IsZero() {
 			return false
 		}
 	default:
@@ -399,7 +411,7 @@ func (s *Session) LookUpAll(need []law.Key) (missing []law.Key, ok bool) {
 	s.mem.Mu.Lock()
 	defer s.mem.Mu.Unlock()
 	for _, k := range need {
-		if _, known := s.Seen.Get(k); known || layout.IsRange(k) || k.Kind == law.KindHolding && k.Name.NumLabels() > s.Depth {
+		if _, known := s.Seen.Get(k); known || layout.IsRange(k) && !s.guessesWaiting(k) || k.Kind == law.KindHolding && k.Name.NumLabels() > s.Depth {
 			return nil, false
 		}
 		if !s.lookUp(k) {

@@ -114,6 +114,9 @@ func (k Keys) Key(f law.Key) string {
 	case law.KindWithdrawal:
 		return k.Room("withdrawn") + f.Object + "/" + f.Namespace
 	case law.KindAwaited:
+		if !f.Name.IsZero() {
+			return k.WaitingAt(f.View, f.Name, true) + WaitingRecord + "/" + f.Namespace + "/"
+		}
 		return k.WaitingFor(&law.Ref{Namespace: f.Namespace, Name: f.Object}) + WaitingDelegation + "/"
 	case law.KindCount:
 		return k.Room("counts") + f.Zone + "/" + f.Namespace
