@@ -126,7 +126,8 @@ func TestWaiting_replacesBeforeOthersTakeTheName_S2_14(t *testing.T) {
 			stop()
 			attackers.Wait()
 			for _, r := range s.ListRecords(namespace) {
-				if c := meta.FindStatusCondition(r.Status.Conditions, v1alpha1.ConditionAdopted); r.Name == next.Name && c.Status != metav1.ConditionTrue {
+				c := meta.FindStatusCondition(r.Status.Conditions, v1alpha1.ConditionAdopted)
+				if r.Name == next.Name && c.Status != metav1.ConditionTrue {
 					t.Errorf("%s: %s", host, c.Message)
 				}
 			}

@@ -411,7 +411,8 @@ func (s *Session) LookUpAll(need []law.Key) (missing []law.Key, ok bool) {
 	s.mem.Mu.Lock()
 	defer s.mem.Mu.Unlock()
 	for _, k := range need {
-		if _, known := s.Seen.Get(k); known || layout.IsRange(k) && !s.guessesWaiting(k) || k.Kind == law.KindHolding && k.Name.NumLabels() > s.Depth {
+		_, known := s.Seen.Get(k)
+		if known || layout.IsRange(k) && !s.guessesWaiting(k) || k.Kind == law.KindHolding && k.Name.NumLabels() > s.Depth {
 			return nil, false
 		}
 		if !s.lookUp(k) {
