@@ -666,9 +666,9 @@ func TestZone_specThenStatusThenLongest(t *testing.T) {
 	s := requireSeed(t, &first)
 	s.startController(t)
 	h := newShoot(t, s, "zones")
-	// A child that takes names below it.
+	// A child that takes names below it, and a rule with "*", which reserves nothing (S4.20), for another one.
 	if _, err := s.kubizone.KubizoneV1alpha1().Zones("platform").Patch(t.Context(), "zones-example", "application/json-patch+json",
-		[]byte(`[{"op":"add","path":"/spec/delegations/-","value":{"namespace":"platform","zones":["inner","later"]}}]`), metav1.PatchOptions{}); err != nil {
+		[]byte(`[{"op":"add","path":"/spec/delegations/-","value":{"namespace":"platform","zones":["inner","late*"]}}]`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	s.makeZone(t, "inner.zones.example", landscape)
