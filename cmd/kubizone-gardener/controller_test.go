@@ -667,8 +667,9 @@ func TestZone_specThenStatusThenLongest(t *testing.T) {
 	s.startController(t)
 	h := newShoot(t, s, "zones")
 	// A child that takes names below it, and a rule with "*", which reserves nothing (S4.20), for another one.
+	const addRule = `[{"op":"add","path":"/spec/delegations/-","value":{"namespace":"platform","zones":["inner","late*"]}}]`
 	if _, err := s.kubizone.KubizoneV1alpha1().Zones("platform").Patch(t.Context(), "zones-example", "application/json-patch+json",
-		[]byte(`[{"op":"add","path":"/spec/delegations/-","value":{"namespace":"platform","zones":["inner","late*"]}}]`), metav1.PatchOptions{}); err != nil {
+		[]byte(addRule), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	s.makeZone(t, "inner.zones.example", landscape)

@@ -30,7 +30,7 @@ const (
 	actionWithdraw, actionRestore = "Withdraw", "Restore"
 	reasonRestored                = "DelegationRestored"
 	// actionUpdate, actionServe and reasonRefused are for Events of UpdateKeys. In refusedInterval an UpdateKey gets at
-	// most one Event of a reason.
+	// most one Event for each reason.
 	actionUpdate, actionServe, reasonRefused = "Update", "Serve", "UpdateRefused"
 	refusedInterval                          = 10 * time.Second
 	// actionHide and reasonHidden are for Events of Zones with names that underscore rules hide from a wildcard, each

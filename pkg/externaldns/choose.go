@@ -129,8 +129,8 @@ func (m Mapping) findSources(s Standing, endpoints []*contract.Endpoint) map[poi
 }
 
 // sharePointer divides a PTR endpoint of --create-ptr, which comes from no object, and may have hosts of several
-// namespaces, into one endpoint for each namespace, and drops hosts whose object is unknown. It returns any other
-// endpoint as it is.
+// namespaces, into one endpoint for each namespace, and drops hosts whose object is unknown. It returns other
+// endpoints unchanged.
 func sharePointer(e *contract.Endpoint, sources map[pointer]Resource) []*contract.Endpoint {
 	key, _ := e.Key() // at a wrong name is no host
 	if _, known := ReadResource(e); known || key.Type != rdata.PTR {

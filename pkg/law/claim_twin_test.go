@@ -389,8 +389,8 @@ func listNamed(z *law.Zone, r *rules.Rule) map[name.Rel]bool {
 	return out
 }
 
-// findOwnAbove reads S4.9: the deepest own name above a base name, the apex where the tenant claims a name at that or
-// below it, where rules name one for it, and where it stands at the base already.
+// findOwnAbove returns the deepest own name above a base name (S4.9). It returns the apex if the tenant has a claim or
+// a reserved name at that name or below, or has its record at the base name already.
 func (t *tenancy) findOwnAbove(base name.Rel) name.Rel {
 	if was := t.world.records[t.asks]; was != nil && was.placed.Zone != nil && was.placed.Zone.UID == t.zone.UID &&
 		was.placed.Admission != rules.AdmittedUnderscore && baseName(was.ownerIn(t.zone)) == base {

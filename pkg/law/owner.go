@@ -231,8 +231,8 @@ func (o *Owner) HasType(t rdata.Type) bool {
 // HasCut reports whether the name is that of a delegated child.
 func (o *Owner) HasCut() bool { return o != nil && len(o.Cut) > 0 }
 
-// AddContribution counts the values of a contribution; sizes are the wire lengths of its rdata. guests is 1 if a guest
-// gives it (S4.14), else 0.
+// AddContribution counts the values of a contribution; sizes are the wire lengths of its rdata. guests is 1 for
+// the record of a guest (S4.14), else 0.
 func (o *Owner) AddContribution(c *Contribution, sizes []int, guests int) {
 	for i, v := range c.Values {
 		d := DigestOf(v.Text)

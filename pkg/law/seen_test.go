@@ -207,9 +207,9 @@ func TestSeen_ofNSThatGoLeavesOutWhatIsBelow_S5_6(t *testing.T) {
 	}
 }
 
-// A plain record looks at no wildcard, nor does a challenge at a name that has data. A challenge at another name looks
-// at one wildcard for each label that has no data, and, where one answers, at what stands below the uppermost name
-// that the challenge would hide (S4.23).
+// A plain record reads no wildcard, nor does a challenge at a name with data. Another challenge reads one wildcard for
+// each label without data, and, if one answers, the owners below the uppermost name that the challenge would hide
+// (S4.23).
 func TestSeen_ofAChallengeIsFew_S4_23(t *testing.T) {
 	w := newWorld()
 	spec := specOf("owner", "org", "org.")

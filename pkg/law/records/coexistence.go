@@ -27,7 +27,7 @@ func (x *delta) checkOwner() *law.Refusal {
 	case owner.IsApex() && (t == rdata.CDS || t == rdata.CDNSKEY): // BIND loads no file with one and no DNSKEY
 		return x.refuseConflict("%s at %s, the zone's own apex, is made by the server that signs the zone (S5.6; sign on a secondary)",
 			t, fqdn)
-	case rules.IsWildcard(owner) && (t == rdata.NS || t == rdata.DNAME):
+	case owner.IsWildcard() && (t == rdata.NS || t == rdata.DNAME):
 		return x.refuseConflict("%s cannot stand at a wildcard (S5.6)", t)
 	}
 	refusal := checkHosts(x.come, x.zone.FQDN(), fqdn)
@@ -151,7 +151,7 @@ func (x *delta) warnOfOcclusion(below bool, plan *law.Plan) {
 	beside := !owner.IsApex() && t != rdata.NS && t != rdata.DS && x.others.HasType(rdata.NS) && !isGlue(x.others, t, fqdn, owner)
 	switch {
 	case below && slices.Contains(apexHosts(x.zone, x.holding), owner): // the zone's own name servers
-	case below && (t == rdata.A || t == rdata.AAAA) && !rules.IsWildcard(owner):
+	case below && (t == rdata.A || t == rdata.AAAA) && !owner.IsWildcard():
 		plan.WarnOf(law.WarningUnnamedGlue, "%s at %s lies below NS records: it is given out as glue alone, for NS records of zone %s "+
 			"that name it (S5.6)", t, fqdn, x.zone.FQDN())
 	case below || beside:

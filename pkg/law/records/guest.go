@@ -45,8 +45,8 @@ func (x *delta) refuseGuest(literal bool) *law.Refusal {
 	return c.RefuseHiding(t.String(), owner)
 }
 
-// refuseFull refuses a guest's data that takes more than half of the room of a name (S5.8): the rest is the holder's.
-// What is above may shrink.
+// refuseFull refuses a guest's data beyond half of the limits of a name (S5.8): the other half is the holder's. Guests'
+// data beyond half may shrink.
 func (x *delta) refuseFull(after, before *law.Owner) *law.Refusal {
 	if x.countGuest(x.admission) == 0 {
 		return nil

@@ -39,11 +39,6 @@ func HasUnderscore(owner name.Rel) bool {
 	return IsUnderscore(owner.String()) || strings.Contains(owner.String(), "._")
 }
 
-func IsWildcard(owner name.Rel) bool {
-	s := owner.String()
-	return s == "*" || strings.HasPrefix(s, "*.")
-}
-
 // WildcardAt returns the name "*" right below another one.
 func WildcardAt(up name.Rel) name.Rel {
 	if up.IsApex() {

@@ -92,9 +92,9 @@ func TestDelegationWarnings(t *testing.T) {
 	}
 	for pattern, want := range map[string]string{
 		"*.a": "", "_acme-challenge.www": "", "_acme-challenge": "", "*._domainkey": "", "*": "",
-		"_acme-challenge.*":      `"_acme-challenge.*" is for the names of all namespaces, the zone's own too: who writes`,
-		"_acme-challenge.*.apps": "gets certificates for them (S4.14)",
-		"_443._tcp.*":            "who writes _443 there speaks for them (S4.14)",
+		"_acme-challenge.*":      `"_acme-challenge.*" matches below the names of all namespaces, the zone's own included: the tenant can get`,
+		"_acme-challenge.*.apps": "the tenant can get certificates for them (S4.14)",
+		"_443._tcp.*":            "its records speak for them (S4.14)",
 	} {
 		for _, own := range []bool{false, true} {
 			got := DelegationWarnings(newDelegation(func(s *v1alpha1.DelegationSpec) {

@@ -127,14 +127,13 @@ func speakingWarnings(records []v1alpha1.RecordDelegation, namespaces []string, 
 		if err != nil || !p.SpeaksForMany() {
 			continue
 		}
-		label, _, _ := strings.Cut(p.String(), ".")
-		gives := "speaks for them"
-		if label == "_acme-challenge" {
-			gives = "gets certificates for them"
+		effect := "its records speak for them"
+		if label, _, _ := strings.Cut(p.String(), "."); label == "_acme-challenge" {
+			effect = "the tenant can get certificates for them"
 		}
-		warnings = append(warnings, fmt.Sprintf("%s.records[%d].pattern: %q is for the names of all namespaces, the zone's own too: who "+
-			"writes %s there %s (S4.14); a tenant has %s at its own names by a pattern such as \"*.apps\"", path, i,
-			cut(records[i].Pattern), label, gives, label))
+		warnings = append(warnings, fmt.Sprintf("%s.records[%d].pattern: %q matches below the names of all namespaces, the zone's own "+
+			"included: %s (S4.14); for its own names a tenant needs only a pattern such as \"*.apps\"", path, i,
+			cut(records[i].Pattern), effect))
 	}
 	return warnings
 }

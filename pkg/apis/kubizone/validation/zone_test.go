@@ -250,7 +250,7 @@ func TestZoneWarnings(t *testing.T) {
 	wantWarning(t, OpenRuleWarnings(served(mine, all), served(mine, all)), "")
 	wantWarning(t, OpenRuleWarnings(served(rule{Namespaces: []string{"a"}}), served()), "")
 	challenges := rule{Namespace: "certs", Records: records{{Pattern: "_acme-challenge.*"}}}
-	wantWarning(t, NewZoneWarnings(served(mine, challenges)), "spec.delegations[1].records[0].pattern: \"_acme-challenge.*\" is for")
+	wantWarning(t, NewZoneWarnings(served(mine, challenges)), "spec.delegations[1].records[0].pattern: \"_acme-challenge.*\" matches below")
 	wantWarning(t, OpenRuleWarnings(served(challenges, mine), served(mine, challenges)), "") // as before
 	challenges.Namespace = "dns"
 	wantWarning(t, NewZoneWarnings(served(challenges)), "") // its own names
