@@ -15,6 +15,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/warning"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
@@ -133,4 +134,47 @@ func TestWaiting_replacesBeforeOthersTakeTheName_S2_14(t *testing.T) {
 			}
 		}
 	}
+}
+
+// S2.14, S4.25: a deletion asks whether Records wait at the name and a wildcard answers for it, and reads neither.
+func TestDelete_readsNothing_S2_14(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	s := st.Server()
+	s.Run()
+	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("shop", "*"))))
+	const many = 20
+	for i := range many {
+		store.Must(s.CreateRecord(s.Ctx, store.Record("shop", fmt.Sprint("r", i), fmt.Sprintf("h%d.example.org.", i), "A", "192.0.2.1")))
+	}
+	st.Settle()
+	stats := s.Ledger.Stats()
+	reads, conflicts := stats.Reads.Load(), stats.Conflicts.Load()
+	for i := range many {
+		must.Succeed(t, s.DeleteRecord(s.Ctx, "shop", fmt.Sprint("r", i)))
+	}
+	if reads, conflicts = stats.Reads.Load()-reads, stats.Conflicts.Load()-conflicts; reads+conflicts > 0 {
+		t.Errorf("%d deletions cost %d reads and %d conflicts", many, reads, conflicts)
+	}
+}
+
+// S4.25: a wildcard that a server has not read is edited, deleted and found all the same.
+func TestDelete_findsAWildcardThatIsNotInMemory_S4_25(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	first := st.Server()
+	store.Must(first.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("infra", "*"),
+		store.Allow("cert", "_acme-challenge.*"))))
+	store.Must(first.CreateRecord(first.Ctx, store.Record("infra", "wild", "*.example.org.", "A", "192.0.2.1")))
+	store.Must(first.CreateRecord(first.Ctx, store.Record("infra", "host", "host.example.org.", "A", "192.0.2.1")))
+	store.Must(first.CreateRecord(first.Ctx, store.Record("cert", "token", "_acme-challenge.host.example.org.", "TXT", "token")))
+	first.Ledger.CarryOut(first.Ctx)
+	heard, second := &warned{}, st.Server()
+	must.Succeed(t, second.DeleteRecord(warning.WithWarningRecorder(second.Ctx, heard), "infra", "host"))
+	if !strings.Contains(fmt.Sprint(heard.texts), "S4.25") {
+		t.Errorf("Warnings %q", heard.texts)
+	}
+	third := st.Server()
+	store.Must(third.UpdateRecord(third.Ctx, "infra", "wild", func(r *v1alpha1.Record) { r.Spec.RData = "192.0.2.2" }))
+	must.Succeed(t, st.Server().DeleteRecord(third.Ctx, "infra", "wild"))
 }

@@ -404,7 +404,7 @@ func (b *batch) hasOperation(key string) bool {
 // on what the batch writes, or the batch has read enough.
 func (b *batch) runLaw(ctx context.Context, w *Write, first, looking, reading bool) (s *facts.Session, out law.Outcome, cold []law.Key, err error) {
 	s = b.com.mem.Session(w.Guess && b.try == 0)
-	s.FirstTry = b.try == 0
+	s.FirstTry = b.try == 0 && b.set == nil // a set reads what memory lacks at once
 	if w.flat {
 		s.Depth = facts.FlatName
 	}

@@ -189,7 +189,7 @@ func (s *Session) Decide(ctx context.Context, ask func(*law.Seen) law.Outcome) (
 			}
 			s.forgetFacts(need)
 			s.Reset()
-			s.Guess = false
+			s.Guess, s.FirstTry = false, false
 			continue
 		}
 		if err := s.findFacts(ctx, need); err != nil {
@@ -270,7 +270,7 @@ func (s *Session) lookUp(k law.Key) bool {
 	}
 	switch {
 	case layout.IsRange(k):
-		return (s.Guess || s.guessesWaiting(k)) && s.guessEmpty(k)
+		return (s.Guess || s.guessesAbsent(k)) && s.guessEmpty(k)
 	case k.Kind == law.KindHolding:
 		if mem.doubt[k] || k.Name.NumLabels() > s.Depth {
 			return false
@@ -310,7 +310,7 @@ func (s *Session) lookUp(k law.Key) bool {
 			return false
 		}
 		v, ok := h.Facts[k]
-		if !ok && !s.Guess {
+		if !ok && !s.Guess && !s.guessesAbsent(k) {
 			return false
 		}
 		if s.Seen.Put(k, v); !ok {
@@ -320,10 +320,10 @@ func (s *Session) lookUp(k law.Key) bool {
 	return true
 }
 
-// guessesWaiting reports whether a fact is whether Records wait at a name, and this the first try of the decision: they
-// hardly ever do, and each deletion asks.
-func (s *Session) guessesWaiting(k law.Key) bool {
-	return s.FirstTry && k.Kind == law.KindAwaited && !k.Name.IsZero()
+// guessesAbsent reports whether the first try of a decision takes a fact for absent: Records that wait at a name, and a
+// wildcard. Each deletion asks for both, and hardly any zone has them there.
+func (s *Session) guessesAbsent(k law.Key) bool {
+	return s.FirstTry && (k.Kind == law.KindAwaited && !k.Name.IsZero() || k.Kind == law.KindOwner && k.Owner.IsWildcard())
 }
 
 // guessEmpty takes a range at or below a new name for empty, and has that compared. It does not where memory has
@@ -412,7 +412,7 @@ func (s *Session) LookUpAll(need []law.Key) (missing []law.Key, ok bool) {
 	defer s.mem.Mu.Unlock()
 	for _, k := range need {
 		_, known := s.Seen.Get(k)
-		if known || layout.IsRange(k) && !s.guessesWaiting(k) || k.Kind == law.KindHolding && k.Name.NumLabels() > s.Depth {
+		if known || layout.IsRange(k) && !s.guessesAbsent(k) || k.Kind == law.KindHolding && k.Name.NumLabels() > s.Depth {
 			return nil, false
 		}
 		if !s.lookUp(k) {
