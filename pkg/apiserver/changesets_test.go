@@ -156,13 +156,9 @@ func newWatched(t *testing.T, budgets *budget.Limits, change ...func(*Server)) *
 	return w
 }
 
-// runServer runs the server until the test ends.
-func runServer(t *testing.T, server *Server) {
-	t.Helper()
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error, 2)
-	go func() { ended <- server.RunLedger(ctx) }()
-	go func() { ended <- server.Run(ctx) }()
+// closeAfterTest stops a server at the end of the test, and fails the test with the errors of Run and RunLedger, which
+// ended gets.
+func closeAfterTest(t testing.TB, server *Server, stop context.CancelFunc, ended <-chan error) {
 	t.Cleanup(func() {
 		stop()
 		for range 2 {
@@ -172,6 +168,16 @@ func runServer(t *testing.T, server *Server) {
 		}
 		server.Close()
 	})
+}
+
+// runServer runs the server until the test ends.
+func runServer(t *testing.T, server *Server) {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 2)
+	go func() { ended <- server.RunLedger(ctx) }()
+	go func() { ended <- server.Run(ctx) }()
+	closeAfterTest(t, server, stop, ended)
 	waiting, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	must.Succeed(t, server.WaitForAPI(waiting))

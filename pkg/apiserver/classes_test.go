@@ -59,15 +59,7 @@ func wholeServer(t testing.TB, change ...func(*Config)) (*versioned.Clientset, s
 	ended := make(chan error, 2)
 	go func() { ended <- server.RunLedger(ctx) }()
 	go func() { ended <- server.Run(ctx) }()
-	t.Cleanup(func() {
-		stop()
-		for range 2 {
-			if err := <-ended; err != nil {
-				t.Error(err)
-			}
-		}
-		server.Close()
-	})
+	closeAfterTest(t, server, stop, ended)
 	waiting, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	must.Succeed(t, server.WaitForAPI(waiting))

@@ -46,15 +46,7 @@ func TestServer_sendsClientsToAnotherOneUnlessItServes(t *testing.T) {
 		t.Errorf("/version: %d", code)
 	}
 	go func() { ended <- server.RunLedger(ctx) }()
-	t.Cleanup(func() {
-		stop()
-		for range 2 {
-			if err := <-ended; err != nil {
-				t.Error(err)
-			}
-		}
-		server.Close()
-	})
+	closeAfterTest(t, server, stop, ended)
 	for start := time.Now(); ; rig.Pause(start) {
 		code, unready := getPage(t, client, url+"/readyz")
 		if code == http.StatusOK {
