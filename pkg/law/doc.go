@@ -16,7 +16,7 @@
 // establish review, the day, the user) are a part of the request. A fact that it lacks it takes from Seen.Look, or
 // asks for by returning a Need. Its words are those of docs/glossary.md.
 //
-// Read first: keys.go (what can be known), then reading.go (how a decision asks) and plan.go. The rooms, from the
+// Read first: reading.go (how a decision asks) and plan.go, then keys.go (the facts that exist). The rooms, from the
 // ground: sethash, pattern, content (what a zone contains), rules (what the rules of a zone allow), this one, claims
 // (which namespace has a name), records and zones. A room imports those before it and none behind it.
 package law

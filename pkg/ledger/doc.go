@@ -114,6 +114,6 @@
 //
 // It does not know DNS transfer, views, HTTP or admission; registry and apiserver plug it into Kubernetes' storage.
 //
-// Read first: ledger.go and open.go, then record.go and storage.go; of the rooms commit and facts, then outbox. What
-// changes the form of what is stored: migrate.go.
+// ledger.go declares the Ledger, and migrate.go changes the form of what is stored. Read first: open.go, then
+// record.go, zone.go and delegation.go, then write.go and storage.go; of the rooms commit and facts, then outbox.
 package ledger

@@ -9,5 +9,5 @@
 //
 // It does not know what stands in the zone: whether another namespace has the name is the question of package claims.
 //
-// Read first: rule.go, then set.go.
+// Read first: set.go, then reach.go and rule.go.
 package rules

@@ -20,5 +20,5 @@
 //
 // It does not know what the keys are about, nor where its own key is kept.
 //
-// Read first: key.go, then values.go.
+// Read first: kv.go and watch.go, then values.go and key.go.
 package encryption

@@ -15,6 +15,6 @@
 //
 // It does not know how to repair, and it does not know caches or views: they follow the store.
 //
-// Read first: fsck.go (what is asked and answered), then model.go (the store as its objects tell it), names.go (what
-// the text says of names), then journal.go (replay).
+// Read first: fsck.go (what is asked and answered), then journal.go (replay), zones.go and names.go (the text against
+// the model), then read.go and model.go (the store as its objects tell it).
 package fsck

@@ -19,5 +19,5 @@
 //
 // It does not know the storage of the API, admission or migrations, and answers no client.
 //
-// Read first: run.go, then cascade.go, window.go and steps.go, then cuts.go.
+// Read first: run.go, then cascade.go, waiting.go and zones.go, then steps.go and window.go.
 package outbox

@@ -177,38 +177,6 @@ func (box *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
 	return nil
 }
 
-// A duty goes through a room of keys again and again and acts on those that are due. It remembers nothing else than
-// since when it knows each key as it stands. So a key that a server does not change may be due, by the clock of this
-// server alone: none of a client or of another server counts.
-
-// sightings are the keys of a room as a duty met them last.
-type sightings map[string]sighting
-
-// sighting is the revision of a key, and the time at which this server first met the key at it.
-type sighting struct {
-	mod int64
-	at  time.Time
-}
-
-// sweepRoom hands over what stands in a room, and for how long this server knows it so. It returns the sightings for
-// the next sweep, which are those of the last one where the room could not be read to its end.
-func (box *Outbox) sweepRoom(ctx context.Context, room string, last sightings, f func(kv *mvccpb.KeyValue, known time.Duration)) sightings {
-	now := sightings{}
-	if _, err := etcd.Scan(ctx, box.mem.Client, box.mem.Layout.Room(room), "", 0, func(kv *mvccpb.KeyValue) error {
-		key := string(kv.Key)
-		seen, ok := last[key]
-		if !ok || seen.mod != kv.ModRevision {
-			seen = sighting{kv.ModRevision, time.Now()}
-		}
-		now[key] = seen
-		f(kv, time.Since(seen.at))
-		return ctx.Err()
-	}); err != nil {
-		return last
-	}
-	return now
-}
-
 const (
 	// A work that failed rests before it is tried again, each time twice as long. longestWait is the longest rest of
 	// one that has not failed, and waits for Delivery.

@@ -24,5 +24,5 @@
 // versions say the revision and not the sub-revision. Revisions that leave etcd by another way (the status of a
 // member, the compactor's key, a snapshot) are not mapped: Compactor maps one of them.
 //
-// Read first: version.go (one write), then number.go (a revision), then kv.go, within.go and watch.go.
+// Read first: kv.go and watch.go, then number.go (a revision), within.go and version.go (one write).
 package subrev

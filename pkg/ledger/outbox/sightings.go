@@ -1,0 +1,43 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package outbox
+
+import (
+	"context"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+
+	"kubi.zone/kubizone/pkg/ledger/etcd"
+)
+
+// sightings are the keys of a room as a duty met them last. A duty goes through the room again and again and acts on
+// the keys that are due. A key that no server changes becomes due by the clock of this server alone: no clock of a
+// client or of another server counts.
+type sightings map[string]sighting
+
+// sighting is the revision of a key, and the time at which this server first met the key at it.
+type sighting struct {
+	mod int64
+	at  time.Time
+}
+
+// sweepRoom calls f for each key of a room, with the time for which this server has known the key at its revision. It
+// returns the sightings for the next sweep: the last ones where the room could not be read to its end.
+func (box *Outbox) sweepRoom(ctx context.Context, room string, last sightings, f func(kv *mvccpb.KeyValue, known time.Duration)) sightings {
+	now := sightings{}
+	if _, err := etcd.Scan(ctx, box.mem.Client, box.mem.Layout.Room(room), "", 0, func(kv *mvccpb.KeyValue) error {
+		key := string(kv.Key)
+		seen, ok := last[key]
+		if !ok || seen.mod != kv.ModRevision {
+			seen = sighting{kv.ModRevision, time.Now()}
+		}
+		now[key] = seen
+		f(kv, time.Since(seen.at))
+		return ctx.Err()
+	}); err != nil {
+		return last
+	}
+	return now
+}
