@@ -88,7 +88,7 @@ func (v views) At(ctx context.Context, object *v1alpha1.Zone, at serial.Serial) 
 	if snapshot.Serial() == at {
 		return snapshot, nil
 	}
-	steps, err := v.Steps(ctx, object, at, snapshot.Serial())
+	steps, _, err := v.Steps(ctx, object, at, snapshot.Serial(), false)
 	if err != nil {
 		return nil, err
 	}
@@ -122,26 +122,23 @@ func (v views) Oldest(ctx context.Context, object *v1alpha1.Zone) (serial.Serial
 	return steps[0].From, nil
 }
 
-// Steps are those the Set keeps, or the stored journal.
-func (v views) Steps(ctx context.Context, object *v1alpha1.Zone, since, until serial.Serial) ([]content.Step, error) {
-	steps, err := v.set.Changes(string(object.UID), since, until)
-	if errors.Is(err, zoneview.ErrTrimmed) {
-		_, steps, err = v.readStoredSteps(ctx, string(object.UID), since, until)
+// Steps returns the steps that the Set keeps, or those of the stored journal, with their changes of entries if entries
+// asks for them. Both are of one read: a journal that is condensed meanwhile has fewer steps afterwards.
+func (v views) Steps(ctx context.Context, object *v1alpha1.Zone, since, until serial.Serial, entries bool) (steps []content.Step,
+	changes []dns.Change, err error) {
+	uid := string(object.UID)
+	if entries {
+		steps, changes, err = v.set.ResolvedSteps(uid, since, until)
+	} else {
+		steps, err = v.set.Changes(uid, since, until)
 	}
-	return steps, held(err)
-}
-
-// Changes are the same as entries.
-func (v views) Changes(ctx context.Context, object *v1alpha1.Zone, since, until serial.Serial) ([]dns.Change, error) {
-	changes, err := v.set.EntryChanges(string(object.UID), since, until)
 	if errors.Is(err, zoneview.ErrTrimmed) {
 		var after *zoneview.Snapshot
-		var steps []content.Step
-		if after, steps, err = v.readStoredSteps(ctx, string(object.UID), since, until); err == nil {
+		if after, steps, err = v.readStoredSteps(ctx, uid, since, until); err == nil && entries {
 			changes, err = zoneview.Resolve(after, steps)
 		}
 	}
-	return changes, held(err)
+	return steps, changes, held(err)
 }
 
 // Left names what a zone that ended had since a serial (S3.7): it has no view any more.

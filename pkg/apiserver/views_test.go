@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
@@ -142,22 +143,22 @@ func TestViews_answerForSerialsThatAreKept(t *testing.T) {
 	if _, err := v.At(t.Context(), makeZone(6), 100); !errors.Is(err, zone.ErrNotHeld) {
 		t.Errorf("a serial that is trimmed: %v", err)
 	}
-	if _, err := v.Steps(t.Context(), makeZone(6), 100, 105); !errors.Is(err, zone.ErrNotHeld) {
+	if _, _, err := v.Steps(t.Context(), makeZone(6), 100, 105, false); !errors.Is(err, zone.ErrNotHeld) {
 		t.Errorf("steps that are trimmed: %v", err)
 	}
-	if got, err := v.Steps(t.Context(), makeZone(6), 103, 105); err != nil || len(got) != 2 {
+	if got, _, err := v.Steps(t.Context(), makeZone(6), 103, 105, false); err != nil || len(got) != 2 {
 		t.Errorf("steps: %v, %v", got, err)
 	}
-	if got, err := v.Changes(t.Context(), makeZone(6), 103, 104); err != nil || len(got) != 1 || len(got[0].Added) == 0 {
+	if _, got, err := v.Steps(t.Context(), makeZone(6), 103, 104, true); err != nil || len(got) != 1 || len(got[0].Added) == 0 {
 		t.Errorf("changes: %v, %v", got, err)
 	}
 	for _, until := range []serial.Serial{102, 103, 105} {
-		got, err := v.Changes(t.Context(), makeZone(6), 101, until)
-		if err != nil || len(got) != int(until-101) || got[0].From != 101 || got[len(got)-1].To != until || len(got[0].Added) == 0 {
+		steps, got, err := v.Steps(t.Context(), makeZone(6), 101, until, true)
+		if err != nil || len(steps) != len(got) || len(got) != int(until-101) || got[0].From != 101 || got[len(got)-1].To != until || len(got[0].Added) == 0 {
 			t.Errorf("changes from the stored journal up to %d: %v, %v", until, got, err)
 		}
 	}
-	if got, err := v.Steps(t.Context(), makeZone(6), 101, 107); !errors.Is(err, zone.ErrNotHeld) {
+	if got, _, err := v.Steps(t.Context(), makeZone(6), 101, 107, false); !errors.Is(err, zone.ErrNotHeld) {
 		t.Errorf("steps up to a serial to come: %v, %v", got, err)
 	}
 	if oldest, err := v.Oldest(t.Context(), makeZone(6)); err != nil || oldest != 101 {
@@ -173,7 +174,7 @@ func TestViews_answerForSerialsThatAreKept(t *testing.T) {
 		if oldest, err := v.Oldest(t.Context(), makeZone(6)); err != nil || oldest != 102 {
 			t.Errorf("the oldest serial where a stored step is damaged: %d, %v, want that of the Set", oldest, err)
 		}
-		if got, err := v.Steps(t.Context(), makeZone(6), 101, 105); !errors.Is(err, zone.ErrNotHeld) {
+		if got, _, err := v.Steps(t.Context(), makeZone(6), 101, 105, false); !errors.Is(err, zone.ErrNotHeld) {
 			t.Errorf("steps of which one is damaged: %v, %v", got, err)
 		}
 		damage = func(stored []content.Step) []content.Step {
@@ -181,7 +182,7 @@ func TestViews_answerForSerialsThatAreKept(t *testing.T) {
 			stored[at].Removed = []content.Row{{Owner: name.MustRel("www"), Type: rdata.A, Data: "203.0.113.66"}}
 			return stored
 		}
-		if got, err := v.Changes(t.Context(), makeZone(6), 101, 102); !errors.Is(err, zone.ErrNotHeld) {
+		if _, got, err := v.Steps(t.Context(), makeZone(6), 101, 102, true); !errors.Is(err, zone.ErrNotHeld) {
 			t.Errorf("changes of which one is damaged: %v, %v", got, err)
 		}
 	}
@@ -189,8 +190,35 @@ func TestViews_answerForSerialsThatAreKept(t *testing.T) {
 	if _, err := v.At(t.Context(), makeZone(6), 105); !errors.Is(err, zone.ErrNotHeld) {
 		t.Errorf("a zone that is gone: %v", err)
 	}
-	if _, err := v.Changes(t.Context(), makeZone(6), 103, 104); !errors.Is(err, zone.ErrNotHeld) {
+	if _, _, err := v.Steps(t.Context(), makeZone(6), 103, 104, true); !errors.Is(err, zone.ErrNotHeld) {
 		t.Errorf("changes of a zone that is gone: %v", err)
+	}
+}
+
+// The journal of a held zone may be condensed at any time (S7.5): an answer is of one read, so that its steps and their
+// entries are the same ones.
+func TestViews_readStoredStepsOnce_S8_6(t *testing.T) {
+	set := zoneview.NewSet(zoneview.Config{Retain: 1})
+	all := makeSteps(t, 5)
+	reads := 0
+	v := views{set: set, stored: func(_ context.Context, _ string, since serial.Serial, n uint64) (sethash.State, []content.Step, error) {
+		steps := slices.Clone(all[since-99 : n])
+		if reads++; reads > 1 {
+			steps = append([]content.Step{content.Condense(steps[:2])}, steps[2:]...)
+		}
+		return all[since-100].State, steps, nil
+	}}
+	applySteps(t, set, all)
+	for _, want := range []int{4, 3} {
+		steps, changes, err := v.Steps(t.Context(), makeZone(6), 101, 105, true)
+		if err != nil || len(steps) != want || !slices.EqualFunc(steps, changes, func(step content.Step, change dns.Change) bool {
+			return step.From == change.From && step.Serial == change.To
+		}) {
+			t.Errorf("%d steps, %d changes, %v: want %d of each", len(steps), len(changes), err, want)
+		}
+	}
+	if reads != 2 {
+		t.Errorf("two answers read the journal %d times", reads)
 	}
 }
 

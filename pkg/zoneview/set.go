@@ -536,18 +536,25 @@ func (v *Set) Oldest(uid string) (since serial.Serial, steps int, err error) {
 // grows with the distance of since from the newest serial, not with the zone,
 // unless the fqdn or the zone's ttl changed in between (StepChange).
 func (v *Set) EntryChanges(uid string, since, until serial.Serial) ([]dns.Change, error) {
+	_, changes, err := v.ResolvedSteps(uid, since, until)
+	return changes, err
+}
+
+// ResolvedSteps returns Changes and EntryChanges of one state of the Set.
+func (v *Set) ResolvedSteps(uid string, since, until serial.Serial) (steps []content.Step, changes []dns.Change, err error) {
 	known, steps, err := v.stepsBetween(uid, since, until)
 	if err != nil || len(steps) == 0 {
-		return nil, err
+		return nil, nil, err
 	}
 	last := steps[len(steps)-1].N
 	after := known.newest
 	for i := len(known.steps) - 1; known.steps[i].N > last; i-- {
 		if after, err = after.Undo(known.steps[i]); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return Resolve(after, steps)
+	changes, err = Resolve(after, steps)
+	return steps, changes, err
 }
 
 // Resolve are steps as changes of entries, one for each. after is what the last of them leads to.

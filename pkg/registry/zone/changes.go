@@ -8,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -89,7 +88,7 @@ func (s *streams) prepareChanges(ctx context.Context, id string, query *v1alpha1
 		notHeld = apierrors.NewResourceExpired(fmt.Sprintf("the steps from serial %d (since) to serial %d (until) of zone %s are not held "+
 			"here: start again from %s, or leave until out", since, until, zone.Status.FQDN, restart))
 	}
-	steps, err := s.Views.Steps(ctx, zone, since, until)
+	steps, changes, err := s.Views.Steps(ctx, zone, since, until, !definition)
 	if err != nil {
 		return nil, ifNotHeld(err, notHeld)
 	}
@@ -99,10 +98,6 @@ func (s *streams) prepareChanges(ctx context.Context, id string, query *v1alpha1
 	}
 	if definition {
 		return func(w http.ResponseWriter) error { return writeSteps(w, zone, object, steps) }, nil
-	}
-	changes, err := s.changesOf(ctx, zone, since, until, steps)
-	if err != nil {
-		return nil, ifNotHeld(err, notHeld)
 	}
 	switch format {
 	case v1alpha1.FormatText:
@@ -130,18 +125,6 @@ func (s *streams) prepareEnded(ctx context.Context, zone *v1alpha1.Zone, since s
 	return func(w http.ResponseWriter) error {
 		return writeChanges(w, zone, object, []content.Step{{}}, []dns.Change{change}, false)
 	}, nil
-}
-
-// changesOf returns the steps as entries; ErrNotHeld if the journal was trimmed since the steps were read.
-func (s *streams) changesOf(ctx context.Context, zone *v1alpha1.Zone, since, until serial.Serial, steps []content.Step) (
-	[]dns.Change, error) {
-	changes, err := s.Views.Changes(ctx, zone, since, until)
-	if err == nil && !slices.EqualFunc(steps, changes, func(step content.Step, change dns.Change) bool {
-		return step.Serial == change.To
-	}) {
-		err = ErrNotHeld
-	}
-	return changes, err
 }
 
 func writeChanges(w http.ResponseWriter, zone *v1alpha1.Zone, object v1alpha1.ZoneChanges, steps []content.Step,

@@ -154,24 +154,14 @@ func (h *held) Oldest(_ context.Context, _ *v1alpha1.Zone) (serial.Serial, error
 	return h.steps[0].Serial - 1, nil
 }
 
-func (h *held) Steps(_ context.Context, _ *v1alpha1.Zone, since, until serial.Serial) ([]content.Step, error) {
+func (h *held) Steps(_ context.Context, _ *v1alpha1.Zone, since, until serial.Serial, _ bool) ([]content.Step, []dns.Change, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	first, last, err := h.findSpan(since, until)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return h.steps[first:last], nil
-}
-
-func (h *held) Changes(_ context.Context, _ *v1alpha1.Zone, since, until serial.Serial) ([]dns.Change, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	first, last, err := h.findSpan(since, until)
-	if err != nil {
-		return nil, err
-	}
-	return h.changes[first:last], nil
+	return h.steps[first:last], h.changes[first:last], nil
 }
 
 func (h *held) Left(_ context.Context, _ *v1alpha1.Zone, since serial.Serial) (name.Name, dns.Change, error) {

@@ -44,10 +44,9 @@ type Views interface {
 	At(ctx context.Context, zone *v1alpha1.Zone, at serial.Serial) (Snapshot, error)
 	// Oldest is the first serial after which all changes are held, or ErrNotHeld.
 	Oldest(ctx context.Context, zone *v1alpha1.Zone) (serial.Serial, error)
-	// Steps are the changes of the definition after since, up to and with until, oldest first; or ErrNotHeld.
-	Steps(ctx context.Context, zone *v1alpha1.Zone, since, until serial.Serial) ([]content.Step, error)
-	// Changes are the same, each resolved into the entries removed and added, the SOA included; or ErrNotHeld.
-	Changes(ctx context.Context, zone *v1alpha1.Zone, since, until serial.Serial) ([]dns.Change, error)
+	// Steps returns the changes of the definition after since, up to and with until, oldest first; or ErrNotHeld. With
+	// entries it returns each as the entries removed and added, too, the SOA included.
+	Steps(ctx context.Context, zone *v1alpha1.Zone, since, until serial.Serial, entries bool) ([]content.Step, []dns.Change, error)
 	// Left returns, for a zone that ended (S3.7), its last name and one change that removes what it had since a serial,
 	// as entries without TTL and data; or ErrNotHeld.
 	Left(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (name.Name, dns.Change, error)

@@ -40,7 +40,7 @@ func (s *streams) prepareWatch(ctx context.Context, zone *v1alpha1.Zone, query *
 	if since != 0 {
 		w.at = since
 		// Only before the first octet can a refusal have its own status code.
-		if _, err := s.Views.Steps(ctx, zone, w.at, snapshot.Serial()); err != nil {
+		if _, _, err := s.Views.Steps(ctx, zone, w.at, snapshot.Serial(), false); err != nil {
 			return nil, ifNotHeld(err, expiredError(zone, w.at, restart))
 		}
 	}
@@ -106,7 +106,7 @@ func (w *watcher) sendChanges(ctx context.Context, until serial.Serial) error {
 	if w.at == until {
 		return nil
 	}
-	steps, err := w.Views.Steps(ctx, w.zone, w.at, until)
+	steps, changes, err := w.Views.Steps(ctx, w.zone, w.at, until, !w.definition)
 	if err != nil {
 		return ifNotHeld(err, expiredError(w.zone, w.at, restart))
 	}
@@ -120,10 +120,6 @@ func (w *watcher) sendChanges(ctx context.Context, until serial.Serial) error {
 			w.at = step.Serial
 		}
 		return nil
-	}
-	changes, err := w.changesOf(ctx, w.zone, w.at, until, steps)
-	if err != nil {
-		return ifNotHeld(err, expiredError(w.zone, w.at, restart))
 	}
 	for i, change := range changes {
 		object := w.object(change.From, change.To)
