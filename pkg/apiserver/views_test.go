@@ -154,7 +154,8 @@ func TestViews_answerForSerialsThatAreKept(t *testing.T) {
 	}
 	for _, until := range []serial.Serial{102, 103, 105} {
 		steps, got, err := v.Steps(t.Context(), makeZone(6), 101, until, true)
-		if err != nil || len(steps) != len(got) || len(got) != int(until-101) || got[0].From != 101 || got[len(got)-1].To != until || len(got[0].Added) == 0 {
+		if err != nil || len(steps) != len(got) ||
+			len(got) != int(until-101) || got[0].From != 101 || got[len(got)-1].To != until || len(got[0].Added) == 0 {
 			t.Errorf("changes from the stored journal up to %d: %v, %v", until, got, err)
 		}
 	}

@@ -117,8 +117,9 @@ type StateError struct {
 	Reason  Reason
 	Code    string
 	Message string
-	// Said is Error.Said. It is not stored.
-	Said string
+	// Said is Error.Said. It is not stored: Stored says that the failure was read from where tenants read it.
+	Said   string
+	Stored bool
 	// Time of the first attempt since which each one failed for this reason.
 	Time time.Time
 }

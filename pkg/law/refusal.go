@@ -5,6 +5,7 @@ package law
 
 import (
 	"fmt"
+	"regexp"
 
 	"kubi.zone/kubizone/pkg/dns/name"
 )
@@ -35,6 +36,8 @@ type Refusal struct {
 	// Reason is the condition reason when a cascade meets the refusal.
 	Reason  string
 	Message string
+	// Rule is the sentence of docs/semantics.md that Message cites, as S4.8; "": it cites none.
+	Rule string
 	// Contact is that of the zone of which the owner can lift the refusal; "": the answer names none.
 	Contact string
 }
@@ -42,11 +45,28 @@ type Refusal struct {
 func (r *Refusal) Error() string { return r.Message }
 
 func NewForbidden(reason, format string, args ...any) *Refusal {
-	return &Refusal{Kind: Forbidden, Reason: reason, Message: fmt.Sprintf(format, args...)}
+	return &Refusal{Kind: Forbidden, Reason: reason, Rule: ruleOf(format), Message: fmt.Sprintf(format, args...)}
 }
 
 func NewInvalid(field string, value any, reason, format string, args ...any) *Refusal {
-	return &Refusal{Kind: Invalid, Field: field, Value: value, Reason: reason, Message: fmt.Sprintf(format, args...)}
+	return &Refusal{Kind: Invalid, Field: field, Value: value, Reason: reason, Rule: ruleOf(format), Message: fmt.Sprintf(format, args...)}
+}
+
+// NewLater returns a refusal for now: the same request may pass when cascades are through.
+func NewLater(reason, format string, args ...any) *Refusal {
+	return &Refusal{Kind: Later, Reason: reason, Rule: ruleOf(format), Message: fmt.Sprintf(format, args...)}
+}
+
+// cited matches the sentences of docs/semantics.md that a format cites.
+var cited = regexp.MustCompile(`\((S\d+\.\d+)\b`)
+
+// ruleOf returns the rule that a format cites last: a format is a sentence of this program, and has nothing of a user.
+func ruleOf(format string) string {
+	all := cited.FindAllStringSubmatch(format, -1)
+	if len(all) == 0 {
+		return ""
+	}
+	return all[len(all)-1][1]
 }
 
 // Reasons of the Adopted and Delegated conditions that the law gives (S2.3, S2.5, S2.9, S3.1–S3.11).
@@ -79,6 +99,7 @@ const (
 	WarningUnnamedGlue   = "UnnamedGlue"
 	WarningUnclaimedHost = "UnclaimedHost"
 	WarningAbsentHost    = "AbsentHost"
+	WarningTakesAway     = "TakesAway"
 )
 
 // ViewOf says which view an object with a zoneRef to z may name (S1.4).
@@ -107,6 +128,6 @@ func AbsentMessage(target *Ref, namespace string) string {
 
 // RefuseMoving is for now. Where a cascade is refused so, the object waits as any: the reason Moving is of what stood.
 func RefuseMoving(n, zone name.Name) *Refusal {
-	return &Refusal{Kind: Later, Reason: ReasonNameHeld, Message: fmt.Sprintf("names at, above or below %s are locked in zone %s "+
-		"until Records that move or wait there are in (S2.10; try again in a moment)", n, zone)}
+	return NewLater(ReasonNameHeld, "names at, above or below %s are locked in zone %s "+
+		"until Records that move or wait there are in (S2.10; try again in a moment)", n, zone)
 }

@@ -110,7 +110,8 @@ func (l *Ledger) warnOfTaken(ctx context.Context, c taking) {
 	if t.records+t.zones == 0 {
 		return
 	}
-	commit.Warn(ctx, law.Warning{Text: c.tell(t.String(), slices.Sorted(maps.Keys(t.namespaces))) + " (S2.16)"})
+	told := c.tell(t.String(), slices.Sorted(maps.Keys(t.namespaces)))
+	commit.Warn(ctx, law.Warning{Reason: law.WarningTakesAway, Text: told + " (S2.16)"})
 }
 
 // String returns the numbers of Records and zones, and the first names.

@@ -275,12 +275,11 @@ func (l *Loader) foreseeObject(ctx context.Context, m *manifest) (Result, error)
 	if kind != "Delegation" || above.made {
 		m.after = above.object // rules add up, so one does not rest on the others
 	}
-	ctx = context.WithValue(ctx, tellKey{}, tell(func(reason, text string) string {
-		if m.answered[reason] || above.made && waits(reason) {
-			return ""
-		}
-		return describeObject(m.object) + ": " + text
-	}))
+	written := subject{title: describeObject(m.object), answered: m.answered}
+	if above.made {
+		written.answered = alsoAnswered(m.answered, waiting...)
+	}
+	ctx = withSubject(ctx, written)
 	one, refused, err := l.applyManifest(ctx, m)
 	if err != nil {
 		return one, err
@@ -412,9 +411,7 @@ func (l *Loader) foreseeRemovals(ctx context.Context, left leftObjects) (Result,
 		if err != nil {
 			return result, err
 		}
-		warned := context.WithValue(ctx, tellKey{}, tell(func(_, text string) string {
-			return "removal of " + describeObject(m.object) + ": " + text
-		}))
+		warned := withSubject(ctx, subject{title: "removal of " + describeObject(m.object)})
 		_, err = retryTransient(warned, func() (struct{}, error) {
 			objects := l.dynamic.Resource(mapping.Resource).Namespace(m.object.GetNamespace())
 			return struct{}{}, objects.Delete(warned, m.object.GetName(), metav1.DeleteOptions{DryRun: l.dryRun()})

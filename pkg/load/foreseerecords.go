@@ -8,9 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -21,6 +19,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/refusal"
 )
 
 // recordWrite is a write of a Record in a change set.
@@ -33,8 +32,8 @@ type recordWrite struct {
 	// prior is the object that it rests on, and at where it comes from.
 	prior string
 	at    Refusal
-	// tell is that of its file; nil: none.
-	tell tell
+	// subject is that of a Record of a zone file.
+	subject subject
 }
 
 func (w *recordWrite) object() *v1alpha1.Record {
@@ -216,31 +215,15 @@ func splitSets(writes []*recordWrite) (sets [][]*recordWrite) {
 	return sets
 }
 
-// inSet matches the item in a field of a refused change set, or at the beginning of a Warning, with its Record there.
-var inSet = regexp.MustCompile(`^spec\.items\[(\d+)\](?: \([^()]*\): )?`)
-
-// tellOfItems has the Warnings of a change set name the Record of their item.
-func tellOfItems(ctx context.Context, writes []*recordWrite) context.Context {
-	return context.WithValue(ctx, tellKey{}, tell(func(reason, text string) string {
-		at := inSet.FindStringSubmatch(text)
-		if at == nil {
-			return text
+// withItems returns the context of a change set: its Warnings name the Records of their items.
+func withItems(ctx context.Context, writes []*recordWrite) context.Context {
+	set := subject{items: make([]subject, len(writes))}
+	for i, w := range writes {
+		if set.items[i] = w.subject; w.manifest != nil {
+			set.items[i] = subject{title: describeName("record", w.object()), answered: w.manifest.answered}
 		}
-		i, err := strconv.Atoi(at[1])
-		if err != nil || i >= len(writes) {
-			return text
-		}
-		text = strings.TrimPrefix(text, at[0])
-		switch w := writes[i]; {
-		case w.manifest != nil && w.manifest.answered[reason]:
-			return ""
-		case w.manifest != nil:
-			return describeName("record", w.object()) + ": " + text
-		case w.tell != nil:
-			return w.tell(reason, text)
-		}
-		return text
-	}))
+	}
+	return withSubject(ctx, set)
 }
 
 // foreseeSet decides a change set, and again without the items that are refused.
@@ -254,7 +237,7 @@ func (l *Loader) foreseeSet(ctx context.Context, writes []*recordWrite) (result 
 			}
 			set.Spec.Items = append(set.Spec.Items, item)
 		}
-		warned := tellOfItems(ctx, writes)
+		warned := withItems(ctx, writes)
 		made, err := retryTransient(warned, func() (*v1alpha1.ChangeSet, error) {
 			return l.typed.KubizoneV1alpha1().ChangeSets(writes[0].object().Namespace).Create(warned, set, l.createOptions())
 		})
@@ -273,7 +256,7 @@ func (l *Loader) foreseeSet(ctx context.Context, writes []*recordWrite) (result 
 			case !ok || mayNot:
 				return result, fmt.Errorf("change set of namespace %s: %w", writes[0].object().Namespace, err)
 			case len(writes) == 1:
-				refused = map[int][]metav1.StatusCause{0: {{Message: reason}}}
+				refused = map[int][]refusal.Refusal{0: {{Message: reason}}}
 			default: // it is refused as a whole: each says why
 				for _, w := range writes {
 					one, err := l.foreseeSet(ctx, []*recordWrite{w})
@@ -297,18 +280,16 @@ func (l *Loader) foreseeSet(ctx context.Context, writes []*recordWrite) (result 
 	return result, nil
 }
 
-// refusedItems are the items that an answer refuses, and why.
-func refusedItems(err error) map[int][]metav1.StatusCause {
-	out := make(map[int][]metav1.StatusCause)
+// refusedItems returns the refusals of an answer by item.
+func refusedItems(err error) map[int][]refusal.Refusal {
+	out := make(map[int][]refusal.Refusal)
 	var status apierrors.APIStatus
-	if !errors.As(err, &status) || status.Status().Details == nil || status.Status().Code < 400 || status.Status().Code >= 500 {
+	if !errors.As(err, &status) || status.Status().Code < 400 || status.Status().Code >= 500 {
 		return nil
 	}
-	for _, cause := range status.Status().Details.Causes {
-		if at := inSet.FindStringSubmatch(cause.Field); at != nil {
-			if i, err := strconv.Atoi(at[1]); err == nil {
-				out[i] = append(out[i], cause)
-			}
+	for _, one := range refusal.Of(err) {
+		if one.Item >= 0 {
+			out[one.Item] = append(out[one.Item], one)
 		}
 	}
 	return out
@@ -327,28 +308,28 @@ func (l *Loader) showWrite(w *recordWrite, operation string) Result {
 }
 
 // isFinal reports that no other object would change a refusal: it is of data, and not of a name.
-func isFinal(cause metav1.StatusCause) bool {
-	return cause.Type != metav1.CauseType(metav1.StatusReasonForbidden) && !strings.HasSuffix(cause.Field, "spec.domainName")
+func isFinal(one refusal.Refusal) bool {
+	return one.Reason != metav1.CauseType(metav1.StatusReasonForbidden) && one.Field != "spec.domainName"
 }
 
 // refuseWrite reports the refusal of an item, or what else of the run decides about it.
-func (l *Loader) refuseWrite(w *recordWrite, causes []metav1.StatusCause) Result {
+func (l *Loader) refuseWrite(w *recordWrite, refused []refusal.Refusal) Result {
 	var reasons []string
 	conflict, final := false, false
-	for _, cause := range causes {
-		reasons = append(reasons, cause.Message)
-		conflict = conflict || cause.Type == metav1.CauseTypeFieldManagerConflict
-		final = final || isFinal(cause)
+	for _, one := range refused {
+		reasons = append(reasons, one.Message)
+		conflict = conflict || one.Reason == metav1.CauseTypeFieldManagerConflict
+		final = final || isFinal(one)
 	}
-	refusal := w.at
-	refusal.Reason = strings.Join(reasons, ", ")
+	at := w.at
+	at.Reason = strings.Join(reasons, ", ")
 	if w.after == nil {
-		refusal.Path, refusal.Text = "--prune", describeRecord(w.before)
-		l.reportRefused(refusal)
+		at.Path, at.Text = "--prune", describeRecord(w.before)
+		l.reportRefused(at)
 		return Result{Refused: 1}
 	}
 	if conflict {
-		l.reportLeftAsIs(refusal)
+		l.reportLeftAsIs(at)
 		return Result{Left: 1}
 	}
 	after := w.prior
@@ -356,8 +337,8 @@ func (l *Loader) refuseWrite(w *recordWrite, causes []metav1.StatusCause) Result
 		after = l.priors.removedAt(fqdn, w.after)
 	}
 	if final || after == "" {
-		l.reportRefused(refusal)
-		return Result{Refused: max(len(refusal.Lines), 1)}
+		l.reportRefused(at)
+		return Result{Refused: max(len(at.Lines), 1)}
 	}
 	l.showRecord(w.manifest, w.before, w.after, w.zone, after)
 	return Result{Written: 1}

@@ -190,7 +190,7 @@ func (l *Loader) makeZone(ctx context.Context, p *plan, target Target) (Result, 
 		return Result{}, fmt.Errorf("zone %s does not exist; import with --create-zone, or apply this first (kubectl apply -f -):\n%s",
 			target.Zone, manifest)
 	}
-	ctx = l.tellOfZone(ctx, map[string]bool{v1alpha1.ReasonNoNameServers: p.hasNS})
+	ctx = l.withZone(ctx, map[string]bool{v1alpha1.ReasonNoNameServers: p.hasNS})
 	made, err := retryTransient(ctx, func() (*v1alpha1.Zone, error) {
 		return l.typed.KubizoneV1alpha1().Zones(zone.Namespace).Create(ctx, zone, l.createOptions())
 	})

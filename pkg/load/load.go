@@ -24,6 +24,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/refusal"
 )
 
 // FieldManager is the default field manager of all writes. Fields that other managers changed since are told by it
@@ -264,34 +265,52 @@ func refusalReason(err error) (reason string, ok bool) {
 	return "", false
 }
 
-// waits reports whether a Warning is that of an object whose zone is not there.
-func waits(reason string) bool {
-	return reason == v1alpha1.ReasonZoneNotFound || reason == v1alpha1.ReasonNoEnclosingZone
+// waiting are the reasons of the Warnings of an object whose zone is not there.
+var waiting = []string{v1alpha1.ReasonZoneNotFound, v1alpha1.ReasonNoEnclosingZone}
+
+// subject is the object of a request, for the Warnings of its answer.
+type subject struct {
+	// title is shown before a Warning; "": none is.
+	title string
+	// answered has the reasons of Warnings that other writes of the run answer, which the server does not know.
+	answered map[string]bool
+	// items are the subjects of a change set.
+	items []subject
 }
 
-// tell returns a Warning as it is shown, "" for one that another write of the run answers, which the server does not
-// know. reason is that of the server.
-type tell func(reason, text string) string
+// subjectKey is the context key of the subject of a request.
+type subjectKey struct{}
 
-// tellKey is the context key of the tell of a write.
-type tellKey struct{}
+// withSubject returns the context of a request for an object.
+func withSubject(ctx context.Context, of subject) context.Context {
+	return context.WithValue(ctx, subjectKey{}, of)
+}
 
-// tellOfZone drops the Warnings of a Zone that the run resolves. Unless the run is dry, the condition Servable is
-// reported at its end.
-func (l *Loader) tellOfZone(ctx context.Context, answered map[string]bool) context.Context {
-	return context.WithValue(ctx, tellKey{}, tell(func(reason, text string) string {
-		servable := reason == v1alpha1.ReasonNoNameServers || reason == v1alpha1.ReasonNameServerWithoutAddress
-		if answered[reason] || servable && !l.cfg.DryRun {
-			return ""
-		}
-		return text
-	}))
+// withZone returns the context of a request for a Zone. Unless the run is dry, the condition Servable is reported at
+// its end, and its Warnings are not.
+func (l *Loader) withZone(ctx context.Context, answered map[string]bool) context.Context {
+	if !l.cfg.DryRun {
+		answered = alsoAnswered(answered, v1alpha1.ReasonNoNameServers, v1alpha1.ReasonNameServerWithoutAddress)
+	}
+	return withSubject(ctx, subject{answered: answered})
+}
+
+// alsoAnswered returns reasons with more of them.
+func alsoAnswered(answered map[string]bool, reasons ...string) map[string]bool {
+	all := maps.Clone(answered)
+	if all == nil {
+		all = map[string]bool{}
+	}
+	for _, reason := range reasons {
+		all[reason] = true
+	}
+	return all
 }
 
 // warnings collects the server's Warnings, each text once.
 type warnings struct {
-	mutex sync.Mutex
-	texts map[string]bool
+	mutex   sync.Mutex
+	reasons map[string]string // by text
 }
 
 var _ rest.WarningHandlerWithContext = (*warnings)(nil)
@@ -302,27 +321,33 @@ func (w *warnings) HandleWarningHeaderWithContext(ctx context.Context, code int,
 	if code != 299 || text == "" {
 		return
 	}
-	if tell, ok := ctx.Value(tellKey{}).(tell); ok {
-		if text = tell(agent, text); text == "" {
-			return
-		}
+	of, _ := ctx.Value(subjectKey{}).(subject)
+	if i, own := refusal.CutItem(text); i >= 0 && i < len(of.items) {
+		of, text = of.items[i], own
+	}
+	if of.answered[agent] {
+		return
+	}
+	if of.title != "" {
+		text = of.title + ": " + text
 	}
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	if w.texts == nil {
-		w.texts = make(map[string]bool)
+	if w.reasons == nil {
+		w.reasons = make(map[string]string)
 	}
-	w.texts[text] = true
+	w.reasons[text] = agent
 }
 
-// takeTexts returns the collected warnings and clears them; more is how many there are beside them.
-func (w *warnings) takeTexts() (texts []string, more int) {
+// takeAll returns the collected Warnings, as texts with their reasons, and clears them; more is the number of those
+// that are not shown.
+func (w *warnings) takeAll() (texts []string, reasons map[string]string, more int) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	texts = slices.Sorted(maps.Keys(w.texts))
-	w.texts = nil
+	texts, reasons = slices.Sorted(maps.Keys(w.reasons)), w.reasons
+	w.reasons = nil
 	shown := min(len(texts), maxWarnings)
-	return texts[:shown], len(texts) - shown
+	return texts[:shown], reasons, len(texts) - shown
 }
 
 // mapper finds the resource of a kind.

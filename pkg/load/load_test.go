@@ -34,6 +34,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/refusal"
 	"kubi.zone/kubizone/test/must"
 )
 
@@ -547,7 +548,7 @@ sibling NS ns.sub
 		{2, v1alpha1.WarningUnclaimedHost, true}, {3, v1alpha1.WarningUnclaimedHost, false}, {2, "-", false},
 		{2, v1alpha1.WarningAbsentHost, true}, {3, v1alpha1.WarningAbsentHost, false},
 	} {
-		if answers(sets[x.set], x.reason) != x.answered {
+		if answers(sets[x.set])[x.reason] != x.answered {
 			t.Errorf("%s of %s is answered: %t", x.reason, sets[x.set].describe(origin), !x.answered)
 		}
 	}
@@ -586,12 +587,35 @@ func TestWarnings_areSaidOnceAndNotWithoutEnd(t *testing.T) {
 		w.HandleWarningHeaderWithContext(t.Context(), 299, "", fmt.Sprintf("occluded %d", i/2))
 	}
 	w.HandleWarningHeaderWithContext(t.Context(), 199, "", "not ours")
-	texts, more := w.takeTexts()
+	texts, _, more := w.takeAll()
 	if len(texts) != maxWarnings || texts[0] != "occluded 0" || more != 3 {
 		t.Errorf("%q, %d more", texts, more)
 	}
-	if texts, more := w.takeTexts(); len(texts)+more > 0 {
+	if texts, _, more := w.takeAll(); len(texts)+more > 0 {
 		t.Error("warnings are said again")
+	}
+}
+
+func TestWarnings_nameTheSubjectThatTheyAreOf(t *testing.T) {
+	answered := map[string]bool{v1alpha1.WarningAbsentHost: true}
+	set := subject{items: []subject{{answered: answered}, {title: "record a/b"}}}
+	for _, test := range []struct {
+		of                 subject
+		reason, said, want string
+	}{
+		{subject{}, v1alpha1.WarningTakesAway, "it goes", "it goes"},
+		{subject{title: "zone a/b"}, "", "it goes", "zone a/b: it goes"},
+		{subject{answered: answered}, v1alpha1.WarningAbsentHost, "no host", ""},
+		{set, v1alpha1.WarningAbsentHost, refusal.OfItem(0, "x", "no host"), ""},
+		{set, v1alpha1.WarningAbsentHost, refusal.OfItem(1, "b", "no host"), "record a/b: no host"},
+		{subject{items: []subject{{}}}, "", refusal.OfItem(7, "x", "no host"), refusal.OfItem(7, "x", "no host")},
+	} {
+		var w warnings
+		w.HandleWarningHeaderWithContext(withSubject(t.Context(), test.of), 299, test.reason, test.said)
+		texts, reasons, _ := w.takeAll()
+		if got := strings.Join(texts, ","); got != test.want || got != "" && reasons[got] != test.reason {
+			t.Errorf("%+v: %q with %v, want %q", test.of, got, reasons, test.want)
+		}
 	}
 }
 

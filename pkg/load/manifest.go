@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -31,6 +30,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/refusal"
 )
 
 func (l *Loader) loadManifests(ctx context.Context, source Source, paths []string) (Result, error) {
@@ -281,7 +281,7 @@ func (l *Loader) applyManifest(ctx context.Context, m *manifest) (Result, *Refus
 	m.before = before
 	judged := ctx
 	if !l.cfg.DryRun {
-		judged = l.tellOfZone(ctx, m.answered)
+		judged = l.withZone(ctx, m.answered)
 	}
 	as := l.applierOf(nil)
 	if before != nil {
@@ -300,10 +300,7 @@ func (l *Loader) applyManifest(ctx context.Context, m *manifest) (Result, *Refus
 	}
 	if reason, ok := refusalReason(err); ok {
 		r := m.refusal(reason, "")
-		var status apierrors.APIStatus
-		if errors.As(err, &status) && !apierrors.IsForbidden(err) {
-			r.final = status.Status().Details == nil || slices.ContainsFunc(status.Status().Details.Causes, isFinal)
-		}
+		r.final = !apierrors.IsForbidden(err) && slices.ContainsFunc(refusal.Of(err), isFinal)
 		return Result{}, &r, nil
 	}
 	if err != nil {

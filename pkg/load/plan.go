@@ -20,6 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/zonefile"
+	"kubi.zone/kubizone/pkg/refusal"
 )
 
 // plan is the outcome of reading a zone file: one Zone, one Record for each RRset, and the lines that are refused.
@@ -186,12 +187,11 @@ func (p *plan) takeSOA(path string, all []zonefile.RR, at int, namespace string)
 // names: one bad field must not keep the records of the zone out (L2). It returns the refusals, none if err is about
 // something else.
 func (p *plan) dropRefused(err error) (dropped []Refusal) {
-	var status apierrors.APIStatus
-	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
+	if !apierrors.IsInvalid(err) {
 		return nil
 	}
 	spec, timed := &p.spec, false
-	for _, cause := range status.Status().Details.Causes {
+	for _, cause := range refusal.Of(err) {
 		fix := "loaded with what the server makes"
 		switch {
 		case cause.Field == "spec.primaryNameServer" && spec.PrimaryNameServer != "":

@@ -51,15 +51,14 @@ func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *d
 		}
 		return 3
 	})
-	answers, made := newAnswers(sets, to.fqdn), l.cfg.DryRun && l.priors.first(to.zone, to.namespace).made
+	answered, made := newAnswers(sets, to.fqdn), l.cfg.DryRun && l.priors.first(to.zone, to.namespace).made
 	return runWorkers(ctx, l, filepath.Base(path), l.workers, phases, func(ctx context.Context, sets []*set) (result Result, err error) {
 		for _, s := range sets {
-			ctx := context.WithValue(ctx, tellKey{}, tell(func(reason, text string) string {
-				if answers(s, reason) || made && waits(reason) {
-					return ""
-				}
-				return text
-			}))
+			of := subject{answered: answered(s)}
+			if made {
+				of.answered = alsoAnswered(of.answered, waiting...)
+			}
+			ctx := withSubject(ctx, of)
 			put := func(ctx context.Context, there *existingRecords) (Result, *Refusal, error) {
 				one, err := l.putRecord(ctx, path, s, to, there)
 				if reason, ok := refusalReason(err); ok {
@@ -86,10 +85,10 @@ func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *d
 	})
 }
 
-// newAnswers returns a test for Warnings of a set that the rest of its file answers: that an address below a zone cut
-// is glue at most, if an NS names it (S5.6), that no namespace has a host, if the file has the address of each (S4.18),
-// and that nothing stands at one, if the file has each (S5.14).
-func newAnswers(sets []*set, origin name.Name) func(s *set, reason string) bool {
+// newAnswers returns a function for the reasons of the Warnings of a set that the rest of its file answers: that an
+// address below a zone cut is glue at most, if an NS names it (S5.6), that no namespace has a host, if the file has the
+// address of each (S4.18), and that nothing stands at one, if the file has each (S5.14).
+func newAnswers(sets []*set, origin name.Name) func(s *set) map[string]bool {
 	named, addressed := namedHosts(sets, origin, rdata.NS), map[name.Rel]bool{}
 	var written WrittenNames
 	for _, s := range sets {
@@ -98,19 +97,14 @@ func newAnswers(sets []*set, origin name.Name) func(s *set, reason string) bool 
 			addressed[s.owner] = true
 		}
 	}
-	return func(s *set, reason string) bool {
-		switch reason {
-		case v1alpha1.WarningUnnamedGlue:
-			return named[s.owner]
-		case v1alpha1.WarningUnclaimedHost, v1alpha1.WarningAbsentHost:
-			for host := range namedHosts([]*set{s}, origin, s.typ) {
-				if !addressed[host] && (reason == v1alpha1.WarningUnclaimedHost || !written.Have(host.String())) {
-					return false
-				}
-			}
-			return true
+	return func(s *set) map[string]bool {
+		claimed, present := true, true
+		for host := range namedHosts([]*set{s}, origin, s.typ) {
+			claimed = claimed && addressed[host]
+			present = present && (addressed[host] || written.Have(host.String()))
 		}
-		return false
+		return map[string]bool{v1alpha1.WarningUnnamedGlue: named[s.owner], v1alpha1.WarningUnclaimedHost: claimed,
+			v1alpha1.WarningAbsentHost: present}
 	}
 }
 
@@ -228,8 +222,8 @@ func (l *Loader) planRecord(ctx context.Context, want *v1alpha1.Record, s *set, 
 	want.Status.FQDN = s.fqdn(to.fqdn)
 	l.report.Lock()
 	defer l.report.Unlock()
-	say, _ := ctx.Value(tellKey{}).(tell)
-	l.planned = append(l.planned, &recordWrite{after: want, zone: to.zone, tell: say,
+	of, _ := ctx.Value(subjectKey{}).(subject)
+	l.planned = append(l.planned, &recordWrite{after: want, zone: to.zone, subject: of,
 		at: Refusal{Path: path, Lines: s.lines, Text: s.describe(to.fqdn)}})
 }
 

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
 const (
@@ -143,9 +145,13 @@ func (l *Loader) reportHidden() {
 	for _, line := range l.reports.takeHidden() {
 		l.say("%s", line)
 	}
-	texts, more := l.warnings.takeTexts()
+	texts, reasons, more := l.warnings.takeAll()
 	for _, text := range texts {
-		l.note("warning", text)
+		kind := "warning"
+		if reasons[text] == v1alpha1.WarningTakesAway {
+			kind = "releases"
+		}
+		l.note(kind, text)
 	}
 	if more > 0 {
 		l.note("warning", fmt.Sprintf("%d more warnings are not shown", more))

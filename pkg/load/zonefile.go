@@ -171,7 +171,7 @@ func (l *Loader) putDroppingRefusedFields(p *plan, put func() (Result, error)) (
 // putZone finds, makes or changes the Zone. An existing Zone of the same DNS name is used whatever its object is
 // called.
 func (l *Loader) putZone(ctx context.Context, p *plan) (*v1alpha1.Zone, Result, error) {
-	ctx = l.tellOfZone(ctx, nil)
+	ctx = l.withZone(ctx, nil)
 	zones := l.typed.KubizoneV1alpha1().Zones(l.cfg.Namespace)
 	have, err := l.findZone(ctx, p)
 	if err != nil {

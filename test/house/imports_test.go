@@ -134,7 +134,7 @@ var table = []row{
 	{
 		pkg: "pkg/ledger/commit",
 		may: []string{"pkg/ledger/facts", "pkg/ledger/journal", "pkg/ledger/etcd", "pkg/ledger/layout", "pkg/ledger/objects", "pkg/ledger/subrev",
-			"pkg/law/...", "pkg/dns/...", "api/kubizone/..."},
+			"pkg/law/...", "pkg/dns/...", "api/kubizone/...", "pkg/refusal"},
 		avoid: []string{"k8s.io/client-go/...", miekg},
 		why:   "clients, cascades and moves commit in one way, so it knows none of them",
 	},
@@ -163,6 +163,10 @@ var table = []row{
 		why: "how many there may be at once is its servers' choice, and so is what has a slot",
 	},
 	{
+		pkg: "pkg/refusal", avoid: append(slices.Clone(blocking), etcd, miekg), calls: clock,
+		why: "the parts of a refusal are the same for every server that writes and every client that reads it",
+	},
+	{
 		pkg: "pkg/inprocess", never: impure,
 		why: "a request is sent to a handler of this process, whatever it is about",
 	},
@@ -176,7 +180,7 @@ var table = []row{
 	},
 	{
 		pkg: "pkg/registry/...", may: []string{"pkg/registry/...", "api/kubizone/...", "api/bind9/...", "pkg/apis/...",
-			"pkg/law/...", "pkg/dns/...", "pkg/inprocess", "pkg/objectname", "pkg/terminal", "pkg/update"},
+			"pkg/law/...", "pkg/dns/...", "pkg/inprocess", "pkg/objectname", "pkg/refusal", "pkg/terminal", "pkg/update"},
 		avoid: []string{etcd, miekg},
 		why:   "the door declares the interfaces it needs and apiserver plugs them: it never imports the warehouse",
 	},
@@ -214,7 +218,7 @@ var table = []row{
 	{
 		pkg: "pkg/apiserver/...", may: []string{"pkg/apiserver/...", "pkg/etcd/maintenance", "pkg/pki", "pkg/registry/...",
 			"pkg/ledger/...", "api/...", "pkg/apis/...", "pkg/generated/...", "pkg/law/...", "pkg/dns/...", "pkg/zoneview/...",
-			"pkg/authorization", "pkg/admission/...", "pkg/inprocess", "pkg/version"},
+			"pkg/authorization", "pkg/admission/...", "pkg/inprocess", "pkg/refusal", "pkg/version"},
 		avoid: []string{miekg},
 		why:   "wiring of registry and ledger into the generic server; who serves or delivers the zones is not its business",
 	},
@@ -376,9 +380,9 @@ var table = []row{
 		why: "zones come in over DNS from anybody: it knows the protocol and nothing of us",
 	},
 	{
-		pkg: "pkg/load", may: []string{"api/...", "pkg/dns/...", "pkg/objectname"}, never: []string{"k8s.io/apiserver/...", etcd},
-		avoid: []string{miekg},
-		why:   "files come in through the API like any client's: what a user would be refused, a file is refused",
+		pkg: "pkg/load", may: []string{"api/...", "pkg/dns/...", "pkg/objectname", "pkg/refusal"},
+		never: []string{"k8s.io/apiserver/...", etcd}, avoid: []string{miekg},
+		why: "files come in through the API like any client's: what a user would be refused, a file is refused",
 	},
 	{
 		pkg: "pkg/externaldns/contract", may: []string{"pkg/dns/..."}, never: impure, calls: clock,

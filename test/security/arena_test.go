@@ -26,6 +26,7 @@ import (
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	typed "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/refusal"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"
@@ -374,8 +375,7 @@ func refusedName(t *testing.T, what string, err error, cause metav1.CauseType) {
 	if !ok || status.Status().Code != invalid {
 		return // refused has said so
 	}
-	details := status.Status().Details
-	if details == nil || len(details.Causes) != 1 || details.Causes[0].Field != "spec.domainName" || details.Causes[0].Type != cause {
+	if all := refusal.Of(err); len(all) != 1 || all[0].Field != "spec.domainName" || all[0].Reason != cause {
 		t.Errorf("%s: %v, want %s at spec.domainName", what, err, cause)
 	}
 }

@@ -117,6 +117,8 @@ const (
 	WarningUnclaimedHost = "UnclaimedHost"
 	// WarningAbsentHost: a Record names a host of its zone at which nothing stands yet.
 	WarningAbsentHost = "AbsentHost"
+	// WarningTakesAway: the write takes something away from others, or withdraws it from servers.
+	WarningTakesAway = "TakesAway"
 )
 
 // Reasons of the condition Settled.

@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/component-base/metrics"
 	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/refusal"
 )
 
 const (
@@ -191,6 +193,7 @@ func (b *Budgets) Admit(w Write) error {
 			w.Namespace, octets(a.stored), octets(may), octets(w.Grows))
 		err := apierrors.NewForbidden(w.Resource, w.Name, fmt.Errorf("%s", message))
 		err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: CauseTooMuch, Message: message}}
+		refusal.AddRule(&err.ErrStatus, "S9.1")
 		return err
 	}
 	if burst := b.burst(a); burst > 0 && a.charged >= burst {
@@ -204,6 +207,7 @@ func (b *Budgets) Admit(w Write) error {
 		err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: CauseTooFast, Message: fmt.Sprintf("namespace %s writes more than %s "+
 			"a second, which it may for a minute (S9.2): try again later, write less often or into smaller zones, or have a cluster "+
 			"admin raise it by the annotation kubi.zone/budget of the Namespace", w.Namespace, octets(a.limits.Written))}}
+		refusal.AddRule(&err.ErrStatus, "S9.2")
 		err.ErrStatus.Details.RetryAfterSeconds = int32(math.Ceil(min(wait+time.Second, maxRetryAfter).Seconds()))
 		return err
 	}
@@ -239,6 +243,7 @@ func (b *Budgets) AdmitCluster(resource schema.GroupResource, namespace, name st
 			namespace, has, creating, may, 2*may)
 		refused := apierrors.NewForbidden(resource, name, fmt.Errorf("%s", message))
 		refused.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: CauseTooMuch, Message: message}}
+		refusal.AddRule(&refused.ErrStatus, "S9.1")
 		err = refused
 	}
 	if err != nil {

@@ -12,9 +12,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,6 +24,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
 	"kubi.zone/kubizone/pkg/load"
+	"kubi.zone/kubizone/pkg/refusal"
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
@@ -164,8 +162,8 @@ func namespaceOf(set *v1alpha1.ChangeSet, from []place, namespace string, told b
 	return namespace, nil
 }
 
-// itemPath matches the path of an item in a message of the server, with the name of its Record.
-var itemPath = regexp.MustCompile(`spec\.items\[(\d+)\](?: \([^()]*\))?`)
+// maxTold is the most refused items that an error tells of.
+const maxTold = 10
 
 // outcomeUnknown is the next step where it is not known whether the change set was written.
 const outcomeUnknown = "; whether the change set was written is not known: compare the Records with the files before you repeat it " +
@@ -182,34 +180,54 @@ func locateError(err error, from []place) error {
 		}
 		return err
 	}
-	text := itemPath.ReplaceAllStringFunc(status.Status().Message, func(found string) string {
-		i, err := strconv.Atoi(itemPath.FindStringSubmatch(found)[1])
-		if err != nil || i >= len(from) {
-			return found
-		}
-		return from[i].where
-	})
-	if d := status.Status().Details; d != nil &&
-		slices.ContainsFunc(d.Causes, func(c metav1.StatusCause) bool { return c.Type == metav1.CauseTypeFieldManagerConflict }) {
+	text, code := status.Status().Message, status.Status().Code
+	refused := code >= 400 && code < 500 && code != http.StatusTooManyRequests
+	if refused {
+		text = describeRefusals(refusal.Of(err), text, from)
+	}
+	if refusal.Has(err, metav1.StatusReason(metav1.CauseTypeFieldManagerConflict)) {
 		text += "; for the conflicts: remove the fields from the file, or take them over with --force-conflicts"
 	}
 	if apierrors.IsTimeout(err) {
 		text += outcomeUnknown
 	}
-	if code := status.Status().Code; code >= 400 && code < 500 && code != http.StatusTooManyRequests {
-		return refusal(text)
+	if refused {
+		return refusedError(text)
 	}
 	return errors.New(text)
+}
+
+// describeRefusals returns the refusals of items, each with the file of the item, or the message of the answer where it
+// refuses no item.
+func describeRefusals(all []refusal.Refusal, message string, from []place) string {
+	var texts []string
+	more := 0
+	for _, one := range all {
+		switch {
+		case one.Item < 0 || one.Item >= len(from):
+		case len(texts) == maxTold:
+			more++
+		default:
+			texts = append(texts, from[one.Item].where+": "+one.String())
+		}
+	}
+	if len(texts) == 0 {
+		return message
+	}
+	if more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", more))
+	}
+	return "nothing was written: " + strings.Join(texts, "; ")
 }
 
 // ErrRefused is wrapped where the server refused the change set: it was decided about, and nothing was written.
 var ErrRefused = errors.New("refused")
 
-// refusal is the text of such an answer.
-type refusal string
+// refusedError is the text of such an answer.
+type refusedError string
 
-func (r refusal) Error() string { return string(r) }
-func (refusal) Unwrap() error   { return ErrRefused }
+func (e refusedError) Error() string { return string(e) }
+func (refusedError) Unwrap() error   { return ErrRefused }
 
 // NewCommand is the sub-command.
 func NewCommand() *cobra.Command {

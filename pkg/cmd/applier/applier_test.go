@@ -74,7 +74,7 @@ func TestApply_together_S10_1(t *testing.T) {
 		want      string
 	}{
 		"refused": {makeManifest("d", "192.0.2.4") + makeManifest("e", "no address"), []string{"-f", "-"}, `nothing was written: ` +
-			`-, record e: Record.kubi.zone "e" is invalid`},
+			`-, record e: spec.rdata: Invalid value`},
 		"deletes nothing": {"", []string{"--delete", "gone"}, "--delete gone: records.kubi.zone \"gone\" not found"},
 		"nothing":         {"", nil, "no changes given"},
 		"not atomic":      {makeManifest("d", "192.0.2.4"), []string{"--atomic=false", "-f", "-"}, "kubectl apply"},
@@ -86,7 +86,7 @@ func TestApply_together_S10_1(t *testing.T) {
 		"two namespaces": {strings.Replace(makeManifest("d", "192.0.2.4"), "{name: d}", "{name: d, namespace: other}", 1),
 			[]string{"-f", "-"}, "record d is of namespace other"},
 		"a conflict": {makeManifest("c", "192.0.2.9"), []string{"-f", "-"},
-			`-, record c: Apply failed with 1 conflict: conflict with "kubectl-edit" using kubi.zone/v1alpha1: .spec.rdata; ` +
+			`-, record c: spec.rdata: conflict with "kubectl-edit" using kubi.zone/v1alpha1; ` +
 				`for the conflicts: remove the fields from the file`},
 		"an unknown field": {strings.Replace(makeManifest("d", "192.0.2.4"), "rdata", "rdatas", 1), []string{"-f", "-"},
 			"spec.rdatas: unknown field; did you mean rdata?"},

@@ -34,6 +34,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/externaldns"
 	"kubi.zone/kubizone/pkg/externaldns/contract"
+	"kubi.zone/kubizone/pkg/refusal"
 )
 
 const (
@@ -212,11 +213,11 @@ func (p *provider) decideOne(ctx context.Context, a *adjustment, c externaldns.C
 	}
 	if a.standing.NeedsVerdict(&c) {
 		if err := p.askServer(ctx, a, &c); err != nil {
-			refusal := readRefusal(err)
-			if refusal == "" {
+			why := readRefusal(err)
+			if why == "" {
 				return
 			}
-			c.Err, good = errors.New(refusal), refusedTime
+			c.Err, good = errors.New(why), refusedTime
 		}
 	}
 	c.Admitted = c.Err == nil
@@ -291,14 +292,8 @@ func readRefusal(err error) string {
 	switch {
 	case said == nil || apierrors.IsConflict(err) || apierrors.IsTooManyRequests(err):
 		return ""
-	case said.Details == nil || len(said.Details.Causes) == 0:
-		return cmp.Or(said.Message, http.StatusText(int(said.Code)))
 	}
-	var causes []string
-	for _, cause := range said.Details.Causes {
-		causes = append(causes, cause.Message)
-	}
-	return strings.Join(causes, "; ")
+	return cmp.Or(refusal.Messages(refusal.OfStatus(*said)), http.StatusText(int(said.Code)))
 }
 
 // change is what happens at one name of a namespace. A name that loses one type and gets another changes in one step.
@@ -327,9 +322,9 @@ func (p *provider) applyChanges(ctx context.Context, changes contract.Changes) (
 	failed := make([][]failure, len(all))
 	workqueue.ParallelizeUntil(ctx, workers, len(all), func(i int) { failed[i] = p.carryOut(ctx, stands.standing, all[i], nil) })
 	for _, f := range slices.Concat(failed...) {
-		switch refusal := readRefusal(f.err); {
-		case refusal != "":
-			f.of.Err = errors.New(refusal)
+		switch why := readRefusal(f.err); {
+		case why != "":
+			f.of.Err = errors.New(why)
 			refused = append(refused, *f.of)
 		case readAnswer(f.err) != nil:
 			klog.V(1).InfoS("comes with a later cycle", "object", f.of.Resource.String(), "why", f.err)

@@ -83,13 +83,7 @@ func (r *report) addChange(c load.Change) {
 	}
 }
 
-// releasing are the sentences of Warnings that say what others lose by a write.
-var releasing = []string{"(S2.16)", "(S3.10)", "(S8.1)"}
-
 func (r *report) addNote(kind, text string) {
-	if kind == "warning" && slices.ContainsFunc(releasing, func(s string) bool { return strings.HasSuffix(text, s) }) {
-		kind = "releases"
-	}
 	r.Notes = append(r.Notes, note{kind, text})
 }
 

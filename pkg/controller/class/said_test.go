@@ -85,7 +85,9 @@ func TestStore_logsWhyAClassFails(t *testing.T) {
 			Ready: delivery.Condition{Status: delivery.False}}
 	}
 	trying := &delivery.State{Ready: delivery.Condition{Status: delivery.Unknown}}
-	for _, state := range []*delivery.State{failed("rndc: connection refused"), failed(publicMessage("main", delivery.ReasonServerError, "")), trying, failed("rndc: connection refused")} {
+	read := failed(publicMessage("main", delivery.ReasonServerError, ""))
+	read.Error.Stored = true
+	for _, state := range []*delivery.State{failed("rndc: connection refused"), read, trying, failed("rndc: connection refused")} {
 		s.logFailure(key, zone, state)
 	}
 	logged{}.Eventf(referTo(zone), nil, "Warning", string(delivery.ReasonServerError), actionDeliver, "%s",

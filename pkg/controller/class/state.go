@@ -142,7 +142,7 @@ func stateOf(one *v1alpha1.Delivery) (delivery.State, error) {
 	}
 	if failure := status.Error; failure != nil {
 		state.Error = &delivery.StateError{Reason: delivery.Reason(failure.Reason), Code: failure.Code, Message: failure.Message,
-			Time: failure.Timestamp.Time}
+			Time: failure.Timestamp.Time, Stored: true}
 	}
 	state.Ready, state.Drifted = conditionOf(status, v1alpha1.ConditionReady), conditionOf(status, v1alpha1.ConditionDrifted)
 	return state, nil

@@ -50,7 +50,7 @@ func (s *store) logFailure(key delivery.Key, zone *v1alpha1.Zone, state *deliver
 	}
 	said := ""
 	if failure != nil {
-		if strings.Contains(failure.Message, whereCause) {
+		if failure.Stored {
 			return // as it was read from the Delivery: the log has the provider's words already, or the next attempt brings them
 		}
 		said = strings.Join([]string{string(failure.Reason), failure.Code, failure.Message, failure.Said}, " ")

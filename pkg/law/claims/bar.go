@@ -4,7 +4,6 @@
 package claims
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -136,8 +135,8 @@ func (c *Claimant) isService(n name.Rel) bool {
 // reason, and needs what the zone's owner may add.
 func (b *Bar) Refuse(c *Claimant, base name.Rel, reason, needs string) *law.Refusal {
 	if b.Unread {
-		return &law.Refusal{Kind: law.Later, Reason: reason, Message: fmt.Sprintf("Delegations that waited for zone %s come into force, "+
-			"and may give the name to another namespace (S4.22; try again in a moment)", c.Zone.FQDN())}
+		return law.NewLater(reason, "Delegations that waited for zone %s come into force, "+
+			"and may give the name to another namespace (S4.22; try again in a moment)", c.Zone.FQDN())
 	}
 	if b.Own {
 		return law.NewForbidden(law.ReasonNameHeld, "%s lies below %s, a name of the namespace of zone %s, and a pattern with * reaches "+

@@ -36,8 +36,8 @@ func (d *recordDecision) decideRecord() (*law.Plan, *law.Refusal) {
 		return d.leaveHome(plan, home, homeHolding)
 	}
 	if !ask.Cascade && !ask.SamePlace && home == nil && (ask.Stood || ask.Before != nil) {
-		return nil, &law.Refusal{Kind: law.Later, Reason: law.ReasonMoving, Message: "the record moves from one zone to another, and " +
-			"stays under its name (S1.7; try again when that is done, or delete it and make it anew)"}
+		return nil, law.NewLater(law.ReasonMoving, "the record moves from one zone to another, and "+
+			"stays under its name (S1.7; try again when that is done, or delete it and make it anew)")
 	}
 	p, refusal := d.locateRecord(ask.After)
 	if refusal == nil && p.zone != nil && p.zone.Terminating && (home == nil || home.UID != p.zone.UID) {
@@ -83,8 +83,8 @@ func (d *recordDecision) refuseMove(home *law.Zone, p *place) *law.Refusal {
 			"the record stands in zone %s, and stays there under whatever name (S1.7; to have it elsewhere, delete it and make it anew)",
 			home.FQDN())
 	case p.zone != nil:
-		return &law.Refusal{Kind: law.Later, Reason: law.ReasonMoving, Message: fmt.Sprintf("zone %s takes the record over from "+
-			"zone %s (S2.10; try again when that is done)", p.zone.FQDN(), home.FQDN())}
+		return law.NewLater(law.ReasonMoving, "zone %s takes the record over from "+
+			"zone %s (S2.10; try again when that is done)", p.zone.FQDN(), home.FQDN())
 	default:
 		return law.NewForbidden(p.reason, "%s; until then it stays as it is", strings.TrimSuffix(p.message, "; the record is adopted when "+
 			"that changes"))
@@ -221,8 +221,8 @@ func (x *delta) planStep(plan *law.Plan, holding *law.Holding) (*law.Plan, *law.
 	if len(x.yielding) > 0 {
 		plan.Work = x.yieldWork()
 	} else if holding = x.lockReplaced(plan, holding); holding == nil {
-		return nil, &law.Refusal{Kind: law.Later, Message: fmt.Sprintf("Records wait at %d names of zone %s that namespace %q has left, "+
-			"and come first there (S2.14; try again when they are in)", law.MaxRemovals, z.FQDN(), ask.Namespace)}
+		return nil, law.NewLater("", "Records wait at %d names of zone %s that namespace %q has left, "+
+			"and come first there (S2.14; try again when they are in)", law.MaxRemovals, z.FQDN(), ask.Namespace)
 	}
 	change := &law.ZoneChange{Zone: z, Holding: holding.WithWork(ask.Work, z.Namespace, ask.WorkBy, ask.Now.Unix()), Hides: x.hides}
 	if !x.diff.empty() {

@@ -57,7 +57,7 @@ func DecideRequirements(seen *law.Seen, in law.Ref, namespace string, all []Requ
 		}
 		for i := range all {
 			if !all[i].isMet(z, keys[i].Owner, law.Get[law.Owner](r, keys[i])) {
-				return nil, &law.Refusal{Kind: law.Unmet, Field: fieldOfRequirement(i), Reason: law.ReasonPrerequisite,
+				return nil, &law.Refusal{Kind: law.Unmet, Field: fieldOfRequirement(i), Reason: law.ReasonPrerequisite, Rule: "S10.5",
 					Message: fmt.Sprintf("%s is not as required (S10.5); read the zone and decide anew", all[i].Name)}
 			}
 		}

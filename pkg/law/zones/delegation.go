@@ -325,8 +325,8 @@ func (d *delegationDecision) oweScans(plan *law.Plan, z *law.Zone, changed []str
 		namespaces = max(namespaces, len(w.Scans[i].Namespaces))
 	}
 	if len(w.Scans) > maxScans || namespaces > maxOwed {
-		return &law.Refusal{Kind: law.Later, Message: "the last changes of this Delegation are still being carried out; " +
-			"change it again when they are through"}
+		return law.NewLater("", "the last changes of this Delegation are still being carried out; "+
+			"change it again when they are through")
 	}
 	plan.Work = w
 	return nil

@@ -96,7 +96,7 @@ func createRole(namespace, resourceName string) string {
 func (d *zoneDecision) checkPlace(plan *law.Plan, s *zonePlace) *law.Refusal {
 	held := law.Get[law.Holding](d.Reading, law.HoldingKey(s.view, s.fqdn))
 	if held != nil && held.UID != d.ask.After.UID {
-		return &law.Refusal{Kind: law.Duplicate, Field: "spec.domainName", Value: s.fqdn.String(), Reason: law.ReasonNameHeld,
+		return &law.Refusal{Kind: law.Duplicate, Field: "spec.domainName", Value: s.fqdn.String(), Reason: law.ReasonNameHeld, Rule: "S1.5",
 			Message: fmt.Sprintf("a zone%s with this name exists already (S1.5)", law.InView(s.view))}
 	}
 	if s.parent == nil {
@@ -130,8 +130,8 @@ func (d *zoneDecision) checkPlace(plan *law.Plan, s *zonePlace) *law.Refusal {
 	below := law.Get[law.ZonesBelow](d.Reading, law.ZonesBelowKey(s.view, s.fqdn))
 	s.zones = below != nil && len(below.Zones) > 0
 	if s.taken > 0 && !d.ask.Cascade {
-		plan.Warn("the zone takes over the records of %d names at or below %s as far as its delegations allow them; the others are "+
-			"released (S3.10)", s.taken, s.fqdn)
+		plan.WarnOf(law.WarningTakesAway, "the zone takes over the records of %d names at or below %s as far as its delegations "+
+			"allow them; the others are released (S3.10)", s.taken, s.fqdn)
 	}
 	if !d.ask.Cascade {
 		s.warnOfElsewhere(plan, p, d.ask.After.Namespace)

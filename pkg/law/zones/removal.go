@@ -38,7 +38,7 @@ func (d *zoneDecision) checkForeign(plan *law.Plan) *law.Refusal {
 		return nil
 	}
 	if d.ask.Annotated {
-		plan.Warn("zone %s is deleted with %s (S2.16)", z.FQDN(), strings.Join(has, ", and "))
+		plan.WarnOf(law.WarningTakesAway, "zone %s is deleted with %s (S2.16)", z.FQDN(), strings.Join(has, ", and "))
 		return nil
 	}
 	return law.NewForbidden(law.ReasonInUse, "zone %s has %s (S8.1; wait until they have left, or delete it with them in it: "+
@@ -80,8 +80,8 @@ func (d *zoneDecision) vacateName(plan *law.Plan, holding *law.Holding, reason s
 		law.Scan{Kind: law.ScanWaiting, View: z.View, Name: z.FQDN()})
 	recountParent(plan, z.View, at, gaining)
 	if gaining != nil && gaining.CountGained(by) >= most {
-		return nil, &law.Refusal{Kind: law.Later, Message: fmt.Sprintf("the records of %d zones that were removed before from "+
-			"namespace %q still go to zone %s; remove this one when they are through", most, by, at)}
+		return nil, law.NewLater("", "the records of %d zones that were removed before from "+
+			"namespace %q still go to zone %s; remove this one when they are through", most, by, at)
 	}
 	if gaining != nil {
 		h := gaining.WithMove(ask.WorkID, gaining.Namespace, by, z.UID, locks, ask.Now.Unix())

@@ -21,14 +21,21 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger/objects"
+	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// Status turns a refusal into an API error. No other function does.
+// Status turns a refusal of the law into an API error. No other function does.
 func Status(resource, object string, err error) error {
-	var refusal *law.Refusal
-	if !errors.As(err, &refusal) {
+	var refused *law.Refusal
+	if !errors.As(err, &refused) {
 		return err
 	}
+	status := statusOf(resource, object, refused)
+	refusal.AddRule(&status.ErrStatus, refused.Rule)
+	return status
+}
+
+func statusOf(resource, object string, refusal *law.Refusal) *apierrors.StatusError {
 	gr := v1alpha1.Resource(resource)
 	switch refusal.Kind {
 	case law.Forbidden:

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -27,6 +26,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/acme"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/refusal"
 	"kubi.zone/kubizone/pkg/registry/kind"
 	"kubi.zone/kubizone/pkg/update"
 )
@@ -190,9 +190,8 @@ func isLater(err error) bool {
 // explainLater returns the cause, whose words are the same at each try: another reason in the status of a Challenge has
 // cert-manager try again at once.
 func explainLater(err error) string {
-	var status apierrors.APIStatus
-	if errors.As(err, &status) && status.Status().Details != nil && len(status.Status().Details.Causes) > 0 {
-		return status.Status().Details.Causes[0].Message
+	if all := refusal.Of(err); len(all) > 0 {
+		return all[0].Message
 	}
 	return err.Error()
 }

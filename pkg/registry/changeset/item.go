@@ -30,6 +30,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/acme"
 	"kubi.zone/kubizone/pkg/inprocess"
+	"kubi.zone/kubizone/pkg/refusal"
 )
 
 // item is one change of a set: a request to records.kubi.zone, and its answer.
@@ -46,7 +47,7 @@ type item struct {
 	failure *metav1.Status
 }
 
-func (x *item) path() *field.Path { return field.NewPath("spec", "items").Index(x.index) }
+func (x *item) path() *field.Path { return refusal.ItemPath(x.index) }
 
 func (x *item) deletes() *v1alpha1.ChangeSetDelete { return x.of.Spec.Items[x.index].Delete }
 
@@ -147,18 +148,18 @@ func (x *item) newContext(ctx context.Context) (context.Context, context.CancelF
 	}
 	own = trace.ContextWithSpan(own, trace.SpanFromContext(ctx))
 	own = klog.NewContext(own, klog.FromContext(ctx))
-	return warning.WithWarningRecorder(own, warnings{ctx, fmt.Sprintf("%s (%s): ", x.path(), x.name)}), release
+	return warning.WithWarningRecorder(own, warnings{ctx, x}), release
 }
 
-// warnings adds the item to each warning.
+// warnings adds the item to each Warning.
 type warnings struct {
 	of   context.Context
-	item string
+	item *item
 }
 
 func (w warnings) AddWarning(agent, text string) {
 	if text != "" {
-		warning.AddWarning(w.of, agent, w.item+text)
+		warning.AddWarning(w.of, agent, refusal.OfItem(w.item.index, w.item.name, text))
 	}
 }
 

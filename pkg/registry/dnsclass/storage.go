@@ -41,15 +41,15 @@ func NewKind(inlineSecrets bool, withdrawn func(before, after *v1alpha1.DNSClass
 			return validation.DNSClassUpdate(after, before, inlineSecrets)
 		},
 		Warn: validation.DNSClassWarnings,
-		WarnUpdate: func(after, before *v1alpha1.DNSClass) []string {
+		WarnUpdate: func(ctx context.Context, after, before *v1alpha1.DNSClass) []string {
 			var warnings []string
 			if kind.SpecChanged(after, before) {
 				warnings = validation.DNSClassUpdateWarnings(after, before)
 			}
 			if narrowed(before, after) {
 				if what := withdrawn(before, after); what != "" {
-					warnings = append(warnings, fmt.Sprintf("the class is not for zones that it delivers, which are withdrawn from "+
-						"its servers now: %s (S2.16)", what))
+					warning.AddWarning(ctx, v1alpha1.WarningTakesAway, fmt.Sprintf("the class is not for zones that it delivers, "+
+						"which are withdrawn from its servers now: %s (S2.16)", what))
 				}
 			}
 			return warnings
@@ -60,8 +60,9 @@ func NewKind(inlineSecrets bool, withdrawn func(before, after *v1alpha1.DNSClass
 				return nil
 			}
 			if what := withdrawn(c, nil); what != "" {
-				warning.AddWarning(ctx, "", fmt.Sprintf("zones are delivered by the class, and withdrawn from its servers now: %s "+
-					"(kubectl get deliveries -A lists them); spec.deletionProtection refuses a deletion (S2.16)", what))
+				warning.AddWarning(ctx, v1alpha1.WarningTakesAway, fmt.Sprintf("zones are delivered by the class, and withdrawn "+
+					"from its servers now: %s (kubectl get deliveries -A lists them); spec.deletionProtection refuses a deletion "+
+					"(S2.16)", what))
 			}
 			return nil
 		},

@@ -53,7 +53,7 @@ type Kind[T Object] struct {
 	ValidateUpdate func(after, before T) field.ErrorList
 	// Warn warns about a new or changed spec, and WarnUpdate, in place of it, of any update.
 	Warn       func(T) []string
-	WarnUpdate func(after, before T) []string
+	WarnUpdate func(ctx context.Context, after, before T) []string
 	// Check asks others about an object, after admission, which may change it. before is empty for a new one.
 	Check func(ctx context.Context, after, before T) error
 	// Protected: no deletion is accepted. It is asked of the object that is deleted, not of one read before, and so is

@@ -98,7 +98,7 @@ func (s Strategy[T]) WarningsOnCreate(_ context.Context, obj runtime.Object) []s
 func (s Strategy[T]) WarningsOnUpdate(ctx context.Context, obj, old runtime.Object) []string {
 	switch {
 	case s.Of.WarnUpdate != nil:
-		return s.Of.WarnUpdate(obj.(T), old.(T))
+		return s.Of.WarnUpdate(ctx, obj.(T), old.(T))
 	case SpecChanged(obj.(T), old.(T)):
 		return s.WarningsOnCreate(ctx, obj)
 	}

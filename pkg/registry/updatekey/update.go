@@ -8,9 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -24,6 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/refusal"
 	"kubi.zone/kubizone/pkg/registry/changeset"
 	"kubi.zone/kubizone/pkg/registry/kind"
 	"kubi.zone/kubizone/pkg/update"
@@ -217,11 +216,11 @@ func (p *plan) carryOut(ctx context.Context) (again bool, err error) {
 	}
 	acting := changeset.ActFor(genericapirequest.WithUser(ctx, p.as), p.key.Namespace)
 	answer, err := p.w.sets.Create(acting, set, nil, &metav1.CreateOptions{})
-	switch reasons := readReasons(err); { // where a Record is another one than it was when the message was planned
-	case slices.Contains(reasons, metav1.StatusReasonAlreadyExists):
+	switch { // where a Record is another one than it was when the message was planned
+	case refusal.Has(err, metav1.StatusReasonAlreadyExists):
 		p.taken++
 		return true, nil
-	case slices.Contains(reasons, metav1.StatusReasonConflict), slices.Contains(reasons, metav1.StatusReasonNotFound):
+	case refusal.Has(err, metav1.StatusReasonConflict), refusal.Has(err, metav1.StatusReasonNotFound):
 		return true, nil
 	}
 	if isUnmet(err) && p.message.ID != "" && !p.doubted {
@@ -386,24 +385,6 @@ func isUnmet(err error) bool {
 	return apierrors.ReasonForError(err) == v1alpha1.StatusReasonPrerequisiteFailed
 }
 
-// readReasons returns the reason of an API error, and the reasons of its causes: one for each refused item.
-func readReasons(err error) (reasons []metav1.StatusReason) {
-	var of apierrors.APIStatus
-	if !errors.As(err, &of) {
-		return nil
-	}
-	status := of.Status()
-	reasons = append(reasons, status.Reason)
-	if status.Details != nil {
-		for _, cause := range status.Details.Causes {
-			reasons = append(reasons, metav1.StatusReason(cause.Type))
-		}
-	}
-	return reasons
-}
-
-var requirementField = regexp.MustCompile(`^spec\.prerequisites\[(\d+)\]$`)
-
 // takeError turns a refusal into the RCODE of the answer. It returns what is none.
 func (p *plan) takeError(ctx context.Context, err error) error {
 	var of apierrors.APIStatus
@@ -413,22 +394,19 @@ func (p *plan) takeError(ctx context.Context, err error) error {
 	if !errors.As(err, &of) {
 		return err
 	}
-	status := of.Status()
+	status, refusals := of.Status(), refusal.Of(err)
 	switch {
-	case isUnmet(err) && status.Details != nil && len(status.Details.Causes) > 0:
-		if at := requirementField.FindStringSubmatch(status.Details.Causes[0].Field); at != nil {
-			i, _ := strconv.Atoi(at[1])
-			if all := p.message.ListPrerequisites(); i < len(all) {
-				p.answer(rcodeOfUnmet(all[i]), "a prerequisite is not met: %s", all[i].Name)
-				return nil
-			}
+	case isUnmet(err):
+		i, all := refusals[0].Prerequisite, p.message.ListPrerequisites()
+		if i < 0 || i >= len(all) {
+			return err
 		}
-		return err
+		p.answer(rcodeOfUnmet(all[i]), "a prerequisite is not met: %s", all[i].Name)
 	case status.Code == http.StatusForbidden && p.isUnknown(ctx):
 		p.answer(update.NotAuth, "%s", notAuth(p.in.fqdn, p.key.Namespace))
 	case status.Code == http.StatusForbidden, status.Code == http.StatusUnprocessableEntity,
 		status.Code == http.StatusRequestEntityTooLarge:
-		p.answer(update.Refused, "%s", kind.Cut(explainRefusal(status), maxMessage))
+		p.answer(update.Refused, "%s", kind.Cut(explainRefusal(status, refusals), maxMessage))
 	default:
 		return err
 	}
@@ -436,15 +414,11 @@ func (p *plan) takeError(ctx context.Context, err error) error {
 }
 
 // explainRefusal returns the sentences of a refusal: its sender knows of no change set, and of no item.
-func explainRefusal(status metav1.Status) string {
-	if status.Code != http.StatusForbidden || status.Details == nil || len(status.Details.Causes) == 0 {
+func explainRefusal(status metav1.Status, refusals []refusal.Refusal) string {
+	if status.Code != http.StatusForbidden {
 		return strings.TrimSpace(status.Message)
 	}
-	var sentences []string
-	for _, cause := range status.Details.Causes {
-		sentences = append(sentences, cause.Message)
-	}
-	return strings.Join(sentences, "; ")
+	return refusal.Messages(refusals)
 }
 
 // maxMessage is the most characters of a message in the status.

@@ -80,7 +80,7 @@ func keepFinalizers(ctx context.Context, after, before *v1alpha1.Zone) {
 }
 
 // warnOfUpdate warns about changed spec and annotations alone.
-func warnOfUpdate(after, before *v1alpha1.Zone) []string {
+func warnOfUpdate(_ context.Context, after, before *v1alpha1.Zone) []string {
 	warnings := validation.PublishWarnings(after, before)
 	if kind.SpecChanged(after, before) {
 		warnings = append(warnings, validation.ZoneWarnings(after)...)

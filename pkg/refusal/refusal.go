@@ -1,0 +1,145 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package refusal
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Refusal is one reason why a request is refused.
+type Refusal struct {
+	// Item is the index of the item of a ChangeSet, Prerequisite that of the prerequisite. -1: the refusal is of none.
+	Item, Prerequisite int
+	// Field is the path in the object of the request, or in the Record of an item; "" for the whole of it.
+	Field string
+	// Rule is the sentence of docs/semantics.md, as S4.8; "" where the refusal names none.
+	Rule   string
+	Reason metav1.CauseType
+	// Message is the sentence for people.
+	Message string
+}
+
+// String returns the field and the sentence, as kubectl prints them.
+func (r Refusal) String() string {
+	if r.Field == "" {
+		return r.Message
+	}
+	return r.Field + ": " + r.Message
+}
+
+// Of returns the refusals in an answer of the API. An answer without causes is one refusal; an err that is no answer
+// has none.
+func Of(err error) []Refusal {
+	var answer apierrors.APIStatus
+	if !errors.As(err, &answer) {
+		return nil
+	}
+	return OfStatus(answer.Status())
+}
+
+// OfStatus returns the refusals in an answer of the API.
+func OfStatus(status metav1.Status) (all []Refusal) {
+	var causes []metav1.StatusCause
+	var paths []string
+	if status.Details != nil {
+		causes = status.Details.Causes
+	}
+	for _, cause := range causes {
+		if rule, ok := strings.CutPrefix(string(cause.Type), rulePrefix); ok {
+			for i := range all {
+				if paths[i] == cause.Field && all[i].Message == cause.Message {
+					all[i].Rule = rule
+				}
+			}
+			continue
+		}
+		one := Refusal{Prerequisite: -1, Field: cause.Field, Reason: cause.Type, Message: cause.Message}
+		if one.Item, one.Field = cutIndex(cause.Field, items); one.Item >= 0 {
+			_, one.Field, _ = strings.Cut(one.Field, ".") // behind the member of the item that has the Record
+		} else {
+			one.Prerequisite, one.Field = cutIndex(cause.Field, prerequisites)
+		}
+		all, paths = append(all, one), append(paths, cause.Field)
+	}
+	if len(all) == 0 {
+		all = []Refusal{{Item: -1, Prerequisite: -1, Reason: metav1.CauseType(status.Reason), Message: strings.TrimSpace(status.Message)}}
+	}
+	return all
+}
+
+// Has reports whether an answer, or one of its refusals, has a reason.
+func Has(err error, reason metav1.StatusReason) bool {
+	return apierrors.ReasonForError(err) == reason || slices.ContainsFunc(Of(err), func(one Refusal) bool {
+		return one.Reason == metav1.CauseType(reason)
+	})
+}
+
+// Messages returns the sentences of refusals, joined.
+func Messages(all []Refusal) string {
+	texts := make([]string, len(all))
+	for i, one := range all {
+		texts[i] = one.Message
+	}
+	return strings.Join(texts, "; ")
+}
+
+// rulePrefix is before the rule in the type of a cause.
+const rulePrefix = "kubi.zone/"
+
+// AddRule adds to the causes of an answer, for each of them, one that names the rule. The message is the cause of an
+// answer that has none. "" adds nothing.
+func AddRule(status *metav1.Status, rule string) {
+	if rule == "" {
+		return
+	}
+	if status.Details == nil {
+		status.Details = &metav1.StatusDetails{}
+	}
+	if len(status.Details.Causes) == 0 {
+		status.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseType(status.Reason), Message: status.Message}}
+	}
+	for _, cause := range slices.Clone(status.Details.Causes) {
+		status.Details.Causes = append(status.Details.Causes, metav1.StatusCause{Type: metav1.CauseType(rulePrefix + rule),
+			Field: cause.Field, Message: cause.Message})
+	}
+}
+
+const items, prerequisites = "items", "prerequisites"
+
+// ItemPath is the path of an item of a ChangeSet.
+func ItemPath(index int) *field.Path { return field.NewPath("spec", items).Index(index) }
+
+// cutIndex returns the index in the path spec.LIST[INDEX].FIELD, and the field: -1 and the whole of another path.
+func cutIndex(path, list string) (index int, field string) {
+	rest, ok := strings.CutPrefix(path, "spec."+list+"[")
+	number, field, closed := strings.Cut(rest, "]")
+	index, err := strconv.Atoi(number)
+	if !ok || !closed || err != nil || index < 0 {
+		return -1, path
+	}
+	return index, strings.TrimPrefix(field, ".")
+}
+
+// OfItem returns a Warning about an item of a ChangeSet, with the item before the text; name is that of its Record.
+func OfItem(index int, name, text string) string {
+	return fmt.Sprintf("%s (%s): %s", ItemPath(index), name, text)
+}
+
+// CutItem returns the item and the text of a Warning, -1 and the whole of it where it is about no item.
+func CutItem(warning string) (index int, text string) {
+	path, rest, ok := strings.Cut(warning, " (")
+	_, text, named := strings.Cut(rest, "): ")
+	if index, _ = cutIndex(path, items); !ok || !named || index < 0 || path != ItemPath(index).String() {
+		return -1, warning
+	}
+	return index, text
+}
