@@ -22,5 +22,6 @@
 // It does not know what a plan means, nor the clients and cascades that make writes; what a write owes
 // elsewhere it puts into the outbox, and carries nothing of it out.
 //
-// Read first: commit.go, then queue.go and batch.go, then together.go and set.go.
+// Read first: commit.go, then queue.go, batch.go, set.go, together.go, transaction.go and answer.go, in the order in which
+// a write meets them. Below are preview.go, lock.go, errors.go, owed.go and types.go.
 package commit

@@ -24,6 +24,62 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
+// Late turns the end of the time of a request, or of a question to etcd, into the answer to a write that was not sent.
+func (com *Committer) Late(w *Write, err error) error {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return TooBusy(w.Resource, w.Name, err)
+	case apierrors.IsTimeout(err):
+		return unwritten(fmt.Sprintf("%s %q", w.Resource, w.Name))
+	}
+	return err
+}
+
+// tooLong is the error of a write that is too large by itself.
+func tooLong(w *Write, octets int) error {
+	what := w.Resource + " " + w.Namespace + "/" + w.Name
+	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("%s: with its zone and what the journal says of the change it is %d octets, more than etcd takes in one transaction; nothing was written: "+
+		"change fewer values at once, or shorter ones, or have etcd started with a larger --max-request-bytes (1.5 MiB by default)", what, octets))
+}
+
+// tooManyOperations is the error of a write that puts more keys than etcd takes in a transaction.
+func tooManyOperations(w *Write, count int) error {
+	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("%s %s/%s: it takes %d operations in one transaction, more than etcd takes; nothing was written: "+
+		"change fewer values at once, or have etcd started with --max-txn-ops=%d", w.Resource, w.Namespace, w.Name, count, recommendedOps))
+}
+
+// tooManyFacts refuses a decision with more facts than a transaction takes. Of a zone it is for its name servers, since
+// the labels of one name are few facts (facts.FlatName).
+func tooManyFacts(w *Write, count, most int) error {
+	at, less := "spec.domainName", "use fewer labels, or fewer name servers in the zone"
+	if w.Resource == "zones" {
+		at, less = "spec.nameServers", "change fewer name servers at once, each that the zone has and gets is one; or have fewer of them"
+	}
+	text := fmt.Sprintf("%d facts decide about it, and at most %d fit into one transaction: %s", count, most, less)
+	if most < recommendedOps/2 {
+		text += fmt.Sprintf("; or have etcd started with --max-txn-ops=%d", recommendedOps)
+	}
+	return Status(w.Resource, w.Name, &law.Refusal{Kind: law.Invalid, Field: at, Message: text})
+}
+
+// tooLarge is the error of a set that takes more octets or operations than etcd does in a transaction. operations is
+// their number where they are too many, else 0. It narrows no batches, whose size says nothing of what a set takes.
+func (t *Set) tooLarge(operations int) error {
+	if operations == 0 {
+		return apierrors.NewRequestEntityTooLargeError("the change set with its zone is more than etcd takes in one transaction; nothing was written: make it smaller, " +
+			"or have etcd started with a larger --max-request-bytes (1.5 MiB by default)")
+	}
+	text := fmt.Sprintf("a change set of these %d items takes %d operations in one transaction, more than etcd takes; nothing was written: make change sets of half as many items",
+		len(t.Writes), operations)
+	if operations <= recommendedOps {
+		text += fmt.Sprintf(", or have etcd started with --max-txn-ops=%d", recommendedOps)
+	}
+	return apierrors.NewRequestEntityTooLargeError(text)
+}
+
+// recommendedOps are the operations in a transaction that an etcd is to take; the embedded one does.
+const recommendedOps = 512
+
 // Status turns a refusal of the law into an API error. No other function does.
 func Status(resource, object string, err error) error {
 	var refused *law.Refusal

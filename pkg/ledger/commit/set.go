@@ -598,24 +598,6 @@ func (t *Set) undoSerial() {
 	b.Zone, b.change = &z, &c
 }
 
-// tooLarge is the error of a set that takes more octets or operations than etcd does in a transaction. operations is
-// their number where they are too many, else 0. It narrows no batches, whose size says nothing of what a set takes.
-func (t *Set) tooLarge(operations int) error {
-	if operations == 0 {
-		return apierrors.NewRequestEntityTooLargeError("the change set with its zone is more than etcd takes in one transaction; nothing was written: make it smaller, " +
-			"or have etcd started with a larger --max-request-bytes (1.5 MiB by default)")
-	}
-	text := fmt.Sprintf("a change set of these %d items takes %d operations in one transaction, more than etcd takes; nothing was written: make change sets of half as many items",
-		len(t.Writes), operations)
-	if operations <= recommendedOps {
-		text += fmt.Sprintf(", or have etcd started with --max-txn-ops=%d", recommendedOps)
-	}
-	return apierrors.NewRequestEntityTooLargeError(text)
-}
-
-// recommendedOps are the operations in a transaction that an etcd is to take; the embedded one does.
-const recommendedOps = 512
-
 // SetWrite is one write of a set that waits.
 type SetWrite struct {
 	Ctx      context.Context
