@@ -59,7 +59,7 @@ func (s *recordStorage) GuaranteedUpdate(ctx context.Context, key string, destin
 			return nil
 		}
 		// It changes nothing, and that is to hold when the others of the set are committed.
-		if out, err := w.compareOnly(ctx, set, index, w.l.mem.Layout.Record(w.before.Namespace, w.before.Name)); err != nil || out.OK {
+		if out, err := w.compareOnly(ctx, set, index); err != nil || out.OK {
 			return err
 		}
 		cached = nil
@@ -193,8 +193,8 @@ func (l *Ledger) recordAsk(ctx context.Context, before, after *v1alpha1.Record,
 
 // inSet commits the write of a Record with the others of its set.
 func (w *recordWrite) inSet(ctx context.Context, s *Set, index int, key string, expected int64, put []byte) (commit.Outcome, error) {
-	x := &commit.SetWrite{Ctx: ctx, Index: index, Key: key, Expected: expected, Before: w.before, After: w.after}
-	x.Ask = w.l.askOf(x)
+	x := w.l.setWrite(ctx, index, w.before, w.after)
+	x.Expected = expected
 	if w.before != nil && w.after != nil && w.before.DeletionTimestamp == nil && w.after.DeletionTimestamp != nil {
 		return commit.Outcome{}, x.Refuse(field.NewPath("metadata", "finalizers"), "has %s and goes when they do, "+
 			"and a change set deletes at once: delete it by itself", strings.Join(w.before.Finalizers, ", "))
@@ -219,24 +219,22 @@ func (w *recordWrite) inSet(ctx context.Context, s *Set, index int, key string, 
 }
 
 // compareOnly takes part in a set with a write that changes nothing: the object is compared.
-func (w *recordWrite) compareOnly(ctx context.Context, s *Set, index int, key string) (commit.Outcome, error) {
+func (w *recordWrite) compareOnly(ctx context.Context, s *Set, index int) (commit.Outcome, error) {
 	rev, err := (storage.APIObjectVersioner{}).ObjectResourceVersion(w.before)
 	if err != nil {
 		return commit.Outcome{}, err
 	}
-	x := &commit.SetWrite{Ctx: ctx, Index: index, Key: key, Expected: int64(rev), Before: w.before, After: w.after, Same: true}
-	x.Ask = w.l.askOf(x)
+	x := w.l.setWrite(ctx, index, w.before, w.after)
+	x.Expected, x.Same = int64(rev), true
 	a := s.awaitOthers(x)
 	return a.Out, a.Err
 }
 
-// askOf makes the question of a write of a set.
-func (l *Ledger) askOf(w *commit.SetWrite) func() (records.RecordAsk, string, error) {
-	return func() (records.RecordAsk, string, error) {
-		ask, hint, err := l.recordAsk(w.Ctx, w.Before, w.After, objects.LawRecord)
-		if ask.After != nil {
-			ask.After.WaitsOnConflict = false // a set replaces in one step, and leaves nothing that waits
-		}
-		return ask, hint, err
+// setWrite returns a write of a set, with its request to the law.
+func (l *Ledger) setWrite(ctx context.Context, index int, before, after *v1alpha1.Record) *commit.SetWrite {
+	x := &commit.SetWrite{Ctx: ctx, Index: index, Before: before, After: after}
+	if x.Ask, x.Hint, x.Unread = l.recordAsk(ctx, before, after, objects.LawRecord); x.Ask.After != nil {
+		x.Ask.After.WaitsOnConflict = false // a set replaces in one step, and leaves nothing that waits
 	}
+	return x
 }

@@ -289,15 +289,14 @@ func (s *Set) decideSet(writes []*commit.SetWrite) {
 	s.mu.Unlock()
 	b := &commit.Set{Committer: s.l.com, Writes: writes, Commits: commits, Requires: s.requires}
 	ctx := decisionContext(writes)
-	err := b.Run(ctx)
+	again, err := b.Run(ctx)
 	s.l.box.PayNow(etcd.PaidBy(ctx, etcd.Payer{Namespace: writes[0].Namespace(), Weight: 1}), b.Owed)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.deciding, s.sent = false, b.Sent()
+	s.deciding, s.sent = false, b.Sent
 	if err != nil && !commits {
 		err = errSetEnded(err) // nothing would have been written: the refusals of others are the answer
 	}
-	again := len(b.Lost) > 0 && err == nil
 	if commits && !again {
 		s.failure = cmp.Or(err, b.Unmet)
 	}
@@ -307,11 +306,11 @@ func (s *Set) decideSet(writes []*commit.SetWrite) {
 	}
 	for _, w := range writes {
 		var a commit.SetAnswer
-		switch out, lost := b.Lost[w]; {
-		case again && !lost:
+		switch {
+		case again && w.Out.Rev == 0:
 			continue // it waits on
 		case again:
-			a.Out = out
+			a.Out = w.Out
 		case err != nil:
 			a.Err = err
 		case w.Refusal != nil:
@@ -319,7 +318,7 @@ func (s *Set) decideSet(writes []*commit.SetWrite) {
 		case s.over != nil:
 			a.Err = s.over
 		default:
-			a.Out, a.Placed = commit.Outcome{OK: true, Rev: b.At[w]}, w.Placed
+			a.Out, a.Placed = commit.Outcome{OK: true, Rev: w.Out.Rev}, w.Placed
 		}
 		delete(s.waiting, w.Index)
 		w.Answered <- a

@@ -6,7 +6,6 @@ package commit
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -21,99 +20,14 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/facts"
 )
 
-// answerPanic answers what a panic has left without an answer: all that may be committed, or the request that was
-// being decided. Where that is not known each request is decided by itself. It returns the others.
-func (b *batch) answerPanic(err error, requests []*request) (others []*request) {
-	guilty := b.deciding
-	if b.sent {
-		b.dropFacts()
-		if b.head != nil {
-			b.com.mem.Unknown(b.head.Key)
-		}
-	}
-	for _, r := range requests {
-		switch in := slices.ContainsFunc(b.members, func(m member) bool { return m.request == r }); {
-		case r.answered:
-		case b.sent && in, r.set != nil:
-			r.reply(Answer{Err: err, sent: b.sent})
-		default:
-			others = append(others, r)
-		}
-	}
-	if b.sent || len(others) == 0 {
-		return others
-	}
-	if guilty == nil && (len(others) == 1 || others[0].alone) {
-		guilty = others[0]
-	}
-	for _, r := range others {
-		r.alone = r.alone || guilty == nil
-	}
-	return slices.DeleteFunc(others, func(r *request) bool {
-		if r == guilty {
-			r.reply(Answer{Err: err})
-		}
-		return r == guilty
-	})
-}
-
-// dropFacts forgets what a transaction of unknown outcome may have changed.
-func (b *batch) dropFacts() {
-	for i := range b.members {
-		b.com.mem.Drop(b.members[i].session)
-	}
-}
-
-// isRefusedByEtcd reports whether etcd has refused a transaction before anything of it was done.
-func isRefusedByEtcd(err error) bool {
-	return errors.Is(err, rpctypes.ErrTooManyOps) || errors.Is(err, rpctypes.ErrDuplicateKey) || etcd.TooLarge(err)
-}
-
-// shrinkNext makes the next batches smaller, after etcd has refused this one as too large. It answers a write that is
-// too large by itself, and a set, and returns what is to be decided anew.
-func (b *batch) shrinkNext(err error, then []clientv3.Op) (again []*request) {
-	most := max(len(b.cmps), len(then))
-	many := errors.Is(err, rpctypes.ErrTooManyOps)
-	switch {
-	case b.set != nil && many && b.set.guesses():
-		b.raced = true // fewer compares may do
-		return b.requests()
-	case b.set != nil && many:
-		err = b.set.tooLarge(most)
-	case b.set != nil && etcd.TooLarge(err):
-		err = b.set.tooLarge(0)
-	case many && len(b.members) > 1:
-		b.com.mem.Narrow(most)
-		return b.requests()
-	case many:
-		if int64(most) <= b.com.mem.Ops.Load() && b.com.mem.Narrow(most) { // fewer facts may do, and else it is refused for them
-			return b.requests()
-		}
-		err = tooManyOperations(b.members[0].w, most)
-	case etcd.TooLarge(err) && len(b.members) > 1:
-		b.bound = min(b.bound, b.octets) / 2
-		return b.requests()
-	case etcd.TooLarge(err):
-		err = tooLong(b.members[0].w, countOctets(then))
-	}
-	b.answerAll(Answer{Err: err})
-	return nil
-}
-
-func (b *batch) answerAll(a Answer) { replyAll(b.requests(), a) }
-
-// applyResult takes what the transaction made true into memory, and answers the requests.
-func (b *batch) applyResult(r *clientv3.TxnResponse, trip time.Duration) {
+// answerCommitted takes what the transaction made true into memory, and answers the groups.
+func (b *batch) answerCommitted(r *clientv3.TxnResponse, trip time.Duration) {
 	com := b.com
-	if b.provesOnly() {
-		b.answerAll(Answer{behind: true})
-		return
-	}
 	if len(b.members) > 1 {
 		com.mem.Stats.Batches.Add(1)
 	}
 	com.Usage.noteCounts(b.change, b.Facts)
-	b.applyLocked(r, trip)
+	b.answerLocked(r, trip)
 	if b.change != nil && b.change.Held && com.held != nil {
 		com.held(b.object.DeepCopy())
 	}
@@ -134,8 +48,8 @@ func (b *batch) listHidden() []name.Name {
 	})
 }
 
-// applyLocked is applyResult under Memory.Mu.
-func (b *batch) applyLocked(r *clientv3.TxnResponse, trip time.Duration) {
+// answerLocked is answerCommitted under Memory.Mu.
+func (b *batch) answerLocked(r *clientv3.TxnResponse, trip time.Duration) {
 	com, rev := b.com, r.Header.Revision
 	com.mem.Mu.Lock()
 	defer com.mem.Mu.Unlock()
@@ -152,41 +66,43 @@ func (b *batch) applyLocked(r *clientv3.TxnResponse, trip time.Duration) {
 	}
 	b.rememberResult(rev, zoneRev)
 	next := b.offset // of the responses, in which the objects of a batch stand first
-	for i := range b.members {
-		m := &b.members[i]
-		if m.refusal != nil {
-			m.reply(Answer{Err: Status(m.w.Resource, m.w.Name, m.refusal)})
-			continue
-		}
-		m.w.Plan = m.plan
-		out := Outcome{OK: true, Rev: rev}
-		if m.writesObject() {
-			out.Rev = etcd.VersionAt(r, next)
+	for _, m := range b.writing {
+		if m.Plan, m.out = m.plan, (Outcome{OK: true, Rev: rev}); m.writesObject() {
+			m.out.Rev = etcd.VersionAt(r, next)
 			next++
-			m.at = out.Rev
 		}
-		m.reply(Answer{Out: out})
+	}
+	for _, g := range b.groups {
+		if w := g.members[0]; g.set == nil && g.proves {
+			g.reply(Answer{Err: Status(w.Resource, w.Name, w.refusal)})
+		} else {
+			g.reply(Answer{})
+		}
 	}
 	if b.head != nil {
 		b.head.waiting = b.answerOvertaken(b.head.waiting)
 	}
 }
 
-// answerOvertaken answers requests that began from an object as it stood before the batch wrote it, and returns the
-// others.
-func (b *batch) answerOvertaken(waiting []*request) []*request {
-	return slices.DeleteFunc(waiting, func(r *request) bool {
-		i := slices.IndexFunc(b.members, func(m member) bool { return m.at > 0 && m.w.Key == r.w.Key })
-		if i < 0 {
-			return false
+// answerOvertaken answers groups of which a write began from an object as it stood before the batch wrote it, and
+// returns the others.
+func (b *batch) answerOvertaken(waiting []*group) []*group {
+	return slices.DeleteFunc(waiting, func(g *group) bool {
+		for _, w := range g.members {
+			for _, m := range b.writing {
+				if !m.out.OK || !m.writesObject() || m.Key != w.Key {
+					continue
+				}
+				w.moved, w.out = true, Outcome{Rev: m.out.Rev}
+				if m.op.IsPut() {
+					w.out.KV = &mvccpb.KeyValue{Key: []byte(m.Key), Value: m.op.ValueBytes(), ModRevision: m.out.Rev}
+				}
+			}
 		}
-		m := &b.members[i]
-		out := Outcome{Rev: m.at}
-		if m.op.IsPut() {
-			out.KV = &mvccpb.KeyValue{Key: []byte(m.w.Key), Value: m.op.ValueBytes(), ModRevision: m.at}
+		if g.hasMoved() {
+			g.reply(Answer{})
 		}
-		r.reply(Answer{Out: out})
-		return true
+		return g.hasMoved()
 	})
 }
 
@@ -199,8 +115,8 @@ func (b *batch) rememberResult(rev, zoneRev int64) {
 		if b.journal > 0 {
 			com.jr.Wrote(&h.trimming, h.Key, b.object, rev, len(b.steps.Steps), b.journal)
 		}
-		if !slices.ContainsFunc(b.members, func(m member) bool { return m.w.Item != nil }) {
-			for i := range b.steps.Steps { // what cascades take away, a round finds
+		for i := range b.steps.Steps {
+			if !b.hasItem() { // what cascades take away, a round finds
 				com.noteFreed(c.Zone, &b.steps.Steps[i])
 			}
 		}
@@ -225,9 +141,9 @@ func (b *batch) rememberResult(rev, zoneRev int64) {
 	for _, t := range b.touched {
 		t.s.Work, t.s.Mod = t.next, rev
 	}
-	for i := range b.members {
-		if p := b.members[i].plan; p != nil && p.Work != nil {
-			com.works[p.Work.ID] = true
+	for _, m := range b.writing {
+		if m.plan != nil && m.plan.Work != nil {
+			com.works[m.plan.Work.ID] = true
 			com.Rouse()
 		}
 	}
@@ -242,8 +158,7 @@ func (b *batch) advanceHead(h *facts.Head, zone *law.Zone, rev int64) {
 	}
 	b.com.mem.StandAt(h, b.object, zone, rev)
 	h.Facts = facts
-	for i := range b.members {
-		s := b.members[i].session
+	for _, s := range b.sessions {
 		for _, p := range s.Single { // a guess that held is knowledge
 			if p.Key.Zone == zone.UID && s.Seen.Used(p.Key) {
 				v, _ := s.Seen.Get(p.Key)
@@ -258,70 +173,69 @@ func (b *batch) advanceHead(h *facts.Head, zone *law.Zone, rev int64) {
 	}
 }
 
-// resolveConflicts reads what stands where a compare failed, and returns the requests to be decided again. A write
-// whose object has changed is answered with the new object. Where a zone moved that the batch has no lock of, the
-// writes that looked at it take that lock first.
-func (b *batch) resolveConflicts(ctx context.Context, r *clientv3.TxnResponse) (again []*request) {
+// resolveConflicts reads what stands where a compare failed, and returns the groups to be decided again. A group of
+// which an object has changed is answered with the new object. Where a zone moved that the batch has no lock of, the
+// groups that looked at it take that lock first.
+func (b *batch) resolveConflicts(ctx context.Context, r *clientv3.TxnResponse) (again []*group) {
 	com := b.com
 	if len(r.Responses) == 0 {
 		var err error
 		if r, err = com.mem.Client.Txn(ctx).Then(b.readCompared()...).Commit(); err != nil {
-			b.answerAll(Answer{Err: err})
+			replyAll(b.groups, Answer{Err: err})
 			return nil
 		}
 	}
 	moved, strange, err := b.reloadMoved(ctx, r)
 	if err != nil {
-		b.answerAll(Answer{Err: err})
+		replyAll(b.groups, Answer{Err: err})
 		return nil
 	}
 	explained := len(moved) > 0
-	refreshed := map[*Item]error{}
-	for i := range b.members {
-		m := &b.members[i]
+	for i, m := range b.members {
 		kv := etcd.One(r.Responses[len(b.zones)+i])
-		own := etcd.ModRevision(kv) != m.w.Expected
-		explained = explained || own
-		if s := m.w.Item; s != nil {
-			if _, known := refreshed[s]; !known {
-				refreshed[s] = s.Refresh(ctx, com.mem)
-			}
-			if err := refreshed[s]; err != nil {
-				m.reply(Answer{Err: err})
-				continue
-			}
+		if m.moved = etcd.ModRevision(kv) != m.Expected; m.moved {
+			m.out, explained = Outcome{Rev: r.Header.Revision, KV: kv}, true
 		}
-		needs := b.locksFor(m, strange)
+	}
+	refreshed := map[*Item]error{nil: nil}
+	for _, g := range b.groups {
+		item := g.firstWrite().Item
+		if _, known := refreshed[item]; !known {
+			refreshed[item] = item.Refresh(ctx, com.mem)
+		}
+		needs := b.locksFor(g, strange)
 		switch {
-		case m.isBehind():
-			m.reply(Answer{behind: true})
-		case own: // etcd3 runs the caller's update again, or reports AlreadyExists
-			m.reply(Answer{Out: Outcome{Rev: r.Header.Revision, KV: kv}})
+		case refreshed[item] != nil:
+			g.reply(Answer{Err: refreshed[item]})
+		case g.isBehind(), g.hasMoved(): // etcd3 runs the caller's update again, or reports AlreadyExists
+			g.reply(Answer{})
 		case len(needs) > 0:
-			m.reply(Answer{Locks: needs})
+			g.reply(Answer{Locks: needs})
 		default:
-			again = append(again, m.request)
+			again = append(again, g)
 		}
 	}
 	if !explained { // then a name is not held as it is remembered
 		com.mem.Mu.Lock()
-		for i := range b.members {
-			com.mem.Suspect(b.members[i].session)
+		for _, s := range b.sessions {
+			com.mem.Suspect(s)
 		}
 		com.mem.Mu.Unlock()
 	}
-	klog.FromContext(ctx).V(4).Info("writes decided anew", "writes", len(again), "moved", moved, "try", b.try)
+	klog.FromContext(ctx).V(4).Info("groups decided anew", "groups", len(again), "moved", moved, "try", b.try)
 	return again
 }
 
-// locksFor are the locks that a write needs to be decided anew: those of the batch, and of the strange zones that it
+// locksFor are the locks that a group needs to be decided anew: those of the batch, and of the strange zones that it
 // looked at; none where it needs none of these, or may yet go with the others.
-func (b *batch) locksFor(m *member, strange []string) (needs []string) {
-	if len(b.members) > 1 && b.try <= 1 {
+func (b *batch) locksFor(g *group, strange []string) (needs []string) {
+	if len(b.groups) > 1 && b.try <= 1 {
 		return nil
 	}
 	for _, key := range strange {
-		if key != m.w.Key && m.session.Zone(key) != nil {
+		if slices.ContainsFunc(g.members, func(m *member) bool {
+			return key != m.Key && m.session != nil && m.session.Zone(key) != nil
+		}) {
 			needs = append(needs, key)
 		}
 	}
@@ -365,15 +279,76 @@ func (b *batch) reloadMoved(ctx context.Context, r *clientv3.TxnResponse) (moved
 	return moved, strange, nil
 }
 
-// presentState returns the outcome of a write whose object has changed since it was read: the present object.
-func (com *Committer) presentState(ctx context.Context, w *Write) (Outcome, error) {
-	kv, rev, err := etcd.ReadKey(ctx, com.mem.Client, w.Key)
-	if err != nil {
-		return Outcome{}, err
+// shrinkNext makes the next batches smaller, after etcd has refused this one as too large. It answers a group that is
+// too large by itself, and returns what is to be decided anew.
+func (b *batch) shrinkNext(err error) (again []*group) {
+	g, most, many := b.groups[0], max(len(b.cmps), len(b.then)), errors.Is(err, rpctypes.ErrTooManyOps)
+	switch {
+	case many && len(b.groups) > 1:
+		b.com.mem.Narrow(most)
+		return b.groups
+	case many && b.try == 0 && g.set != nil && g.firstWrite().Guess: // fewer compares may do
+		b.raced = true
+		return b.groups
+	case many && int64(most) <= b.com.mem.Ops.Load() && b.com.mem.Narrow(most): // fewer facts may do
+		return b.groups
+	case many:
+		err = g.tooManyOperations(most)
+	case etcd.TooLarge(err) && len(b.groups) > 1:
+		b.bound = min(b.bound, b.octets) / 2
+		return b.groups
+	case etcd.TooLarge(err):
+		err = g.tooLong(countOctets(b.then))
 	}
-	out := Outcome{Rev: rev, KV: kv}
-	if etcd.ModRevision(out.KV) == w.Expected {
-		return Outcome{}, fmt.Errorf("what is known of %s does not go together with it: run kubizone fsck, which says what is damaged", w.Key)
+	replyAll(b.groups, Answer{Err: err})
+	return nil
+}
+
+// isRefusedByEtcd reports whether etcd has refused a transaction before anything of it was done.
+func isRefusedByEtcd(err error) bool {
+	return errors.Is(err, rpctypes.ErrTooManyOps) || errors.Is(err, rpctypes.ErrDuplicateKey) || etcd.TooLarge(err)
+}
+
+// answerPanic replies to the groups that a panic left unanswered. If the transaction was sent, each group in it gets
+// the error; otherwise only the group under decision does. If that group is unknown, all are decided again one by one.
+// It returns the groups to decide again.
+func (b *batch) answerPanic(err error, groups []*group) (others []*group) {
+	guilty := b.deciding
+	if b.sent {
+		b.dropFacts()
+		if b.head != nil {
+			b.com.mem.Unknown(b.head.Key)
+		}
 	}
-	return out, nil
+	for _, g := range groups {
+		switch {
+		case g.answered:
+		case b.sent && slices.Contains(b.groups, g):
+			g.reply(Answer{Err: err, sent: true})
+		default:
+			others = append(others, g)
+		}
+	}
+	if b.sent || len(others) == 0 {
+		return others
+	}
+	if guilty == nil && (len(others) == 1 || others[0].alone) {
+		guilty = others[0]
+	}
+	for _, g := range others {
+		g.alone = g.alone || guilty == nil
+	}
+	return slices.DeleteFunc(others, func(g *group) bool {
+		if g == guilty {
+			g.reply(Answer{Err: err})
+		}
+		return g == guilty
+	})
+}
+
+// dropFacts evicts the facts that a transaction of unknown outcome may have changed.
+func (b *batch) dropFacts() {
+	for _, s := range b.sessions {
+		b.com.mem.Drop(s)
+	}
 }

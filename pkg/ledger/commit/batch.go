@@ -6,81 +6,66 @@ package commit
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/records"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/facts"
-	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// A batch is one or more writes of one zone that one transaction makes true. They are decided one after the other,
-// each on what those before it leave:
-//
-//	If    every fact that a decision used is as it was, and each object is at its expected revision
-//	Then  the objects, their zone with the last serial, the zone's keys, one journal key with a step for each write,
-//	      the keys under which objects wait, the outbox items, the pending cuts
-//
-// When the compares do not hold, the objects and zones are read, and the writes are decided anew; a write whose
-// object has changed is answered. When etcd takes no request so large, the next batch is smaller, and a write alone
-// is refused. If the outcome stays unknown, the facts that depend on it are evicted, and each caller gets the error.
-// Compares keep a repeated transaction from taking effect twice (pkg/etcd/maintenance).
+// A batch decides groups one after the other, each on what those before it leave: the draft. A group goes in whole, or
+// leaves the draft as it was. Facts that memory lacks are read for all groups at once.
 
-// decideRequests takes in as many requests as go together, from the first on, and returns those left over.
-func (b *batch) decideRequests(ctx context.Context, requests []*request) (rest []*request) {
-	if t := requests[0].set; t != nil {
-		return b.decideSet(ctx, t, requests)
-	}
-	if err := b.takeZone(ctx); err != nil {
-		replyAll(requests, Answer{Err: err})
-		return nil
-	}
-	b.members = make([]member, 0, len(requests))
-	for pass := 0; ; pass++ {
+// decideGroups takes in as many groups as go together, from the first on, and returns those left over.
+func (b *batch) decideGroups(ctx context.Context, groups []*group) (rest []*group, err error) {
+	err = b.takeZone(ctx)
+	for pass := 0; err == nil; pass++ {
 		var cold []law.Key
-		done := 0 // requests that need not be looked at again
-	requests:
-		for i, r := range requests {
-			looking := len(cold) > 0 // on facts for those behind the first that lacks some, no more
-			if !looking && b.isFull() {
-				break
+		done, moved := 0, false // done: groups that need not be looked at again
+	groups:
+		for i, g := range groups {
+			how := fromMemory
+			switch {
+			case len(cold) > 0:
+				how = looking
+			case b.isFull(g):
+				break groups
+			case pass >= maxPasses || len(groups) == 1 && len(g.members) == 1:
+				how = byItself
 			}
-			verdict, lacks := b.decideRequest(ctx, r, looking, len(requests) == 1 || pass == maxPasses)
+			verdict, lacks := b.decideGroup(ctx, g, how)
 			switch {
 			case verdict == lacking && pass < maxPasses:
 				cold = append(cold, lacks...)
 			case verdict != taken:
-				break requests
-			case !looking:
+				moved = verdict == overtaken
+				break groups
+			case how != looking:
 				done = i + 1
 			}
 		}
-		requests = requests[done:]
-		if len(cold) == 0 {
-			return requests
+		if groups = groups[done:]; len(cold) == 0 && !moved {
+			return groups, nil
 		}
-		// Facts that memory lacks are read for all requests at once, and remembered at the head. Where the zone has
-		// moved, the whole batch is decided anew.
-		err := b.warmFacts(ctx, facts.Dedupe(cold))
-		b.com.mem.Mu.Lock()
-		moved := b.head != nil && (b.head.Mod != b.Mod || !b.head.Loaded)
-		b.com.mem.Mu.Unlock()
-		if err == nil && !moved {
-			continue
+		// Facts that memory lacks are read, and remembered at the head. If the zone has moved, the whole batch is
+		// decided anew.
+		if !moved {
+			err = b.warmFacts(ctx, facts.Dedupe(cold))
+			b.com.mem.Mu.Lock()
+			moved = b.head != nil && (b.head.Mod != b.Mod || !b.head.Loaded)
+			b.com.mem.Mu.Unlock()
 		}
-		requests = append(b.requests(), requests...)
-		*b = batch{com: b.com, locks: b.locks, head: b.head, try: b.try, bound: b.bound}
-		if err == nil {
+		if moved && err == nil {
+			groups = append(b.groups, groups...)
+			*b = batch{com: b.com, attempt: b.attempt}
 			err = b.takeZone(ctx)
 		}
-		if err != nil {
-			replyAll(requests, Answer{Err: err})
-			return nil
-		}
 	}
+	return nil, err
 }
 
 // takeZone takes the zone from memory, or reads it. It reads it where another server writes too, since the memory
@@ -111,336 +96,265 @@ func (b *batch) takeZone(ctx context.Context) error {
 	return nil
 }
 
-// isFull reports whether the next record might not fit. A record brings at most nine operations
-// beside those that all of them share, and some 200 KiB: twice maxEntry and what is known of its name.
-func (b *batch) isFull() bool {
-	const each, shared = 9, 8
-	ops := int(b.com.mem.Ops.Load())
-	return b.closed || len(b.members) > 0 && (len(b.cmps)+each > ops || len(b.Facts)+len(b.Puts)+b.writes+each+shared > ops || b.octets > b.bound)
+// isFull reports whether the next group might not fit. A record brings at most nine operations beside those that all of
+// them share.
+func (b *batch) isFull(next *group) bool {
+	const each = 9
+	ops, more := int(b.com.mem.Ops.Load()), each*len(next.members)
+	return b.closed || len(b.groups) > 0 && (len(b.cmps)+more > ops || b.countPuts()+more > ops || b.octets > b.bound)
 }
 
-// verdict says what becomes of a request that a batch might take in.
+// reading says where a decision takes its facts from.
+type reading int
+
+const (
+	looking    reading = iota // from memory, for what memory lacks: the group is not taken in
+	fromMemory                // what memory lacks is read for all groups at once
+	byItself                  // the decision reads what memory lacks
+)
+
+// verdict says what becomes of a group that a batch might take in.
 type verdict int
 
 const (
-	taken    verdict = iota // or answered
-	lacking                 // facts that must be read
-	boundary                // it begins the next batch
+	taken     verdict = iota // or answered
+	lacking                  // facts that must be read
+	boundary                 // it begins the next batch
+	overtaken                // the zone has moved since the batch took it
 )
 
-// decideRequest decides one request on what the others left. With looking the request is not taken in. With reading
-// it reads the facts that memory does not have.
-func (b *batch) decideRequest(ctx context.Context, r *request, looking, reading bool) (verdict, []law.Key) {
-	r.deciding.Lock()
-	defer r.deciding.Unlock()
-	b.deciding = r
-	v, cold := b.decideLocked(ctx, r, looking, reading)
+// decideGroup decides a group on what those before it left. It takes the group in whole, or leaves the draft as it was.
+func (b *batch) decideGroup(ctx context.Context, g *group, how reading) (verdict, []law.Key) {
+	g.deciding.Lock()
+	defer g.deciding.Unlock()
+	b.deciding = g
+	before, count := b.draft, len(b.groups)
+	before.Puts, b.undo = slices.Clone(b.Puts), b.undo[:0]
+	v, cold := b.decideLocked(ctx, g, how, &before)
+	if len(b.groups) == count || g.proves {
+		b.restoreDraft(before)
+	}
 	b.deciding = nil
 	return v, cold
 }
 
-// decideLocked is decideRequest for a caller that holds r.deciding.
-func (b *batch) decideLocked(ctx context.Context, r *request, looking, reading bool) (verdict, []law.Key) {
-	w, first := r.w, len(b.members) == 0
-	switch {
-	case r.gone:
+// decideLocked is decideGroup for a caller that holds g.deciding.
+func (b *batch) decideLocked(ctx context.Context, g *group, how reading, before *draft) (verdict, []law.Key) {
+	switch first := len(b.groups) == 0; {
+	case g.gone:
 		return taken, nil
-	case r.isBehind():
-		if !looking {
-			r.reply(Answer{behind: true})
+	case g.isBehind():
+		if how != looking {
+			g.reply(Answer{})
 		}
 		return taken, nil
-	case r.goesAlone() && (!first || looking):
+	case g.goesAlone() && (!first || how == looking):
 		return boundary, nil
-	case b.hasOperation(w.Key): // its expected revision is about to end
+	case slices.ContainsFunc(b.members, g.overlaps): // its expected revision is about to end
 		return boundary, nil
 	}
-	s, out, cold, err := b.runLaw(ctx, w, first && !looking, looking, reading || w.goesAlone() || b.Zone == nil)
+	d, err := b.decideMembers(ctx, g, how)
 	switch {
+	case errors.Is(err, errBoundary):
+		return boundary, nil
+	case errors.Is(err, facts.ErrOverlayMoved):
+		return overtaken, nil
 	case errors.Is(err, facts.ErrMoved):
-		out, err := b.com.presentState(ctx, w)
-		r.reply(Answer{Out: out, Err: err})
-		return taken, nil
+		return b.answerMoved(ctx, g), nil
 	case err != nil:
-		r.reply(Answer{Err: err})
-		return taken, nil
-	case len(cold) > 0:
-		return lacking, cold
-	case s == nil:
-		return boundary, nil
-	case looking:
-		return taken, nil
-	case out.Refusal != nil && out.Refusal.Kind == law.Later:
-		b.com.mem.Mu.Lock()
-		b.com.mem.Suspect(s)
-		b.com.mem.Mu.Unlock()
-		r.reply(Answer{Later: out.Refusal})
-		return taken, nil
+		g.reply(Answer{Err: err})
+	case len(d.cold) > 0:
+		return lacking, d.cold
+	case how == looking:
+	case d.later != nil:
+		g.reply(Answer{Later: d.later})
+	case len(d.locks) > 0: // what was true before the lock may not be now
+		g.reply(Answer{Locks: d.locks})
+	default:
+		return b.takeGroup(ctx, g, d, before), nil
 	}
-	return b.takeMember(ctx, member{request: r, session: s, refusal: out.Refusal, plan: out.Plan})
-}
-
-// takeMember takes a decided request into the batch with what proves its decision.
-func (b *batch) takeMember(ctx context.Context, m member) (verdict, []law.Key) {
-	r, s, w, first := m.request, m.session, m.w, len(b.members) == 0
-	s.CheckCovered(ctx)
-	cmps := append(s.Guards(), etcd.RevisionIs(w.Key, w.Expected))
-	if most := b.com.mem.MaxCompares(); first && len(cmps) > most {
-		if s.Guess || s.Depth > facts.FlatName { // read instead of guessing, then ranges instead of names
-			w.Guess, w.flat = false, !s.Guess
-			return b.decideLocked(ctx, r, false, true)
-		}
-		r.reply(Answer{Err: tooManyFacts(w, len(cmps), most)})
-		return taken, nil
-	}
-	if !first && len(b.cmps)+len(cmps) > int(b.com.mem.Ops.Load()) {
-		return boundary, nil
-	}
-	if m.refusal == nil {
-		if missing := b.com.missingLocks(b.locks, m.plan); len(missing) > 0 {
-			r.reply(Answer{Locks: missing})
-			return taken, nil
-		}
-		if first {
-			b.settleOn(s, w, m.plan)
-		}
-		op, object, err := w.Primary(ctx, m.plan)
-		if err != nil {
-			r.reply(Answer{Err: err})
-			return taken, nil
-		}
-		if op != nil {
-			m.op = *op
-		}
-		if !b.includeMember(&m, object) {
-			return boundary, nil
-		}
-	} else if r.order != nil {
-		r.order.broken.Store(true)
-	}
-	b.addProofs(s, cmps)
-	b.members = append(b.members, m)
-	b.closed = b.closed || r.goesAlone()
 	return taken, nil
 }
 
-// settleOn makes the batch one of the zone that its first write changes, as it was decided on.
-func (b *batch) settleOn(s *facts.Session, w *Write, p *law.Plan) {
-	if p.Zone != nil {
-		key := b.com.mem.Layout.Zone(p.Zone.Zone.Namespace, p.Zone.Zone.Name)
-		b.head = b.locks[slices.IndexFunc(b.locks, func(h *queue) bool { return h.Key == key })]
-		b.Key = key
-		if z := s.Zone(key); z != nil {
-			b.Base, b.Mod = z.Object, z.Mod
+// errBoundary says that a write has to begin a batch, because it rests on what the batch writes, or the batch has read
+// enough.
+var errBoundary = errors.New("the write begins a batch")
+
+// decideMembers decides each member on what the others have left. A refused one is decided again after the others, as
+// long as a round admits one.
+func (b *batch) decideMembers(ctx context.Context, g *group, how reading) (d decisions, err error) {
+	pending := g.members
+	if t := g.set; t != nil {
+		pending = t.beginDecision(b, g)
+		if t.opening == nil && len(b.groups) > 0 {
+			return d, errBoundary
 		}
-		if key == w.Key {
-			b.Base, b.Mod = w.Was, w.Expected
+		if err := b.judgeRequirements(ctx, g, how, &d); err != nil {
+			return d, err
 		}
 	}
-	b.closed = b.closed || len(b.locks) > 1
+	for len(pending) > 0 {
+		var refused []*member
+		for _, m := range pending {
+			if len(d.cold) > 0 {
+				how = looking
+			}
+			if err := b.decideMember(ctx, g, m, how, &d); err != nil {
+				return d, err
+			}
+			if m.refusal != nil {
+				refused = append(refused, m)
+			}
+		}
+		if len(refused) == len(pending) {
+			break
+		}
+		pending = refused
+	}
+	return d, nil
 }
 
-func (b *batch) hasOperation(key string) bool {
-	return slices.ContainsFunc(b.members, func(m member) bool { return m.w.Key == key })
+// judgeRequirements judges what a set requires, before any of its writes is decided. A set of no zone is refused
+// without.
+func (b *batch) judgeRequirements(ctx context.Context, g *group, how reading, d *decisions) error {
+	t := g.set
+	if len(t.Requires) == 0 || t.opening == nil {
+		return nil
+	}
+	namespace, in := t.Writes[0].Namespace(), law.Ref{Namespace: t.opening.Namespace, Name: t.opening.Name, UID: t.opening.UID}
+	t.required = &member{Write: &Write{Object: Object{Namespace: namespace}, Guess: g.firstWrite().Guess,
+		Ask: func(seen *law.Seen) law.Outcome { return records.DecideRequirements(seen, in, namespace, t.Requires) }}}
+	s, out, cold, err := b.askLaw(ctx, g, t.required, how)
+	if d.cold = append(d.cold, cold...); err != nil || len(cold) > 0 || how == looking {
+		return err
+	}
+	if t.required.session, t.required.cmps = s, s.Guards(); out.Refusal != nil {
+		t.Unmet = Status("records", "", out.Refusal)
+	}
+	return nil
 }
 
-// runLaw decides a write from memory, on the zone as the batch leaves it. cold are facts that can be read into memory
-// for all requests at once. Other facts a write reads by itself: ranges, names that are too deep for single compares,
-// and facts of other zones. It returns a nil session where the write has to be the first of a batch, because it rests
-// on what the batch writes, or the batch has read enough.
-func (b *batch) runLaw(ctx context.Context, w *Write, first, looking, reading bool) (s *facts.Session, out law.Outcome, cold []law.Key, err error) {
-	s = b.com.mem.Session(w.Guess && b.try == 0)
-	s.FirstTry = b.try == 0 && b.set == nil // a set reads what memory lacks at once
-	if w.flat {
+// decideMember decides one write, and moves the draft on where it is admitted.
+func (b *batch) decideMember(ctx context.Context, g *group, m *member, how reading, d *decisions) error {
+	m.refusal, m.op = nil, clientv3.Op{}
+	s, out, cold, err := b.askLaw(ctx, g, m, how)
+	if d.cold = append(d.cold, cold...); err != nil || len(cold) > 0 || how == looking {
+		return err
+	}
+	s.CheckCovered(ctx)
+	m.session, m.plan, m.cmps = s, out.Plan, append(s.Guards(), etcd.RevisionIs(m.Key, m.Expected))
+	if most := b.com.mem.MaxCompares(); len(b.groups) == 0 && len(m.cmps) > most {
+		if !s.Guess && s.Depth <= facts.FlatName {
+			return tooManyFacts(m.Write, len(m.cmps), most)
+		}
+		m.Guess, m.flat = false, !s.Guess // read instead of guessing, then ranges instead of names
+		return b.decideMember(ctx, g, m, byItself, d)
+	}
+	switch r := out.Refusal; {
+	case r != nil && r.Kind == law.Later && !g.insists:
+		b.com.mem.Mu.Lock()
+		b.com.mem.Suspect(s)
+		b.com.mem.Mu.Unlock()
+		d.later, m.refusal = r, r
+		return nil
+	case r != nil:
+		m.refusal = r
+		return nil
+	case g.set != nil:
+		var lock string
+		if lock, m.refusal = g.set.refuseOtherZone(b, g, m); lock != "" {
+			d.locks = append(d.locks, lock)
+		}
+		if lock != "" || m.refusal != nil {
+			return nil
+		}
+	}
+	if missing := b.com.missingLocks(b.locks, m.plan); len(missing) > 0 {
+		d.locks = append(d.locks, missing...)
+		return nil
+	}
+	b.moveOn(m)
+	if c := m.plan.Zone; c != nil && c.Step != nil {
+		d.steps = append(d.steps, *c.Step)
+	}
+	d.held = d.held || m.plan.Zone != nil && m.plan.Zone.Held
+	return nil
+}
+
+// askLaw runs the law for a write, on the zone as the batch leaves it. cold are facts that can be read into memory for
+// all groups at once. Other facts a write reads by itself: ranges, names that are too deep for single compares, and
+// facts of other zones.
+func (b *batch) askLaw(ctx context.Context, g *group, m *member, how reading) (s *facts.Session, out law.Outcome,
+	cold []law.Key, err error) {
+	s = b.com.mem.Session(m.Guess && b.try == 0)
+	s.FirstTry = b.try == 0 && g.isSmall()
+	if m.flat {
 		s.Depth = facts.FlatName
 	}
-	if !first || !reading {
+	first, ofNoZone := len(b.groups) == 0, g.set != nil && g.set.opening == nil
+	if !ofNoZone && (!first || how != byItself) {
+		var known bool
 		s.Over = &b.Overlay
-		known := true
-		for out = w.Ask(s.Seen); known && len(out.Need) > 0; {
-			cold, known = s.LookUpAll(facts.Dedupe(out.Need))
-			for _, k := range cold {
-				known = known && (k.Kind == law.KindHolding || k.Kind == law.KindZone || b.Zone != nil &&
-					(k.Zone == b.Zone.UID || k.Kind == law.KindWithdrawal))
-			}
-			if known && len(cold) > 0 {
-				return s, out, cold, nil
-			}
-			if known {
-				out = w.Ask(s.Seen)
-			}
+		if out, cold, known = b.askMemory(s, m.Ask); known || how == looking {
+			return s, out, cold, nil
 		}
-		switch {
-		case known:
-			return s, out, nil, nil
-		case first:
-			s.Over = nil
-		case looking || b.Zone == nil || b.reads == maxReads:
-			return nil, out, nil, nil
-		default:
+		if !first && (b.Zone == nil || b.reads == maxReads) {
+			return nil, out, nil, errBoundary
+		}
+		if !first {
 			b.reads++
 		}
 		s.Reset()
 	}
-	out, err = s.Decide(w.paidIn(ctx), w.Ask)
+	if first && g.set == nil { // a write that begins a batch by itself is decided on the zone as it reads it
+		s.Over = nil
+	} else if !ofNoZone {
+		s.Over = &b.Overlay
+	}
+	out, err = s.Decide(m.paidIn(ctx), m.Ask)
 	switch {
-	case s.Over != nil && (errors.Is(err, facts.ErrOverlayMoved) || errors.Is(err, facts.ErrMoved)):
-		return nil, out, nil, nil
-	case err != nil || s.Over != nil || b.head == nil:
-		return s, out, nil, err
+	case !first && (errors.Is(err, facts.ErrOverlayMoved) || errors.Is(err, facts.ErrMoved)):
+		err = errBoundary
+	case err == nil && first && g.set == nil && b.head != nil:
+		b.takeRead(s)
 	}
-	if z := s.Zone(b.head.Key); z != nil { // the zone as it was read
-		b.Base, b.Mod = z.Object, z.Mod
-		b.com.mem.Mu.Lock()
-		if b.head.Loaded && b.head.Mod == z.Mod {
-			b.Zone = b.head.Zone
-		} else {
-			b.closed = true // for others it is decided anew
-		}
-		b.com.mem.Mu.Unlock()
-	}
-	return s, out, nil, nil
+	return s, out, nil, err
 }
 
-// addProofs adds what proves a decision: compares, and the zones that it looked at.
-func (b *batch) addProofs(s *facts.Session, cmps []clientv3.Cmp) {
-	for _, c := range cmps {
-		b.addCompare(c)
-	}
-	for _, z := range s.Zones {
-		if !slices.ContainsFunc(b.zones, func(have facts.ZoneSeen) bool { return have.Key == z.Key }) {
-			b.zones = append(b.zones, z)
+// askMemory runs the law on facts in memory. cold are facts that can be read into memory. It is not known where other
+// facts are needed.
+func (b *batch) askMemory(s *facts.Session, ask func(*law.Seen) law.Outcome) (out law.Outcome, cold []law.Key, known bool) {
+	for out = ask(s.Seen); len(out.Need) > 0; out = ask(s.Seen) {
+		if cold, known = s.LookUpAll(facts.Dedupe(out.Need)); !known {
+			return out, nil, false
+		}
+		for _, k := range cold {
+			if k.Kind != law.KindHolding && k.Kind != law.KindZone &&
+				(b.Zone == nil || k.Zone != b.Zone.UID && k.Kind != law.KindWithdrawal) {
+				return out, nil, false
+			}
+		}
+		if len(cold) > 0 {
+			return out, cold, true
 		}
 	}
+	return out, nil, true
 }
 
-// addCompare adds a compare, unless it is there. Two compares of one key with different revisions both stay: they
-// cannot hold, and their writes are decided anew.
-func (b *batch) addCompare(c clientv3.Cmp) {
-	key, mod := string(c.KeyBytes()), c.GetCompare().GetModRevision()
-	if len(c.GetCompare().RangeEnd) == 0 {
-		if have, ok := b.proven[key]; ok && have == mod {
-			return
-		}
-		if b.proven == nil {
-			b.proven = map[string]int64{}
-		}
-		b.proven[key] = mod
-	}
-	b.octets += len(key)
-	b.cmps = append(b.cmps, c)
-}
-
-// weigh returns the approximate octets of a fact with its key. Parts that a tenant can make long are counted.
-func weigh(fact any) int {
-	switch v := fact.(type) {
-	case *law.Owner:
-		return etcd.KeyOctets + 96*(len(v.Values)+len(v.Cut)) + 128*len(v.Claims)
-	}
-	return 2 * etcd.KeyOctets
-}
-
-// includeMember moves the zone and its facts on. It returns false, and moves nothing, where the write does not go
-// with the others.
-func (b *batch) includeMember(m *member, object *v1alpha1.Zone) bool {
-	p, w, first, long := m.plan, m.w, len(b.members) == 0, len(m.op.ValueBytes()) > maxEntry
-	if b.set == nil && (!first && long || p.Zone != nil && b.change != nil && b.change.Settled() && !p.Zone.Settled()) {
-		return false // the delivered content from then on ends with a transaction
-	}
-	if c := p.Zone; c != nil && c.Step != nil && b.set == nil {
-		most := maxEntry
-		if first {
-			most = MaxBatchOctets << 10 // any
-		}
-		octets, ok := b.steps.Add(c.Step, most)
-		if !ok {
-			return false
-		}
-		b.octets, long = b.octets+octets, long || octets > maxEntry
-	}
-	for _, x := range p.Writes {
-		if m.session.Stands(x) {
-			continue
-		}
-		if b.Facts == nil {
-			b.Facts = map[law.Key]any{}
-		}
-		if before, written := b.Facts[x.Key]; written {
-			b.octets -= weigh(before)
-		}
-		b.octets += weigh(x.Value)
-		b.Facts[x.Key] = x.Value
-	}
-	count := len(b.Puts)
-	b.putWaiting(p, w)
-	if p.Work != nil {
-		b.Puts.Set(b.com.mem.Layout.Outbox(p.Work.ID), p.Work)
-	}
-	for _, d := range p.PendingCuts {
-		b.Puts.Set(b.com.mem.Layout.PendingCut(d.Parent.UID, d.Child.UID), d)
-	}
-	if p.Zone != nil {
-		b.moveOn(*p.Zone, object)
-		if w.Item != nil {
-			b.touchWork(w.Item, p.Zone)
-		}
-	}
-	if w.Also != nil {
-		cmps, ops := w.Also(p)
-		for _, c := range cmps {
-			b.addCompare(c)
-		}
-		for _, op := range ops {
-			b.Puts.Add(etcd.KeyValue{Key: string(op.KeyBytes()), Value: op.ValueBytes(), Gone: op.IsDelete()})
-		}
-	}
-	for _, x := range b.Puts[count:] {
-		b.octets += len(x.Key) + len(x.Value)
-	}
-	if m.writesObject() {
-		b.octets += len(m.op.ValueBytes()) + 2*len(w.Key) + etcd.KeyOctets
-		b.writes++
-	}
-	b.closed = b.closed || long
-	return true
-}
-
-// moveOn changes the zone to what a decision leaves. It keeps what an earlier decision of the batch says and this one
-// does not mention.
-func (b *batch) moveOn(c law.ZoneChange, object *v1alpha1.Zone) {
-	if before := b.change; before != nil {
-		c.Held = c.Held || before.Held
-		c.Hides = slices.Concat(before.Hides, c.Hides)
-		if c.Delegated == nil {
-			c.Delegated = before.Delegated
-		}
-		if c.Servable == nil {
-			c.Servable = before.Servable
-		}
-		if c.EndsAt == 0 {
-			c.EndsAt = before.EndsAt
-		}
-	}
-	c.Held = c.Held && c.Holding != nil && c.Holding.Held != nil // a later write of the transaction may put back what went
-	b.change, b.Zone, b.object = &c, c.Zone, object
-}
-
-// touchWork adds each zone that a cascade changes to the cascade's item, in the transaction that changes the zone
-// first, so that a server that finishes the cascade knows all of them. A write that leaves the cascade's mark at the
-// zone always compares the item: since the item was read, its mark may have been taken off and the item removed.
-func (b *batch) touchWork(s *Item, c *law.ZoneChange) {
-	if c.Gone || c.Zone.Pending || !slices.ContainsFunc(c.Holding.Works, func(w law.StandingWork) bool { return w.ID == s.Work.ID }) {
+// takeRead makes the zone of the batch that which a decision has read.
+func (b *batch) takeRead(s *facts.Session) {
+	z := s.Zone(b.head.Key)
+	if z == nil {
 		return
 	}
-	key := b.com.mem.Layout.Outbox(s.Work.ID)
-	b.addCompare(etcd.RevisionIs(key, s.Mod))
-	if slices.ContainsFunc(s.Work.Zones, func(p law.Place) bool { return p.UID == c.Zone.UID }) {
-		return
+	b.Base, b.Mod = z.Object, z.Mod
+	b.com.mem.Mu.Lock()
+	defer b.com.mem.Mu.Unlock()
+	if b.head.Loaded && b.head.Mod == z.Mod {
+		b.Zone = b.head.Zone
+	} else {
+		b.closed = true // for others it is decided anew
 	}
-	next := s.Work
-	next.Zones = append(slices.Clone(s.Work.Zones), law.Place{Ref: c.Zone.Ref, View: c.Zone.View, FQDN: c.Zone.FQDN()})
-	b.Puts.Set(key, next)
-	b.touched = append(b.touched, touched{s, next})
 }
 
 // warmFacts reads facts into memory, those of the zone under its present revision, and withdrawals for its queue.
@@ -467,18 +381,55 @@ func (b *batch) warmFacts(ctx context.Context, keys []law.Key) error {
 	return nil
 }
 
-// putWaiting writes the keys by which the record or zone of a plan is found while it waits, and removes those where
-// it waited.
-func (b *batch) putWaiting(plan *law.Plan, w *Write) {
-	if plan.OrphanBefore != nil {
-		for _, key := range b.com.mem.Layout.Waiting(plan.OrphanBefore, w.Resource, w.Namespace, w.Name) {
-			b.Puts.Del(key)
+// takeGroup takes a decided group into the batch, with what proves its decisions. A refused group leaves nothing but
+// the proof.
+func (b *batch) takeGroup(ctx context.Context, g *group, d decisions, before *draft) verdict {
+	first := len(b.groups) == 0
+	if g.proves = g.isRefused(); g.proves && g.order != nil {
+		g.order.broken.Store(true)
+	}
+	if !g.proves {
+		step := b.condenseSteps(g, &d, before)
+		if err := b.placeMembers(ctx, g); err != nil {
+			g.reply(Answer{Err: err})
+			return taken
+		}
+		if g.proves = g.isDry(); !g.proves && !b.addStep(g, step, before) {
+			return boundary
 		}
 	}
-	if plan.Orphan != nil {
-		for _, key := range b.com.mem.Layout.Waiting(plan.Orphan, w.Resource, w.Namespace, w.Name) {
-			b.Puts.Set(key, layout.Waiter{UID: w.waits.uid, Created: w.waits.created, Moves: plan.Orphan.Moves,
-				KeptOut: plan.Orphan.KeptOut})
+	if first && g.set == nil && !g.proves {
+		b.settleOn(g.members[0])
+	}
+	b.addProofs(g)
+	if b.groups, b.members = append(b.groups, g), append(b.members, g.members...); !g.proves {
+		b.writing = append(b.writing, g.members...)
+	}
+	b.closed = b.closed || g.goesAlone() || len(b.locks) > 1
+	return taken
+}
+
+// answerMoved answers a group whose objects and facts do not go together: writes begin again where their objects have
+// changed since they were read. Where none has, the zone may have changed, so the group is decided anew, maxStrange
+// times. After that something is damaged.
+func (b *batch) answerMoved(ctx context.Context, g *group) verdict {
+	var damaged error
+	for _, m := range g.members {
+		kv, rev, err := etcd.ReadKey(ctx, b.com.mem.Client, m.Key)
+		if m.moved = err == nil && etcd.ModRevision(kv) != m.Expected; m.moved {
+			m.out = Outcome{Rev: rev, KV: kv}
+		} else if damaged = err; err == nil {
+			damaged = fmt.Errorf("what is known of %s does not go together with it: run kubizone fsck, which says what is damaged", m.Key)
 		}
 	}
+	switch {
+	case g.hasMoved():
+		g.reply(Answer{})
+	case g.set == nil || g.strange == maxStrange:
+		g.reply(Answer{Err: damaged})
+	default:
+		g.strange++
+		return overtaken
+	}
+	return taken
 }

@@ -5,129 +5,198 @@ package commit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
+	"kubi.zone/kubizone/pkg/ledger/facts"
 )
 
 // Commit decides and commits a write. The outcome is not OK where the object is at another revision than the expected
-// one. A write whose plan changes more zones than the one it waited at takes the locks of all of them.
+// one.
 func (com *Committer) Commit(ctx context.Context, w *Write) (Outcome, error) {
 	if !w.Keep {
-		defer func() { com.Release(w.Locks...); w.Locks = nil }()
+		defer com.releaseAll(w)
 	}
-	for postponed := time.Duration(0); ; {
-		a := com.submitWrite(ctx, w)
+	a, _ := com.commitGroup(ctx, newGroup(w))
+	if w.Sent = a.sent; a.sent {
+		return Outcome{}, unknownOutcome(fmt.Sprintf("%s %q", w.Resource, w.Name), a.Err)
+	}
+	return a.Out, com.Late(w, a.Err)
+}
+
+// Run decides and commits the change set. An error is one of all writes; a refusal is at its write. moved says that the
+// objects of some writes have changed: these writes begin anew, and the set is run again with them.
+func (t *Set) Run(ctx context.Context) (moved bool, err error) {
+	g := t.newGroup()
+	defer t.Committer.releaseAll(g.firstWrite())
+	a, g := t.Committer.commitGroup(etcd.PaidBy(ctx, etcd.Payer{Namespace: t.Writes[0].Namespace(), Weight: 1}), g)
+	switch t.Sent = a.sent; {
+	case a.sent:
+		return false, unknownOutcome("the change set", a.Err)
+	case a.Err != nil:
+		return false, t.timeoutError(a.Err)
+	}
+	return t.readOutcome(g), nil
+}
+
+// commitGroup returns the answer of a group, and the group as it was carried out last. A group whose plans change more
+// zones than the one that it waited at takes the locks of all of them. A group that may pass when cascades are through
+// is decided again later, and has no turn in the queue meanwhile, which the cascades need.
+func (com *Committer) commitGroup(ctx context.Context, g *group) (Answer, *group) {
+	for postponed := time.Duration(0); ; g = g.renew() {
+		a := com.submitGroup(ctx, g)
 		switch {
-		case a.sent:
-			w.Sent = true
-			return Outcome{}, unknownOutcome(fmt.Sprintf("%s %q", w.Resource, w.Name), a.Err)
 		case a.Err != nil:
-			return Outcome{}, com.Late(w, a.Err)
+			return a, g
 		case len(a.Locks) > 0:
-			if err := com.Acquire(ctx, w, a.Locks...); err != nil {
-				return Outcome{}, com.Late(w, err)
+			if err := com.Acquire(ctx, g.firstWrite(), a.Locks...); err != nil {
+				return Answer{Err: err}, g
 			}
 		case a.Later != nil:
-			if postponed += laterPause; postponed > maxPostponed {
-				return Outcome{}, Status(w.Resource, w.Name, a.Later)
-			}
-			com.Release(w.Locks...)
-			w.Locks = nil
+			com.releaseAll(g.firstWrite())
 			etcd.Pause(ctx, laterPause)
+			postponed += laterPause
+			g.insists = postponed >= maxPostponed
 		default:
-			return a.Out, nil
+			return a, g
 		}
 	}
 }
 
-// submitWrite puts a write into the queue of its zone. A write commits by itself where it has its locks, changes more
-// than a Record, or concerns no zone that is known.
-func (com *Committer) submitWrite(ctx context.Context, w *Write) Answer {
-	r := newRequest(w)
-	if w.goesAlone() && w.Hint != "" && len(w.Locks) == 0 {
+// A group is decided again every laterPause, for maxPostponed in all. Then the client is told to come again.
+const (
+	laterPause   = 50 * time.Millisecond
+	maxPostponed = time.Second
+)
+
+// submitGroup puts a group into the queue of its zone. A group is carried out at once if it has its locks, is a batch
+// by itself, or concerns no zone that is known.
+func (com *Committer) submitGroup(ctx context.Context, g *group) Answer {
+	w := g.firstWrite()
+	if g.goesAlone() && w.Hint != "" && len(w.Locks) == 0 {
 		if err := com.Acquire(ctx, w, w.Hint); err != nil {
 			return Answer{Err: err}
 		}
 	}
 	if len(w.Locks) > 0 || w.Hint == "" {
-		com.carryOut(ctx, w.Locks, []*request{r})
-		return <-r.answer
+		com.carryOut(ctx, w.Locks, []*group{g})
+		return <-g.answer
 	}
-	com.mem.Mu.Lock()
-	h := com.queueAt(w.Hint)
-	com.mem.Mu.Unlock()
-	com.enqueueRequests(ctx, h, r)
-	return com.awaitAnswer(ctx, h, r)
+	return com.queueGroups(ctx, w.Hint, g)[0]
 }
 
 // SubmitInOrder puts writes into the queue of a zone, "" for none, of which none is committed unless those before it
 // are.
 func (com *Committer) SubmitInOrder(ctx context.Context, zone string, writes []*Write) []Answer {
-	requests, in := make([]*request, len(writes)), &order{}
+	groups, in := make([]*group, len(writes)), &order{}
 	for i, w := range writes {
-		requests[i] = newRequest(w)
-		requests[i].order = in
+		groups[i] = newGroup(w)
+		groups[i].order = in
 	}
-	answers := make([]Answer, len(writes))
-	if zone == "" {
-		com.carryOut(ctx, nil, slices.Clone(requests)) // which takes out of them what is overtaken
-		for i, r := range requests {
-			answers[i] = <-r.answer
-		}
-		return answers
+	if zone != "" {
+		return com.queueGroups(ctx, zone, groups...)
 	}
-	com.mem.Mu.Lock()
-	q := com.queueAt(zone)
-	com.mem.Mu.Unlock()
-	com.enqueueRequests(ctx, q, requests...)
-	for i, r := range requests {
-		answers[i] = com.awaitAnswer(ctx, q, r)
+	com.carryOut(ctx, nil, slices.Clone(groups)) // which takes out of them what is overtaken
+	answers := make([]Answer, len(groups))
+	for i, g := range groups {
+		answers[i] = <-g.answer
 	}
 	return answers
 }
 
-// carryOut decides and commits requests under the caller's locks of zones, in order, as many at a time as go
-// together, until each is answered.
-func (com *Committer) carryOut(ctx context.Context, locks []*queue, requests []*request) {
-	bound := MaxBatchOctets
-	for try := 0; len(requests) > 0; {
-		b := &batch{com: com, locks: locks, try: try, bound: bound}
-		if len(locks) > 0 {
-			b.head = locks[0]
-		}
-		again, rest := b.carryOnce(ctx, requests)
+// carryOut decides and commits groups under the caller's locks of zones, in order, as many at a time as go together,
+// until each is answered.
+func (com *Committer) carryOut(ctx context.Context, locks []*queue, groups []*group) {
+	at := attempt{locks: locks, bound: MaxBatchOctets}
+	for len(groups) > 0 {
+		at.head = headOf(locks, groups[0].firstWrite().Hint)
+		b := &batch{com: com, attempt: at}
+		again, rest := b.commitGroups(ctx, groups)
 		switch {
 		case len(again) == 0:
-			try = 0
+			at.try = 0
 		case b.raced:
-			try++
+			at.try++
 		}
-		bound = b.bound
-		if requests = append(again, rest...); ctx.Err() != nil {
-			replyAll(requests, Answer{Err: ctx.Err()})
+		at.bound = b.bound
+		if groups = append(again, rest...); ctx.Err() != nil {
+			replyAll(groups, Answer{Err: ctx.Err()})
 			return
 		}
 	}
 }
 
-// carryOnce decides and commits as many requests as go together. It returns those that are to be decided anew, and
-// those left over. A panic is the answer to its request, and no more than that.
-func (b *batch) carryOnce(ctx context.Context, requests []*request) (again, rest []*request) {
-	var err error
-	all := slices.Clone(requests)
+// commitGroups takes groups from their decision to their answer, as many as go into one transaction:
+//
+//	If    every fact that a decision used is as it was, and each object is at its expected revision
+//	Then  the objects, their zone with the last serial, the zone's keys, one journal key with a step for each group,
+//	      the keys under which objects wait, the outbox items, the pending cuts
+//
+// again are the groups to decide again, and rest those that are left over. Compares keep a repeated transaction from
+// taking effect twice (pkg/etcd/maintenance).
+func (b *batch) commitGroups(ctx context.Context, groups []*group) (again, rest []*group) {
+	// A panic is the answer to the group that caused it, and to no other.
+	var fault error
+	all := slices.Clone(groups)
 	defer func() {
-		if err != nil {
-			again, rest = b.answerPanic(err, all), nil
+		if fault != nil {
+			again, rest = b.answerPanic(fault, all), nil
 		}
 	}()
-	defer b.com.Recover(ctx, &b.sent, &err)
-	rest = b.decideRequests(ctx, requests)
-	again = b.commitOnce(ctx)
+	defer b.com.Recover(ctx, &b.sent, &fault)
+
+	// Decide: take the zone from memory, or read it, and decide the groups in turn, each on the zone as the groups
+	// before it leave it. A group that does not fit begins the next batch.
+	rest, err := b.decideGroups(ctx, groups)
+	if err != nil {
+		replyAll(all, Answer{Err: err})
+		return nil, nil
+	}
+	if len(b.groups) == 0 {
+		return nil, rest
+	}
+
+	// Build what is put. A batch of refusals and dry runs puts nothing, and is proved all the same.
+	if err := b.buildPuts(ctx); err != nil {
+		replyAll(b.groups, Answer{Err: err})
+		return nil, rest
+	}
+
+	// Send it, alone or together with batches of other zones.
+	var o outcome
+	if b.isShared() {
+		o = b.sendShared(ctx)
+	} else {
+		o = b.sendAlone(ctx)
+	}
+
+	// Answer.
+	switch {
+	case o.err == nil && o.r.Succeeded: // every fact held: memory moves on
+		b.com.latency.note(o.trip)
+		b.answerCommitted(o.r, o.trip)
+	case o.shared && !b.sent: // one of several batches did not hold: this one commits by itself next
+		b.raced = true
+		again = b.groups
+	case o.err == nil: // a fact or an object has changed: groups whose objects stand are decided again
+		b.raced = true
+		b.keepApart()
+		again = b.resolveConflicts(ctx, o.r)
+	case isRefusedByEtcd(o.err): // too many operations or octets: the next batch is smaller
+		again = b.shrinkNext(o.err)
+	default: // etcd did not answer: memory forgets what may be written, and nothing is sent twice
+		if b.sent {
+			b.dropFacts()
+		}
+		replyAll(b.groups, Answer{Err: o.err, sent: b.sent})
+	}
 	return again, b.answerOvertaken(rest)
 }
 
@@ -148,66 +217,61 @@ func (com *Committer) Plain(ctx context.Context, key string, expected int64, dat
 	return Outcome{OK: true, Rev: etcd.VersionAt(r, 0)}, nil
 }
 
-// A write that may pass when cascades are through is decided anew every laterPause, for maxPostponed in all. Then the
-// client is told to come again. Meanwhile the write has no turn in the queue, which the cascades need.
-const (
-	laterPause   = 50 * time.Millisecond
-	maxPostponed = time.Second
-)
-
-// goesAlone reports whether the write is a batch by itself. A write of a zone's own object, or of objects beside it,
-// is decided on the zone as it stands.
-func (w *Write) goesAlone() bool { return w.Resource != "records" || w.Keep }
-
-// commitOnce sends the batch and answers the requests that it settles. It returns the requests that are to be decided
-// anew.
-func (b *batch) commitOnce(ctx context.Context) (again []*request) {
-	if len(b.members) == 0 {
-		return nil
-	}
-	then, err := b.buildTransaction(ctx)
-	if err != nil {
-		b.answerAll(Answer{Err: err})
-		return nil
-	}
-	var o outcome
-	if b.isShared() {
-		o = b.sendShared(ctx, then)
-	} else {
-		var orelse []clientv3.Op
-		if b.try > 0 { // the first try will do, mostly
-			orelse = b.readCompared()
+// Preview decides a write, and proves the decision as a refusal is proved: by its compares, with nothing to put.
+// Stale facts are read, and the decision is made anew. The object itself is not compared: the caller has just read
+// it.
+func (com *Committer) Preview(ctx context.Context, w *Write) (out law.Outcome, err error) {
+	defer com.Recover(ctx, nil, &err)
+	for s := com.mem.Session(false); ; s.Reset() {
+		out, err = s.Decide(ctx, w.Ask)
+		if errors.Is(err, facts.ErrMoved) {
+			return out, TooBusy(w.Resource, w.Name, err)
 		}
-		o = b.sendTransaction(b.paidContext(ctx), b.cmps, then, orelse)
+		if err != nil {
+			return out, com.Late(w, err)
+		}
+		cmps := s.Guards()
+		most := com.mem.MaxCompares()
+		if len(cmps) > most && s.Depth > facts.FlatName {
+			s.Depth = facts.FlatName
+			continue
+		}
+		if len(cmps) > most {
+			return out, tooManyFacts(w, len(cmps), most)
+		}
+		var orelse []clientv3.Op
+		for _, z := range s.Zones {
+			orelse = append(orelse, clientv3.OpGet(z.Key))
+		}
+		com.mem.Stats.Transactions.Add(1)
+		r, err := com.mem.Client.Txn(ctx).If(cmps...).Else(orelse...).Commit()
+		if errors.Is(err, rpctypes.ErrTooManyOps) && com.mem.Narrow(len(cmps)) {
+			continue
+		}
+		if err != nil || r.Succeeded {
+			return out, com.Late(w, err)
+		}
+		if err := com.explainPreview(ctx, s, r); err != nil {
+			return out, err
+		}
 	}
-	return b.settleSent(ctx, o, then)
 }
 
-// settleSent answers the requests of the batch that its transaction settles, and returns those that are to be decided
-// anew.
-func (b *batch) settleSent(ctx context.Context, o outcome, then []clientv3.Op) (again []*request) {
-	switch {
-	case o.err == nil && o.r.Succeeded:
-		b.com.latency.note(o.trip)
-		b.applyResult(o.r, o.trip)
-	case o.shared && !b.sent: // it commits by itself next
-		b.raced = true
-		return b.requests()
-	case o.err == nil:
-		b.raced = true
-		b.keepApart()
-		if again = b.resolveConflicts(ctx, o.r); b.set != nil && len(again) < len(b.members) {
-			replyAll(again, Answer{behind: true})
-			return nil
+// explainPreview takes in which zones have moved where the compares of a preview do not hold; where none has, a name is
+// not held as it is remembered. r has the zones of the session, in order.
+func (com *Committer) explainPreview(ctx context.Context, s *facts.Session, r *clientv3.TxnResponse) error {
+	moved := false
+	for i, z := range s.Zones {
+		kv := etcd.One(r.Responses[i])
+		moved = moved || etcd.ModRevision(kv) != z.Mod
+		if err := com.mem.Moved(ctx, z.Key, kv, r.Header.Revision); err != nil {
+			return err
 		}
-		return again
-	case isRefusedByEtcd(o.err):
-		return b.shrinkNext(o.err, then)
-	default:
-		if b.sent {
-			b.dropFacts()
-		}
-		b.answerAll(Answer{Err: o.err, sent: b.sent})
+	}
+	if !moved {
+		com.mem.Mu.Lock()
+		com.mem.Suspect(s)
+		com.mem.Mu.Unlock()
 	}
 	return nil
 }

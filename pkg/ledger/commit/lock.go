@@ -36,17 +36,19 @@ func (com *Committer) queueAt(key string) *queue {
 	return q
 }
 
-// Lock takes the lock of a key for something other than a write, and returns the function that releases it.
-func (com *Committer) Lock(ctx context.Context, key string) (unlock func(), err error) {
-	com.mem.Mu.Lock()
-	q := com.queueAt(key)
-	com.mem.Mu.Unlock()
-	select {
-	case q.sem <- struct{}{}:
-		return func() { <-q.sem }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
+// headOf returns the queue of a zone among those that are locked, else the first of them; nil: there is none.
+func headOf(locks []*queue, zone string) *queue {
+	if len(locks) == 0 {
+		return nil
 	}
+	return locks[max(0, slices.IndexFunc(locks, func(q *queue) bool { return q.Key == zone }))]
+}
+
+// LockKey takes the lock of a key for something other than a write, and returns the function that releases it.
+func (com *Committer) LockKey(ctx context.Context, key string) (unlock func(), err error) {
+	w := &Write{}
+	err = com.Acquire(ctx, w, key)
+	return func() { com.releaseAll(w) }, err
 }
 
 // Acquire takes the locks of zones beside those that the write has. It takes them in the order of their keys, so that
@@ -57,8 +59,7 @@ func (com *Committer) Acquire(ctx context.Context, w *Write, keys ...string) err
 			keys = append(keys, h.Key)
 		}
 	}
-	com.Release(w.Locks...)
-	w.Locks = nil
+	com.releaseAll(w)
 	slices.Sort(keys)
 	for _, key := range keys {
 		com.mem.Mu.Lock()
@@ -68,12 +69,17 @@ func (com *Committer) Acquire(ctx context.Context, w *Write, keys ...string) err
 		case h.sem <- struct{}{}:
 			w.Locks = append(w.Locks, h)
 		case <-ctx.Done():
-			com.Release(w.Locks...)
-			w.Locks = nil
+			com.releaseAll(w)
 			return ctx.Err()
 		}
 	}
 	return nil
+}
+
+// releaseAll gives up the locks of a write.
+func (com *Committer) releaseAll(w *Write) {
+	com.Release(w.Locks...)
+	w.Locks = nil
 }
 
 // Release gives locks up. It keeps the lock of a zone where another server was met a little longer, once after each
@@ -118,7 +124,8 @@ func (com *Committer) missingLocks(locks []*queue, plan *law.Plan) (missing []st
 func (com *Committer) askFor(zone string) {
 	ctx, cancel := context.WithTimeout(com.mem.Client.Ctx(), batchTimeout)
 	defer cancel()
-	_, _ = com.mem.Client.Txn(ctx).Then(etcd.OpPut(com.mem.Layout.Asked(), []byte(com.mem.ID+" "+zone))).Commit() // the next loss asks again
+	asked := etcd.OpPut(com.mem.Layout.Asked(), []byte(com.mem.ID+" "+zone))
+	_, _ = com.mem.Client.Txn(ctx).Then(asked).Commit() // the next loss asks again
 }
 
 // FollowAsked notes which zones other servers ask for.
@@ -150,3 +157,12 @@ func (com *Committer) isContended(h *queue) bool {
 	defer com.mem.Mu.Unlock()
 	return time.Since(h.met) < contention
 }
+
+// contention is the time for which a server counts another one that it met at a zone. After each commit it leaves the
+// zone to that server for yieldTrips round trips, in which that one reads what it has to decide anew and commits. It
+// adds one for each time that the other server has asked and still lost, up to maxYield.
+const (
+	contention = time.Second
+	yieldTrips = 2
+	maxYield   = 200 * time.Millisecond
+)

@@ -6,22 +6,13 @@ package commit
 import (
 	"context"
 	"errors"
-	"sync"
 
-	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/rules"
 	"kubi.zone/kubizone/pkg/ledger/facts"
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
-
-// usage has the keys of the counts that this server has changed since the last sweep: keys of KindCount, without a
-// namespace for all counts of a zone.
-type usage struct {
-	mu      sync.Mutex
-	changed map[law.Key]bool
-}
 
 // noteCounts notes the counts that a committed batch has changed of a zone with Delegations, and those of the
 // namespaces whose rules it changes.
@@ -59,12 +50,6 @@ func (u *usage) Take(most int) []law.Key {
 		out = append(out, k)
 	}
 	return out
-}
-
-// Item is an outbox item and its revision.
-type Item struct {
-	Work law.Work
-	Mod  int64
 }
 
 // ErrThrough says that another server finished the work meanwhile, and ErrElsewhere that another server carries it
@@ -121,18 +106,6 @@ func (com *Committer) Disown(id string) {
 
 // Owing returns a channel that says when the outbox is to be looked at.
 func (com *Committer) Owing() <-chan struct{} { return com.wake }
-
-// FreedName is a name at which a client took a value away, and the base name of that.
-type FreedName struct {
-	View       string
-	Name, Base name.Name
-	// Apex says that the base name is that of the zone.
-	Apex bool
-}
-
-// maxFreed bounds the freed names that are not looked at yet. With more of them what waits there has to wait for its
-// round.
-const maxFreed = 256
 
 // NextFreed waits for the next name at which a value went. It is not ok when ctx ends.
 func (com *Committer) NextFreed(ctx context.Context) (at FreedName, ok bool) {

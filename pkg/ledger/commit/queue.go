@@ -6,7 +6,6 @@ package commit
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"kubi.zone/kubizone/pkg/ledger/etcd"
@@ -17,12 +16,24 @@ import (
 // in the next transaction. The lock of a zone is local to this process: it commits one batch at a time there, because
 // two would fail each other's compares. Only time rests on the lock.
 
-// enqueueRequests puts requests into the queue of a zone. The first caller that finds no other there takes the lock
-// and commits. Where others have come by then, a goroutine commits those, so that a write that is decided waits for
-// no other.
-func (com *Committer) enqueueRequests(ctx context.Context, h *queue, requests ...*request) {
+// queueGroups puts groups into the queue of a zone, and returns their answers.
+func (com *Committer) queueGroups(ctx context.Context, zone string, groups ...*group) []Answer {
 	com.mem.Mu.Lock()
-	h.waiting = append(h.waiting, requests...)
+	h := com.queueAt(zone)
+	com.mem.Mu.Unlock()
+	com.enqueueGroups(ctx, h, groups)
+	answers := make([]Answer, len(groups))
+	for i, g := range groups {
+		answers[i] = com.awaitAnswer(ctx, h, g)
+	}
+	return answers
+}
+
+// enqueueGroups puts groups into a queue. The first caller that finds no other there takes the lock and commits. Where
+// others have come by then, a goroutine commits those, so that a write that is decided waits for no other.
+func (com *Committer) enqueueGroups(ctx context.Context, h *queue, groups []*group) {
+	com.mem.Mu.Lock()
+	h.waiting = append(h.waiting, groups...)
 	first := !h.committing
 	h.committing = true
 	if h.enough != nil && len(h.waiting) >= h.want {
@@ -39,8 +50,8 @@ func (com *Committer) enqueueRequests(ctx context.Context, h *queue, requests ..
 		com.resignQueue(ctx, h)
 		return
 	}
-	batch := com.takeBatch(h)
-	if !slices.ContainsFunc(batch, func(r *request) bool { return !slices.Contains(requests, r) }) { // its own, if they are not answered yet (overtake)
+	batch := com.takeBatch(h) // its own, if they are not answered yet (answerOvertaken)
+	if !slices.ContainsFunc(batch, func(g *group) bool { return !slices.Contains(groups, g) }) {
 		defer com.resignQueue(ctx, h)
 		defer com.Release(h)
 		com.carryOut(ctx, []*queue{h}, batch)
@@ -49,24 +60,24 @@ func (com *Committer) enqueueRequests(ctx context.Context, h *queue, requests ..
 	com.mem.Spawn(func() { com.commitQueue(etcd.PaidBy(context.WithoutCancel(ctx)), h, batch) })
 }
 
-// awaitAnswer waits for the answer to a request, and takes the request out of the queue where its time ends first.
-func (com *Committer) awaitAnswer(ctx context.Context, h *queue, r *request) Answer {
+// awaitAnswer waits for the answer to a group, and takes the group out of the queue where its time ends first.
+func (com *Committer) awaitAnswer(ctx context.Context, h *queue, g *group) Answer {
 	select {
-	case a := <-r.answer:
+	case a := <-g.answer:
 		return a
 	case <-ctx.Done():
 	}
 	com.mem.Mu.Lock()
 	waiting := len(h.waiting)
-	h.waiting = slices.DeleteFunc(h.waiting, func(x *request) bool { return x == r })
+	h.waiting = slices.DeleteFunc(h.waiting, func(x *group) bool { return x == g })
 	waiting -= len(h.waiting)
 	com.mem.Mu.Unlock()
 	if waiting > 0 {
 		return Answer{Err: ctx.Err()}
 	}
-	r.withdraw()
+	g.withdraw()
 	select {
-	case a := <-r.answer:
+	case a := <-g.answer:
 		return a
 	default:
 		return Answer{Err: ctx.Err(), sent: true}
@@ -83,7 +94,7 @@ func (com *Committer) resignQueue(ctx context.Context, h *queue) {
 }
 
 // commitQueue carries one batch after the other, beginning with one for which it has the lock, until no write waits.
-func (com *Committer) commitQueue(ctx context.Context, h *queue, batch []*request) {
+func (com *Committer) commitQueue(ctx context.Context, h *queue, batch []*group) {
 	for {
 		if len(batch) == 0 {
 			h.sem <- struct{}{}
@@ -107,7 +118,7 @@ func (com *Committer) commitQueue(ctx context.Context, h *queue, batch []*reques
 }
 
 // carryLocked carries a batch out within its time, and gives up the lock of its zone.
-func (com *Committer) carryLocked(ctx context.Context, h *queue, batch []*request) {
+func (com *Committer) carryLocked(ctx context.Context, h *queue, batch []*group) {
 	defer com.Release(h)
 	within, cancel := context.WithTimeout(ctx, batchTimeout)
 	defer cancel()
@@ -115,7 +126,7 @@ func (com *Committer) carryLocked(ctx context.Context, h *queue, batch []*reques
 }
 
 // takeBatch returns the next batch, in order.
-func (com *Committer) takeBatch(h *queue) []*request {
+func (com *Committer) takeBatch(h *queue) []*group {
 	com.mem.Mu.Lock()
 	defer com.mem.Mu.Unlock()
 	batch := h.waiting
@@ -147,46 +158,9 @@ func (com *Committer) waitForBatch(h *queue, size int, started time.Time) {
 	}
 }
 
-// latencies are the commit latencies of the last transactions.
-type latencies struct {
-	mu   sync.Mutex
-	last [manyLatencies]time.Duration
-	n    int
-}
-
-// manyLatencies are those of a second or two in a hot zone. Among few latencies there may be none of a transaction
-// that found a processor free.
-const manyLatencies = 256
-
-func (t *latencies) note(trip time.Duration) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.last[t.n%len(t.last)] = trip
-	t.n++
-}
-
-// least returns the least of the latencies: what exceeds the disk's share is CPU time, which waiting does not reduce.
-// 0: none is known.
-func (t *latencies) least() time.Duration {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.n == 0 {
-		return 0
-	}
-	return slices.Min(t.last[:min(t.n, len(t.last))])
-}
-
 const (
-	// batchTimeout bounds a batch. A batch belongs to many requests and ends with none of them.
-	batchTimeout = 20 * time.Second
-	// contention is the time for which a server counts another one that it met at a zone. After each commit it leaves
-	// the zone to that server for yieldTrips round trips, in which that one reads what it has to decide anew and
-	// commits. It adds one for each time that the other server has asked and still lost, up to maxYield.
-	contention = time.Second
-	yieldTrips = 2
-	maxYield   = 200 * time.Millisecond
-	// Where a commit takes slowCommit, the callers of a batch of largeBatch or more get a pause of at most maxPause
-	// to come back: they come together, and half of them would miss the next transaction.
+	// SlowCommit: where a commit takes so long, the callers of a batch of largeBatch or more get a pause of at most
+	// maxPause to come back: they come together, and half of them would miss the next transaction.
 	SlowCommit = 4 * time.Millisecond
 	largeBatch = 4
 	maxPause   = 10 * time.Millisecond

@@ -17,19 +17,16 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// buildTransaction makes the operations of the batch. The objects stand first, in order.
-func (b *batch) buildTransaction(ctx context.Context) (then []clientv3.Op, err error) {
+// buildPuts makes the operations of the batch. The objects stand first, in order.
+func (b *batch) buildPuts(ctx context.Context) (err error) {
 	com := b.com
 	b.zoneAt = -1
-	if b.set != nil && b.set.isRefused() {
-		return nil, nil
-	}
-	then = make([]clientv3.Op, 0, b.writes+len(b.Facts)+len(b.Puts)+3)
+	then := make([]clientv3.Op, 0, b.writes+len(b.Facts)+len(b.Puts)+3)
 	own := ""
-	for i := range b.members {
-		if m := &b.members[i]; m.writesObject() {
+	for _, m := range b.writing {
+		if m.writesObject() {
 			then = append(then, m.op)
-			own = m.w.Key
+			own = m.Key
 		}
 	}
 	if c := b.change; c != nil {
@@ -44,7 +41,7 @@ func (b *batch) buildTransaction(ctx context.Context) (then []clientv3.Op, err e
 		then, err = b.putZone(ctx, then, b.head.Key, b.Base.DeepCopy())
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for k, v := range b.Facts {
 		if v == nil {
@@ -53,16 +50,14 @@ func (b *batch) buildTransaction(ctx context.Context) (then []clientv3.Op, err e
 			then = append(then, etcd.OpPut(com.mem.Layout.Key(k), layout.Encode(v)))
 		}
 	}
-	if b.provesOnly() {
-		return nil, nil
-	}
-	return append(then, b.Puts.Ops()...), nil
+	b.then = append(then, b.Puts.Ops()...)
+	return nil
 }
 
 // movesZone reports whether the batch puts its zone as it stands: a write that loses a race moves the zone's revision
 // in any case, as all servers do that take turns there.
 func (b *batch) movesZone() bool {
-	if b.try == 0 || b.writes == 0 || b.Zone == nil || b.members[0].w.Key == b.head.Key {
+	if b.try == 0 || b.writes == 0 || b.Zone == nil || b.groups[0].firstWrite().Key == b.head.Key {
 		return false
 	}
 	_, compared := b.proven[b.head.Key]
@@ -119,6 +114,20 @@ func (b *batch) journalStep(c *law.ZoneChange) (key string, value []byte, tx *co
 	return key, layout.Encode(tx), tx
 }
 
+// sendAlone sends the batch as a transaction of its own.
+func (b *batch) sendAlone(ctx context.Context) outcome {
+	var orelse []clientv3.Op
+	if b.try > 0 { // the first try will do, mostly
+		orelse = b.readCompared()
+	}
+	if len(b.groups) == 1 {
+		ctx = b.groups[0].firstWrite().paidIn(ctx)
+	} else {
+		ctx = etcd.PaidBy(ctx, b.payers()...)
+	}
+	return b.sendTransaction(ctx, b.cmps, b.then, orelse)
+}
+
 // sendTransaction sends what proves the batch, and those that it takes along, with what they put.
 func (b *batch) sendTransaction(ctx context.Context, cmps []clientv3.Cmp, then, orelse []clientv3.Op) outcome {
 	com := b.com
@@ -138,19 +147,6 @@ func (b *batch) sendTransaction(ctx context.Context, cmps []clientv3.Cmp, then, 
 		}
 	}
 	return o
-}
-
-// countOctets returns the octets of the keys and values that operations put, the Zone among them.
-func countOctets(then []clientv3.Op) (octets int) {
-	for _, op := range then {
-		octets += len(op.KeyBytes()) + len(op.ValueBytes())
-	}
-	return octets
-}
-
-// provesOnly reports whether what was decided is proved, and nothing of it put: a set with a refusal, or a dry run.
-func (b *batch) provesOnly() bool {
-	return b.set != nil && (b.set.isRefused() || b.set.Writes[0].Dry)
 }
 
 // payerOf returns the payer of a write that waited in the queue of its zone without the context of its caller: the
@@ -174,36 +170,15 @@ func (w *Write) paidIn(ctx context.Context) context.Context {
 	return etcd.PaidBy(ctx, w.payerOf())
 }
 
-// paidContext returns the context of a batch that is alone.
-func (b *batch) paidContext(ctx context.Context) context.Context {
-	if len(b.members) == 1 {
-		return b.members[0].w.paidIn(ctx)
-	}
-	return etcd.PaidBy(ctx, b.payers()...)
-}
-
 // payers are those of a batch. Each namespace pays for its objects, and an equal share of what all of them write
 // together. Refusals pay where nothing is written.
-func (b *batch) payers() []etcd.Payer {
-	all := make([]etcd.Payer, 0, len(b.members))
-	for i := range b.members {
-		if m := &b.members[i]; m.writesObject() || b.writes == 0 {
-			by := m.w.payerOf()
+func (b *batch) payers() (all []etcd.Payer) {
+	for _, m := range b.members {
+		if m.writesObject() || b.writes == 0 {
+			by := m.payerOf()
 			by.Weight += len(m.op.ValueBytes())
 			all = append(all, by)
 		}
 	}
 	return all
-}
-
-// readCompared makes the reads of all that the batch compares: its zones, then its objects.
-func (b *batch) readCompared() []clientv3.Op {
-	ops := make([]clientv3.Op, 0, len(b.zones)+len(b.members))
-	for _, z := range b.zones {
-		ops = append(ops, clientv3.OpGet(z.Key))
-	}
-	for i := range b.members {
-		ops = append(ops, clientv3.OpGet(b.members[i].w.Key))
-	}
-	return ops
 }

@@ -4,18 +4,17 @@
 package commit
 
 import (
-	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/ledger/facts"
 	"kubi.zone/kubizone/pkg/ledger/journal"
 	"kubi.zone/kubizone/pkg/ledger/layout"
@@ -53,65 +52,6 @@ func New(mem *facts.Memory, jr *journal.Journal, placer *objects.Placer, held fu
 		freed: make(chan FreedName, maxFreed), noted: map[FreedName]bool{}}
 }
 
-// Write is one decision on its way into a transaction (batch.go). Each write takes this way: those of clients, of
-// cascades, of moves, and of parents that count a child. A refusal takes it too: it is answered when a transaction
-// without puts has proved the facts that it rests on, so that no stale memory refuses a write.
-type Write struct {
-	Resource, Namespace, Name string
-	Key                       string
-	Expected                  int64
-	// Was is the zone at that revision where Key is the key of a zone; nil where the zone is made.
-	Was *v1alpha1.Zone
-	// Guess: see facts.Session.Guess. flat says that zones at names of more than facts.FlatName labels are guarded by
-	// ranges.
-	Guess, flat bool
-	// Ask runs the law.
-	Ask func(*law.Seen) law.Outcome
-	// Primary is the operation on Key under a plan, nil for none. When Key is a
-	// zone it also returns the object as it will stand (nil: gone).
-	Primary func(ctx context.Context, plan *law.Plan) (op *clientv3.Op, zone *v1alpha1.Zone, err error)
-	// Also are further operations and compares of the same transaction.
-	Also func(plan *law.Plan) ([]clientv3.Cmp, []clientv3.Op)
-	// Item is the outbox item of the work that makes this write, nil for a client's.
-	Item *Item
-	// Payer is the namespace that pays for the write, "" for the one that caused it.
-	Payer string
-	// Hint is the key of the zone that the write will probably change.
-	Hint string
-	// Keep says that the locks stay with the write after a lost race on its own object, so
-	// that the caller's next try cannot lose to this process again.
-	Keep bool
-
-	// waits is the value of the keys where the object waits.
-	waits waits
-	Locks []*queue // of zones, which this write has
-	Plan  *law.Plan
-	// Sent says that it may be written, though Commit returned an error.
-	Sent bool
-}
-
-// waits is what the keys say under which an object waits.
-type waits struct {
-	uid     string
-	created int64
-}
-
-// WriteOf returns a write of an object that is expected at a revision, 0 where it is made.
-func (com *Committer) WriteOf(resource string, o metav1.Object, expected int64) *Write {
-	return &Write{
-		Resource: resource, Namespace: o.GetNamespace(), Name: o.GetName(), Key: com.mem.Layout.Object(resource, o.GetNamespace(), o.GetName()), Expected: expected,
-		waits: waits{uid: string(o.GetUID()), created: o.GetCreationTimestamp().Unix()},
-	}
-}
-
-// Outcome is what etcd3.store wants to know of a write. OK false means that the key was not at the expected revision,
-// and KV is what stands there.
-type Outcome struct {
-	OK  bool
-	Rev int64
-	KV  *mvccpb.KeyValue
-}
-
 // queue is the queue of a zone.
 type queue struct {
 	*facts.Head
@@ -122,8 +62,8 @@ type queue struct {
 	// apart is the time until which its batches commit by themselves (together.go).
 	apart time.Time
 
-	// Memory.Mu guards the rest. waiting are the writes that wait here. committing says that a committer takes them.
-	waiting    []*request
+	// Memory.Mu guards the rest. waiting are the groups that wait here. committing says that a committer takes them.
+	waiting    []*group
 	committing bool
 	// enough is closed when want writes wait; nil: no batch waits for writes.
 	enough chan struct{}
@@ -137,108 +77,78 @@ type queue struct {
 	trimming journal.Trimming
 }
 
-// request is a write that waits at a zone.
-type request struct {
-	w      *Write
-	answer chan Answer // of one
-	// order is set where this write is one of several that are committed in order.
-	order *order
-	// set is the change set that this is a write of; nil: of none.
-	set *Set
-	// answered says that it has its answer, and alone that a batch with it ended in a panic, so it is decided by
-	// itself. Only the goroutine that carries it out reads and writes both.
-	answered, alone bool
-	// deciding is held while the write is decided, which reads the caller's object. A caller that has left may change
-	// that object, so gone has the write left out.
-	deciding sync.Mutex
-	gone     bool
-}
-
-// goesAlone reports whether the request is decided by itself, in a batch of its own.
-func (r *request) goesAlone() bool { return r.w.goesAlone() || r.alone }
-
-// isBehind reports whether a write before this one in its order was not committed.
-func (r *request) isBehind() bool { return r.order != nil && r.order.broken.Load() }
-
-// order is shared by writes of which none is committed once one before it was not.
-type order struct{ broken atomic.Bool }
-
-// Answer is what a request gets: an outcome, or what the write needs first. Locks are those of zones that its plan
-// changes too. Later is a refusal that may not stand for long. behind says that it was not committed because of another
-// write of its order or its change set, or is a dry run. sent says that the write may be committed all the same.
-type Answer struct {
-	Out    Outcome
-	Err    error
-	sent   bool
-	Locks  []string
-	Later  *law.Refusal
-	behind bool
-}
-
-func newRequest(w *Write) *request { return &request{w: w, answer: make(chan Answer, 1)} }
-
-func (r *request) reply(a Answer) {
-	if r.order != nil && !a.Out.OK {
-		r.order.broken.Store(true)
-	}
-	r.answered = true
-	r.answer <- a
-}
-
-// withdraw waits until nothing reads the caller's object, and keeps the request from being decided.
-func (r *request) withdraw() {
-	r.deciding.Lock()
-	r.gone = true
-	r.deciding.Unlock()
-}
-
-// batch is a batch while it is decided.
+// batch is groups of writes of one zone on their way into one transaction.
 type batch struct {
-	facts.Overlay // facts of its zone, as the decisions so far leave them
+	com *Committer
+	attempt
+	draft
+	proof
+	puts
+	groups  []*group
+	members []*member // of all groups, in order
+	writing []*member // those of groups that the batch does not prove alone
+	reads   int       // decisions that have read facts by themselves
+	closed  bool      // no group goes with these
+	raced   bool      // the compares did not hold
+	// deciding is the group under decision, and sent says that the transaction may have been carried out: a panic is
+	// answered by both.
+	deciding *group
+	sent     bool
+}
 
-	com   *Committer
+// attempt is how a batch is tried: under which locks, for the how manieth time, and within how many octets.
+type attempt struct {
 	locks []*queue
 	head  *queue // of the zone; nil where no zone is locked
 	try   int    // 0: the first
-	bound int    // the octets behind which no more requests are taken in
-	set   *Set   // it is a change set: all of it is committed together, as one step
+	bound int    // the octets behind which no more groups are taken in
+}
 
-	change  *law.ZoneChange
-	object  *v1alpha1.Zone // the zone as it will stand, if a write changes its object
-	steps   layout.JournalValue
+// draft is the zone as the groups so far leave it, and what is put for that.
+type draft struct {
+	facts.Overlay
+	change *law.ZoneChange
+	object *v1alpha1.Zone // the zone as it will stand, if a write changes its object
+	undo   []undone       // the facts before the group under decision
+	writes int            // members that write their object
+	octets int            // of all that, about
+
 	touched []touched
+}
 
-	cmps    []clientv3.Cmp
-	proven  map[string]int64 // the revisions of single keys that they expect
-	zones   []facts.ZoneSeen
-	members []member
-	writes  int // members that write their object
-	octets  int // of all that, about
-	reads   int // writes that have read facts by themselves
-	closed  bool
-	raced   bool // its compares did not hold
+// undone is a fact of a draft before a group changed it.
+type undone struct {
+	key     law.Key
+	value   any
+	written bool
+}
+
+// decisions is the result of the decisions of a group, apart from what its members have.
+type decisions struct {
+	cold  []law.Key    // facts that memory lacks
+	locks []string     // zones whose lock a plan needs
+	later *law.Refusal // a refusal for now
+	steps []content.Step
+	held  bool // a plan begins a hold
+}
+
+// proof is what shows that decisions hold.
+type proof struct {
+	cmps     []clientv3.Cmp
+	proven   map[string]int64 // the revisions of single keys that they expect
+	zones    []facts.ZoneSeen
+	sessions []*facts.Session
+}
+
+// puts is what a transaction writes for a batch.
+type puts struct {
+	steps layout.JournalValue
+	then  []clientv3.Op
 	// offset is where its operations begin in the transaction, and zoneAt where that on its zone stands behind, -1 for
 	// none.
 	offset, zoneAt int
 	journal        int // the octets of its steps
-	// deciding is the request that is being decided, and sent says that the transaction may have been carried out: a
-	// panic is answered by both.
-	deciding *request
-	sent     bool
 }
-
-// member is a write that is taken into a batch.
-type member struct {
-	*request
-	session *facts.Session
-	refusal *law.Refusal
-	plan    *law.Plan
-	op      clientv3.Op
-	at      int64 // the version that its object has, once it is written
-}
-
-// writesObject reports whether what was decided is more than what stands already.
-func (m *member) writesObject() bool { return m.op.IsPut() || m.op.IsDelete() }
 
 // touched is an outbox item as a batch writes it.
 type touched struct {
@@ -246,26 +156,25 @@ type touched struct {
 	next law.Work
 }
 
-func (b *batch) requests() []*request {
-	all := make([]*request, len(b.members))
-	for i := range b.members {
-		all[i] = b.members[i].request
-	}
-	return all
+// outcome is what became of a transaction: a response, or an error. shared says that it was of several batches.
+type outcome struct {
+	r      *clientv3.TxnResponse
+	err    error
+	trip   time.Duration
+	shared bool
 }
 
-func replyAll(requests []*request, a Answer) {
-	for _, r := range requests {
-		if !r.answered {
-			r.reply(a)
-		}
-	}
+// hasItem reports whether a write is one of a cascade.
+func (b *batch) hasItem() bool {
+	return slices.ContainsFunc(b.members, func(m *member) bool { return m.Item != nil })
 }
 
 const (
 	// MaxBatchOctets keeps a batch within the 1.5 MiB that etcd takes in a request: the last write of the batch comes
 	// on top, and a Zone of 512 KiB, which an older kubizone let in (S5.10).
 	MaxBatchOctets = 512 << 10
+	// batchTimeout bounds a batch. A batch belongs to many callers and ends with none of them.
+	batchTimeout = 20 * time.Second
 	// maxEntry bounds the record and the journal step of a write that goes with others. A tenant may write the
 	// longest possible record into a zone of many tenants: that write goes alone, and does not make the request of
 	// other tenants too large.
@@ -274,6 +183,86 @@ const (
 	maxPasses = 4
 	// maxReads bounds the writes of a batch that read facts by themselves, while others wait for the zone.
 	maxReads = 8
+	// maxStrange bounds how often the zone may change under the facts of a set before that counts as damage.
+	maxStrange = 3
+	// maxGuessed bounds the writes and prerequisites of a group that is decided on guesses.
+	maxGuessed = 4
 	// maxRead bounds the withdrawals that the queue of a zone keeps.
 	maxRead = 64
 )
+
+// gate gives batches their places in transactions.
+type gate struct {
+	mu     sync.Mutex
+	used   int
+	parked []*parked
+}
+
+// parked is a decided batch that waits for a place, or is taken along.
+type parked struct {
+	b     *batch
+	payer string
+	// turn is closed when the batch has a place, or when the transaction that took it along is over. went says which,
+	// and outcome what became of that transaction; nil: the goroutine that sent it has panicked.
+	turn    chan struct{}
+	went    bool
+	outcome *outcome
+	// beyond are the compares of keys that may be another zone's, and visible the keys that it puts of which that may
+	// be said.
+	beyond  []clientv3.Cmp
+	visible []string
+}
+
+// latencies are the commit latencies of the last transactions.
+type latencies struct {
+	mu   sync.Mutex
+	last [manyLatencies]time.Duration
+	n    int
+}
+
+// manyLatencies are those of a second or two in a hot zone. Among few latencies there may be none of a transaction
+// that found a processor free.
+const manyLatencies = 256
+
+func (t *latencies) note(trip time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.last[t.n%len(t.last)] = trip
+	t.n++
+}
+
+// least returns the least of the latencies: what exceeds the disk's share is CPU time, which waiting does not reduce.
+// 0: none is known.
+func (t *latencies) least() time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.n == 0 {
+		return 0
+	}
+	return slices.Min(t.last[:min(t.n, len(t.last))])
+}
+
+// usage has the keys of the counts that this server has changed since the last sweep: keys of KindCount, without a
+// namespace for all counts of a zone.
+type usage struct {
+	mu      sync.Mutex
+	changed map[law.Key]bool
+}
+
+// Item is an outbox item and its revision.
+type Item struct {
+	Work law.Work
+	Mod  int64
+}
+
+// FreedName is a name at which a client took a value away, and the base name of that.
+type FreedName struct {
+	View       string
+	Name, Base name.Name
+	// Apex says that the base name is that of the zone.
+	Apex bool
+}
+
+// maxFreed bounds the freed names that are not looked at yet. With more of them what waits there has to wait for its
+// round.
+const maxFreed = 256
