@@ -72,23 +72,17 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 	if err != nil {
 		return commit.Outcome{}, err
 	}
-	set, index := setOf(ctx)
-	if set != nil && !(set.isAlone() && w.staysInZone()) {
+	if set, index := setOf(ctx); set != nil {
 		return w.inSet(ctx, set, index, key, expected, put)
 	}
 	if w.after != nil && objects.SameContent(w.before, w.after) { // S2.4
-		if w.after.Generation == w.before.Generation {
-			return l.com.Plain(ctx, key, expected, put)
-		}
-		o := w.after.DeepCopy()
-		o.Status.ObservedGeneration = o.Generation
-		data, err := l.mem.Records.Encode(ctx, key, o)
+		placed, data, err := w.observeGeneration(ctx, key, put)
 		if err != nil {
 			return commit.Outcome{}, err
 		}
 		out, err := l.com.Plain(ctx, key, expected, data)
-		if err == nil && out.OK {
-			w.commitAs(o, out)
+		if err == nil && out.OK && placed != nil {
+			w.commitAs(placed, out)
 		}
 		return out, err
 	}
@@ -96,9 +90,6 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 	ask, hint, err := l.recordAsk(ctx, w.before, w.after, objects.LawRecord)
 	if err != nil {
 		return commit.Outcome{}, err
-	}
-	if set != nil && ask.After != nil {
-		ask.After.WaitsOnConflict = false // as in every set, see askOf
 	}
 	var placed *v1alpha1.Record
 	id := w.before
@@ -108,10 +99,6 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 	tx := l.com.WriteOf("records", id, expected)
 	tx.Hint, tx.Guess = hint, w.before == nil
 	tx.Ask = func(seen *law.Seen) law.Outcome { return records.DecideRecord(seen, ask) }
-	if set != nil {
-		set.comeAlone(index, w.before == nil)
-		tx.Ask = func(seen *law.Seen) law.Outcome { return refuseWithoutZone(records.DecideRecord(seen, ask), id) }
-	}
 	tx.Primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 		if plan.Record == nil {
 			op := clientv3.OpDelete(key)
@@ -124,9 +111,6 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 		return &op, nil, err
 	}
 	out, err := l.com.Commit(ctx, tx)
-	if set != nil {
-		set.noteCommit(tx, placed, err == nil && out.OK)
-	}
 	if err != nil || !out.OK {
 		return out, err
 	}
@@ -137,26 +121,6 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 		w.commitAs(placed, out)
 	}
 	return out, nil
-}
-
-// staysInZone reports whether the write changes content of a zone, and of the one alone in which its Record is.
-func (w *recordWrite) staysInZone() bool {
-	switch {
-	case w.before == nil:
-		return true
-	case w.before.Status.ZoneRef == nil || w.after != nil && w.after.DeletionTimestamp != nil:
-		return false
-	}
-	return w.after == nil || objects.SamePlace(w.before, w.after) && !objects.SameContent(w.before, w.after)
-}
-
-// refuseWithoutZone refuses a write of a change set after which its Record is in no zone.
-func refuseWithoutZone(out law.Outcome, r *v1alpha1.Record) law.Outcome {
-	if p := out.Plan; p != nil && (p.Zone == nil || p.Record != nil && p.Record.Zone == nil) {
-		return law.Outcome{Refusal: &law.Refusal{Kind: law.Invalid, Field: "spec.domainName", Value: r.Spec.DomainName,
-			Message: commit.NoZone}}
-	}
-	return out
 }
 
 // recordAsk makes the request to the law of a client's write. hint is the zone that will probably change.
@@ -200,15 +164,9 @@ func (w *recordWrite) inSet(ctx context.Context, s *Set, index int, key string, 
 			"and a change set deletes at once: delete it by itself", strings.Join(w.before.Finalizers, ", "))
 	}
 	if w.after != nil && objects.SameContent(w.before, w.after) { // S2.4
-		x.Put = put
-		if w.after.Generation != w.before.Generation {
-			x.Placed = w.after.DeepCopy()
-			x.Placed.Status.ObservedGeneration = x.Placed.Generation
-			data, err := w.l.mem.Records.Encode(ctx, key, x.Placed)
-			if err != nil {
-				return commit.Outcome{}, err
-			}
-			x.Put = data
+		var err error
+		if x.Placed, x.Put, err = w.observeGeneration(ctx, key, put); err != nil {
+			return commit.Outcome{}, err
 		}
 	}
 	a := s.awaitOthers(x)
@@ -216,6 +174,18 @@ func (w *recordWrite) inSet(ctx context.Context, s *Set, index int, key string, 
 		w.commitAs(a.Placed, a.Out)
 	}
 	return a.Out, a.Err
+}
+
+// observeGeneration returns what is put for a write that leaves the content alone, and the Record where its status
+// follows its generation; nil: it is as the caller encoded it.
+func (w *recordWrite) observeGeneration(ctx context.Context, key string, put []byte) (*v1alpha1.Record, []byte, error) {
+	if w.after.Generation == w.before.Generation {
+		return nil, put, nil
+	}
+	placed := w.after.DeepCopy()
+	placed.Status.ObservedGeneration = placed.Generation
+	data, err := w.l.mem.Records.Encode(ctx, key, placed)
+	return placed, data, err
 }
 
 // compareOnly takes part in a set with a write that changes nothing: the object is compared.

@@ -13,7 +13,6 @@ import (
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law/records"
@@ -182,34 +181,6 @@ func (s *Set) Committed() (*v1alpha1.AdoptingZone, int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.zone, s.serial
-}
-
-// isAlone reports whether the set is one write that requires nothing. That is committed as a write by itself is, so it
-// shares its transaction with others.
-func (s *Set) isAlone() bool { return s.n == 1 && len(s.requires) == 0 }
-
-// comeAlone notes that the one write of a set has come.
-func (s *Set) comeAlone(index int, creates bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.came[index] = true; creates {
-		s.creates[index] = true
-	}
-}
-
-// noteCommit notes what became of the one write of a set. placed is the Record as it stands then, nil where it is gone.
-func (s *Set) noteCommit(w *commit.Write, placed *v1alpha1.Record, written bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.sent = written || w.Sent
-	switch {
-	case !written:
-	case placed != nil:
-		s.zone, s.serial = placed.Status.ZoneRef.DeepCopy(), placed.Status.Serial
-	default:
-		z := w.Plan.Zone.Zone
-		s.zone, s.serial = &v1alpha1.AdoptingZone{Namespace: z.Namespace, Name: z.Name, UID: types.UID(z.UID)}, int64(z.Serial)
-	}
 }
 
 // Abandon ends the set: writes that wait, and those that come later, are answered with the cause. A transaction under

@@ -25,7 +25,7 @@ func (com *Committer) Commit(ctx context.Context, w *Write) (Outcome, error) {
 		defer com.releaseAll(w)
 	}
 	a, _ := com.commitGroup(ctx, newGroup(w))
-	if w.Sent = a.sent; a.sent {
+	if a.sent {
 		return Outcome{}, unknownOutcome(fmt.Sprintf("%s %q", w.Resource, w.Name), a.Err)
 	}
 	return a.Out, com.Late(w, a.Err)

@@ -135,8 +135,8 @@ func (t *Set) thatIs() string {
 	return ", here " + t.opening.FQDN().String()
 }
 
-// NoZone says why a set cannot have a Record that is in no zone then.
-const NoZone = "no zone takes it in, and a change set is of Records of one zone: write it by itself, or make the zone first"
+// noZone says why a set cannot have a Record that is in no zone then.
+const noZone = "no zone takes it in, and a change set is of Records of one zone: write it by itself, or make the zone first"
 
 // refuseOtherZone refuses a write that is not of a Record in the zone of the set. Where the anchor write is in another
 // zone than the hint was, the set needs the lock of that one.
@@ -144,7 +144,7 @@ func (t *Set) refuseOtherZone(b *batch, g *group, m *member) (lock string, refus
 	at, p := field.NewPath("spec", "domainName"), m.plan
 	switch {
 	case p.Zone == nil:
-		return "", m.item.Refuse(at, NoZone)
+		return "", m.item.Refuse(at, noZone)
 	case p.Record != nil && p.Record.Zone == nil:
 		return "", m.item.Refuse(at, "leaves zone %s for none, and a change set is of Records of one zone: write it by itself",
 			p.Zone.Zone.FQDN())

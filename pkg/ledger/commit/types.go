@@ -183,6 +183,8 @@ const (
 	maxPasses = 4
 	// maxReads bounds the writes of a batch that read facts by themselves, while others wait for the zone.
 	maxReads = 8
+	// maxJoined bounds the writes of a set that shares its transaction with other groups.
+	maxJoined = 8
 	// maxStrange bounds how often the zone may change under the facts of a set before that counts as damage.
 	maxStrange = 3
 	// maxGuessed bounds the writes and prerequisites of a group that is decided on guesses.

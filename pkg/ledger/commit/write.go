@@ -57,8 +57,6 @@ type Write struct {
 
 	Locks []*queue // of zones, which this write has
 	Plan  *law.Plan
-	// Sent says that it may be written, though Commit returned an error.
-	Sent bool
 }
 
 // WriteOf returns a write of an object that is expected at a revision, 0 where it is made.
@@ -210,7 +208,7 @@ func (g *group) firstWrite() *Write { return g.members[0].Write }
 // goesAlone reports whether the group is a batch by itself. A write of a zone's own object, or of objects beside it, is
 // decided on the zone as it stands.
 func (g *group) goesAlone() bool {
-	return g.alone || g.set != nil || g.firstWrite().Resource != "records" || g.firstWrite().Keep
+	return g.alone || g.set != nil && len(g.members) > maxJoined || g.firstWrite().Resource != "records" || g.firstWrite().Keep
 }
 
 // isSmall reports whether the group is decided on guesses at first (facts.Session.Guess): each is a compare of its own,
