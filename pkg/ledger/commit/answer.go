@@ -73,7 +73,7 @@ func (b *batch) answerLocked(r *clientv3.TxnResponse, trip time.Duration) {
 		}
 	}
 	for _, g := range b.groups {
-		if w := g.members[0]; g.set == nil && g.proves {
+		if w := g.members[0]; g.set == nil && g.proves && !g.preview {
 			g.reply(Answer{Err: Status(w.Resource, w.Name, w.refusal)})
 		} else {
 			g.reply(Answer{})
@@ -193,7 +193,7 @@ func (b *batch) resolveConflicts(ctx context.Context, r *clientv3.TxnResponse) (
 	explained := len(moved) > 0
 	for i, m := range b.members {
 		kv := etcd.One(r.Responses[len(b.zones)+i])
-		if m.moved = etcd.ModRevision(kv) != m.Expected; m.moved {
+		if m.moved = etcd.ModRevision(kv) != m.Expected && !b.groups[0].preview; m.moved {
 			m.out, explained = Outcome{Rev: r.Header.Revision, KV: kv}, true
 		}
 	}
@@ -229,7 +229,7 @@ func (b *batch) resolveConflicts(ctx context.Context, r *clientv3.TxnResponse) (
 // locksFor are the locks that a group needs to be decided anew: those of the batch, and of the strange zones that it
 // looked at; none where it needs none of these, or may yet go with the others.
 func (b *batch) locksFor(g *group, strange []string) (needs []string) {
-	if len(b.groups) > 1 && b.try <= 1 {
+	if len(b.groups) > 1 && b.try <= 1 || g.preview {
 		return nil
 	}
 	for _, key := range strange {

@@ -242,7 +242,9 @@ func (b *batch) decideMember(ctx context.Context, g *group, m *member, how readi
 		return err
 	}
 	s.CheckCovered(ctx)
-	m.session, m.plan, m.cmps = s, out.Plan, append(s.Guards(), etcd.RevisionIs(m.Key, m.Expected))
+	if m.session, m.plan, m.cmps = s, out.Plan, s.Guards(); !g.preview {
+		m.cmps = append(m.cmps, etcd.RevisionIs(m.Key, m.Expected))
+	}
 	if most := b.com.mem.MaxCompares(); len(b.groups) == 0 && len(m.cmps) > most {
 		if !s.Guess && s.Depth <= facts.FlatName {
 			return tooManyFacts(m.Write, len(m.cmps), most)
@@ -269,7 +271,7 @@ func (b *batch) decideMember(ctx context.Context, g *group, m *member, how readi
 			return nil
 		}
 	}
-	if missing := b.com.missingLocks(b.locks, m.plan); len(missing) > 0 {
+	if missing := b.com.missingLocks(b.locks, m.plan); len(missing) > 0 && !g.preview {
 		d.locks = append(d.locks, missing...)
 		return nil
 	}
@@ -385,7 +387,7 @@ func (b *batch) warmFacts(ctx context.Context, keys []law.Key) error {
 // the proof.
 func (b *batch) takeGroup(ctx context.Context, g *group, d decisions, before *draft) verdict {
 	first := len(b.groups) == 0
-	if g.proves = g.isRefused(); g.proves && g.order != nil {
+	if g.proves = g.preview || g.isRefused(); g.proves && g.order != nil {
 		g.order.broken.Store(true)
 	}
 	if !g.proves {
@@ -413,6 +415,10 @@ func (b *batch) takeGroup(ctx context.Context, g *group, d decisions, before *dr
 // changed since they were read. Where none has, the zone may have changed, so the group is decided anew, maxStrange
 // times. After that something is damaged.
 func (b *batch) answerMoved(ctx context.Context, g *group) verdict {
+	if g.preview {
+		g.reply(Answer{Err: facts.ErrMoved})
+		return taken
+	}
 	var damaged error
 	for _, m := range g.members {
 		kv, rev, err := etcd.ReadKey(ctx, b.com.mem.Client, m.Key)

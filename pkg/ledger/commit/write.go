@@ -143,6 +143,8 @@ type group struct {
 	answer  chan Answer // of one
 	// insists says that a refusal for now (law.Later) refuses the group: it has been postponed long enough.
 	insists bool
+	// preview says that the group is decided and no more: it needs no locks, and its objects are not compared.
+	preview bool
 	// proves says that the batch proves the decisions and puts nothing of them: a refusal, or a dry run.
 	proves bool
 	// strange counts the decisions whose facts did not go together with objects that had not changed.
@@ -202,7 +204,7 @@ func (g *group) renew() *group {
 	return next
 }
 
-// firstWrite is the write, which has the hint and the locks of the group.
+// firstWrite is the write that has the hint and the locks of the group.
 func (g *group) firstWrite() *Write { return g.members[0].Write }
 
 // goesAlone reports whether the group is a batch by itself. A write of a zone's own object, or of objects beside it, is
