@@ -8,7 +8,6 @@ import (
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apiserver/pkg/storage"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
@@ -91,14 +90,7 @@ func (l *Ledger) PreviewZone(ctx context.Context, before, after *v1alpha1.Zone) 
 func (l *Ledger) previewInSet(ctx context.Context, s *Set, index int, before, after *v1alpha1.Record) error {
 	x := l.setWrite(ctx, index, before, after)
 	x.Dry = true
-	if before != nil {
-		rev, err := (storage.APIObjectVersioner{}).ObjectResourceVersion(before)
-		if err != nil {
-			return err
-		}
-		x.Expected = int64(rev)
-		x.Same = after != nil && apiequality.Semantic.DeepEqual(before, after)
-	}
+	x.Same = before != nil && after != nil && apiequality.Semantic.DeepEqual(before, after)
 	a := s.awaitOthers(x)
 	if a.Err == nil && !a.Out.OK {
 		return commit.TooBusy("records", x.Object().Name, facts.ErrMoved)

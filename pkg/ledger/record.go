@@ -4,6 +4,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -73,7 +74,7 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 		return commit.Outcome{}, err
 	}
 	if set, index := setOf(ctx); set != nil {
-		return w.inSet(ctx, set, index, key, expected, put)
+		return w.inSet(ctx, set, index, key, put)
 	}
 	if w.after != nil && objects.SameContent(w.before, w.after) { // S2.4
 		placed, data, err := w.observeGeneration(ctx, key, put)
@@ -156,9 +157,8 @@ func (l *Ledger) recordAsk(ctx context.Context, before, after *v1alpha1.Record,
 }
 
 // inSet commits the write of a Record with the others of its set.
-func (w *recordWrite) inSet(ctx context.Context, s *Set, index int, key string, expected int64, put []byte) (commit.Outcome, error) {
+func (w *recordWrite) inSet(ctx context.Context, s *Set, index int, key string, put []byte) (commit.Outcome, error) {
 	x := w.l.setWrite(ctx, index, w.before, w.after)
-	x.Expected = expected
 	if w.before != nil && w.after != nil && w.before.DeletionTimestamp == nil && w.after.DeletionTimestamp != nil {
 		return commit.Outcome{}, x.Refuse(field.NewPath("metadata", "finalizers"), "has %s and goes when they do, "+
 			"and a change set deletes at once: delete it by itself", strings.Join(w.before.Finalizers, ", "))
@@ -190,21 +190,21 @@ func (w *recordWrite) observeGeneration(ctx context.Context, key string, put []b
 
 // compareOnly takes part in a set with a write that changes nothing: the object is compared.
 func (w *recordWrite) compareOnly(ctx context.Context, s *Set, index int) (commit.Outcome, error) {
-	rev, err := (storage.APIObjectVersioner{}).ObjectResourceVersion(w.before)
-	if err != nil {
-		return commit.Outcome{}, err
-	}
 	x := w.l.setWrite(ctx, index, w.before, w.after)
-	x.Expected, x.Same = int64(rev), true
+	x.Same = true
 	a := s.awaitOthers(x)
 	return a.Out, a.Err
 }
 
-// setWrite returns a write of a set, with its request to the law.
+// setWrite returns a write of a set that begins from the Record before, with its request to the law.
 func (l *Ledger) setWrite(ctx context.Context, index int, before, after *v1alpha1.Record) *commit.SetWrite {
 	x := &commit.SetWrite{Ctx: ctx, Index: index, Before: before, After: after}
 	if x.Ask, x.Hint, x.Unread = l.recordAsk(ctx, before, after, objects.LawRecord); x.Ask.After != nil {
 		x.Ask.After.WaitsOnConflict = false // a set replaces in one step, and leaves nothing that waits
+	}
+	if before != nil {
+		rev, err := (storage.APIObjectVersioner{}).ObjectResourceVersion(before)
+		x.Expected, x.Unread = int64(rev), cmp.Or(x.Unread, err)
 	}
 	return x
 }
