@@ -50,7 +50,7 @@ type Set struct {
 	serial int64
 }
 
-// setItem is a place in a set. left says that its write will not come again, came that the write has come at least once.
+// setItem is a place in a set. left says that its write will not come again, came that the write has come once.
 type setItem struct {
 	waiting                        *commit.SetWrite // which has come and is not answered; nil: none
 	left, came, creates, unchanged bool

@@ -207,8 +207,8 @@ func (b *batch) touchWork(m *member, c *law.ZoneChange) {
 	b.touched = append(b.touched, touched{s, next})
 }
 
-// addStep adds the step of a group, nil for none, if the group begins the batch or goes with the groups before it: it is
-// not long, etcd takes all of them in one transaction, and the delivered content does not end with those before it.
+// addStep adds the step of a group, nil for none, if the group begins the batch or goes with the groups before it: it
+// is not long, etcd takes all of them in one transaction, and the delivered content does not end with those before it.
 func (b *batch) addStep(g *group, step *content.Step, before *draft) bool {
 	ops, cmps, most := int(b.com.mem.Ops.Load()), len(b.cmps), maxEntry
 	long := b.octets-before.octets > 4*maxEntry

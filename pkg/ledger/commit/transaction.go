@@ -20,12 +20,11 @@ import (
 // buildPuts makes the operations of the batch. The objects stand first, in order.
 func (b *batch) buildPuts(ctx context.Context) (err error) {
 	com := b.com
-	b.zoneAt = -1
-	then := make([]clientv3.Op, 0, b.writes+len(b.Facts)+len(b.Puts)+3)
+	b.zoneAt, b.then = -1, make([]clientv3.Op, 0, b.writes+len(b.Facts)+len(b.Puts)+3)
 	own := ""
 	for _, m := range b.writing {
 		if m.writesObject() {
-			then = append(then, m.op)
+			b.then = append(b.then, m.op)
 			own = m.Key
 		}
 	}
@@ -33,25 +32,22 @@ func (b *batch) buildPuts(ctx context.Context) (err error) {
 		if key := com.mem.Layout.Zone(c.Zone.Namespace, c.Zone.Name); key != own {
 			b.object = b.Base.DeepCopy()
 			com.placer.PlaceZone(b.object, c)
-			then, err = b.putZone(ctx, then, key, b.object)
+			err = b.putZone(ctx, key, b.object)
 		}
-		then = b.putStep(then, c)
+		b.putStep(c)
 	} else if b.movesZone() {
 		b.object = b.Base
-		then, err = b.putZone(ctx, then, b.head.Key, b.Base.DeepCopy())
-	}
-	if err != nil {
-		return err
+		err = b.putZone(ctx, b.head.Key, b.Base.DeepCopy())
 	}
 	for k, v := range b.Facts {
 		if v == nil {
-			then = append(then, clientv3.OpDelete(com.mem.Layout.Key(k)))
+			b.then = append(b.then, clientv3.OpDelete(com.mem.Layout.Key(k)))
 		} else {
-			then = append(then, etcd.OpPut(com.mem.Layout.Key(k), layout.Encode(v)))
+			b.then = append(b.then, etcd.OpPut(com.mem.Layout.Key(k), layout.Encode(v)))
 		}
 	}
-	b.then = append(then, b.Puts.Ops()...)
-	return nil
+	b.then = append(b.then, b.Puts.Ops()...)
+	return err
 }
 
 // movesZone reports whether the batch puts its zone as it stands: a write that loses a race moves the zone's revision
@@ -64,29 +60,30 @@ func (b *batch) movesZone() bool {
 	return compared
 }
 
-func (b *batch) putZone(ctx context.Context, then []clientv3.Op, key string, zone *v1alpha1.Zone) ([]clientv3.Op, error) {
+func (b *batch) putZone(ctx context.Context, key string, zone *v1alpha1.Zone) error {
 	data, err := b.com.mem.Zones.Encode(ctx, key, zone)
 	if err != nil {
-		return nil, fmt.Errorf("encoding zone %s: %w", key, err)
+		return fmt.Errorf("encoding zone %s: %w", key, err)
 	}
-	b.zoneAt = len(then)
-	return append(then, etcd.OpPut(key, data)), nil
+	b.zoneAt = len(b.then)
+	b.then = append(b.then, etcd.OpPut(key, data))
+	return nil
 }
 
-// putStep appends what the journal keeps of the change, if anything.
-func (b *batch) putStep(then []clientv3.Op, c *law.ZoneChange) []clientv3.Op {
+// putStep puts what the journal keeps of the change, if anything.
+func (b *batch) putStep(c *law.ZoneChange) {
 	if c.Zone.Pending && c.Ended == nil {
-		return then
+		return
 	}
 	key, value, tx := b.journalStep(c)
 	if tx == nil {
-		return then
+		return
 	}
 	b.com.jr.Made.Put(key, value, tx)
 	if len(tx.Steps) > 0 {
 		b.journal = len(value)
 	}
-	return append(then, etcd.OpPut(key, value))
+	b.then = append(b.then, etcd.OpPut(key, value))
 }
 
 // journalStep returns the journal key of the batch and its value: the steps, or a mark that the zone settled,
