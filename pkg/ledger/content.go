@@ -88,7 +88,7 @@ func (l *Ledger) readAll(ctx context.Context, reads []clientv3.Op, take func(*mv
 // ReadApex returns the RRsets that the spec of a zone makes, and the values of the NS Records at its apex, both as they
 // are defined. It returns nothing where the zone is gone. The namespace pays.
 func (l *Ledger) ReadApex(ctx context.Context, at v1alpha1.AdoptingZone, namespace string) (made []content.RRset, ns []string, err error) {
-	w := &commit.Write{Resource: "zones", Name: at.Name, Key: l.mem.Layout.Zone(at.Namespace, at.Name),
+	w := &commit.Write{Object: commit.Object{Resource: "zones", Name: at.Name, Key: l.mem.Layout.Zone(at.Namespace, at.Name)},
 		Ask: func(seen *law.Seen) law.Outcome {
 			return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 				made, ns = nil, nil

@@ -27,8 +27,8 @@
 //	queued     it waits at that zone, with those of other clients and cascades, and holds nothing                     commit/queue.go
 //	decided    law answers Need (facts are looked up, or read for all at once), Refusal or Plan                       commit/batch.go
 //	guarded    what the decision rests on becomes compares: Zones, names, facts that no Zone covers, ranges           facts/session.go
-//	sent       one transaction: If the compares, Then objects, Zone, facts, one journal value, outbox, cuts           commit/batch.go
-//	applied    memory moves on, and each caller is told the version of its object
+//	sent       one transaction: If the compares, Then objects, Zone, facts, one journal value, outbox, cuts           commit/transaction.go
+//	applied    memory moves on, and each caller is told the version of its object                                     commit/answer.go
 //	or lost    what has moved is read; a write whose own object has changed is told so, the others are decided anew
 //	or unknown what depends on it is forgotten, and each caller is told; nothing is sent twice
 //	owed       what it left in outbox/ and debts/ is carried out at once, or by any server later                      outbox
@@ -64,7 +64,7 @@
 //	queue.sem          a zone: one batch of this process at a time, so that two do not fail each       held
 //	(commit)           other's compares. Of several zones they are taken in the order of the keys;
 //	                   the key of a pending cut has one too, which its payers take first
-//	request.deciding   the object of a write's caller, while the write is decided                      held
+//	group.deciding     the objects of a write's caller, while the write is decided                      held
 //	(commit)
 //	Memory.Mu          names, heads of zones and their facts; queues, and items of the outbox that     not held
 //	(facts)            are this process's (commit)

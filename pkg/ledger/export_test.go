@@ -124,7 +124,7 @@ func (l *Ledger) Parked() int { return l.com.Parked() }
 func (l *Ledger) Locked(namespace, zone string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
-	unlock, err := l.com.Lock(ctx, l.mem.Layout.Zone(namespace, zone))
+	unlock, err := l.com.LockKey(ctx, l.mem.Layout.Zone(namespace, zone))
 	if err == nil {
 		unlock()
 	}

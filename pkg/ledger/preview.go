@@ -8,7 +8,6 @@ import (
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apiserver/pkg/storage"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
@@ -36,7 +35,7 @@ func (l *Ledger) PreviewRecord(ctx context.Context, before, after *v1alpha1.Reco
 	if err != nil {
 		return err
 	}
-	w := &commit.Write{Resource: "records", Name: ask.Name, Key: l.mem.Layout.Record(ask.Namespace, ask.Name),
+	w := &commit.Write{Object: commit.Object{Resource: "records", Name: ask.Name, Key: l.mem.Layout.Record(ask.Namespace, ask.Name)},
 		Ask: func(seen *law.Seen) law.Outcome { return records.DecideRecord(seen, ask) }}
 	out, err := l.com.Preview(etcd.PaidBy(ctx, etcd.Payer{Namespace: ask.Namespace, Weight: 1}), w)
 	if err != nil {
@@ -69,7 +68,7 @@ func (l *Ledger) PreviewZone(ctx context.Context, before, after *v1alpha1.Zone) 
 	if object == nil {
 		object = before
 	}
-	w := &commit.Write{Resource: "zones", Name: object.Name, Key: l.mem.Layout.Zone(object.Namespace, object.Name),
+	w := &commit.Write{Object: commit.Object{Resource: "zones", Name: object.Name, Key: l.mem.Layout.Zone(object.Namespace, object.Name)},
 		Ask: func(seen *law.Seen) law.Outcome { return zones.DecideZone(seen, ask) }}
 	out, err := l.com.Preview(ctx, w)
 	if err != nil {
@@ -89,21 +88,12 @@ func (l *Ledger) PreviewZone(ctx context.Context, before, after *v1alpha1.Zone) 
 
 // previewInSet decides the preview of a write with the others of its set.
 func (l *Ledger) previewInSet(ctx context.Context, s *Set, index int, before, after *v1alpha1.Record) error {
-	x := &commit.SetWrite{Ctx: ctx, Index: index, Before: before, After: after, Dry: true}
-	x.Ask = l.askOf(x)
-	o := x.Object()
-	x.Key = l.mem.Layout.Record(o.Namespace, o.Name)
-	if before != nil {
-		rev, err := (storage.APIObjectVersioner{}).ObjectResourceVersion(before)
-		if err != nil {
-			return err
-		}
-		x.Expected = int64(rev)
-		x.Same = after != nil && apiequality.Semantic.DeepEqual(before, after)
-	}
+	x := l.setWrite(ctx, index, before, after)
+	x.Dry = true
+	x.Same = before != nil && after != nil && apiequality.Semantic.DeepEqual(before, after)
 	a := s.awaitOthers(x)
 	if a.Err == nil && !a.Out.OK {
-		return commit.TooBusy("records", o.Name, facts.ErrMoved)
+		return commit.TooBusy("records", x.Object().Name, facts.ErrMoved)
 	}
 	return a.Err
 }

@@ -4,6 +4,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -59,7 +60,7 @@ func (s *recordStorage) GuaranteedUpdate(ctx context.Context, key string, destin
 			return nil
 		}
 		// It changes nothing, and that is to hold when the others of the set are committed.
-		if out, err := w.compareOnly(ctx, set, index, w.l.mem.Layout.Record(w.before.Namespace, w.before.Name)); err != nil || out.OK {
+		if out, err := w.compareOnly(ctx, set, index); err != nil || out.OK {
 			return err
 		}
 		cached = nil
@@ -72,23 +73,17 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 	if err != nil {
 		return commit.Outcome{}, err
 	}
-	set, index := setOf(ctx)
-	if set != nil && !(set.isAlone() && w.staysInZone()) {
-		return w.inSet(ctx, set, index, key, expected, put)
+	if set, index := setOf(ctx); set != nil {
+		return w.inSet(ctx, set, index, key, put)
 	}
 	if w.after != nil && objects.SameContent(w.before, w.after) { // S2.4
-		if w.after.Generation == w.before.Generation {
-			return l.com.Plain(ctx, key, expected, put)
-		}
-		o := w.after.DeepCopy()
-		o.Status.ObservedGeneration = o.Generation
-		data, err := l.mem.Records.Encode(ctx, key, o)
+		placed, data, err := w.observeGeneration(ctx, key, put)
 		if err != nil {
 			return commit.Outcome{}, err
 		}
 		out, err := l.com.Plain(ctx, key, expected, data)
-		if err == nil && out.OK {
-			w.commitAs(o, out)
+		if err == nil && out.OK && placed != nil {
+			w.commitAs(placed, out)
 		}
 		return out, err
 	}
@@ -96,9 +91,6 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 	ask, hint, err := l.recordAsk(ctx, w.before, w.after, objects.LawRecord)
 	if err != nil {
 		return commit.Outcome{}, err
-	}
-	if set != nil && ask.After != nil {
-		ask.After.WaitsOnConflict = false // as in every set, see askOf
 	}
 	var placed *v1alpha1.Record
 	id := w.before
@@ -108,10 +100,6 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 	tx := l.com.WriteOf("records", id, expected)
 	tx.Hint, tx.Guess = hint, w.before == nil
 	tx.Ask = func(seen *law.Seen) law.Outcome { return records.DecideRecord(seen, ask) }
-	if set != nil {
-		set.comeAlone(index, w.before == nil)
-		tx.Ask = func(seen *law.Seen) law.Outcome { return refuseWithoutZone(records.DecideRecord(seen, ask), id) }
-	}
 	tx.Primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 		if plan.Record == nil {
 			op := clientv3.OpDelete(key)
@@ -124,9 +112,6 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 		return &op, nil, err
 	}
 	out, err := l.com.Commit(ctx, tx)
-	if set != nil {
-		set.noteCommit(tx, placed, err == nil && out.OK)
-	}
 	if err != nil || !out.OK {
 		return out, err
 	}
@@ -137,26 +122,6 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 		w.commitAs(placed, out)
 	}
 	return out, nil
-}
-
-// staysInZone reports whether the write changes content of a zone, and of the one alone in which its Record is.
-func (w *recordWrite) staysInZone() bool {
-	switch {
-	case w.before == nil:
-		return true
-	case w.before.Status.ZoneRef == nil || w.after != nil && w.after.DeletionTimestamp != nil:
-		return false
-	}
-	return w.after == nil || objects.SamePlace(w.before, w.after) && !objects.SameContent(w.before, w.after)
-}
-
-// refuseWithoutZone refuses a write of a change set after which its Record is in no zone.
-func refuseWithoutZone(out law.Outcome, r *v1alpha1.Record) law.Outcome {
-	if p := out.Plan; p != nil && (p.Zone == nil || p.Record != nil && p.Record.Zone == nil) {
-		return law.Outcome{Refusal: &law.Refusal{Kind: law.Invalid, Field: "spec.domainName", Value: r.Spec.DomainName,
-			Message: commit.NoZone}}
-	}
-	return out
 }
 
 // recordAsk makes the request to the law of a client's write. hint is the zone that will probably change.
@@ -192,23 +157,16 @@ func (l *Ledger) recordAsk(ctx context.Context, before, after *v1alpha1.Record,
 }
 
 // inSet commits the write of a Record with the others of its set.
-func (w *recordWrite) inSet(ctx context.Context, s *Set, index int, key string, expected int64, put []byte) (commit.Outcome, error) {
-	x := &commit.SetWrite{Ctx: ctx, Index: index, Key: key, Expected: expected, Before: w.before, After: w.after}
-	x.Ask = w.l.askOf(x)
+func (w *recordWrite) inSet(ctx context.Context, s *Set, index int, key string, put []byte) (commit.Outcome, error) {
+	x := w.l.setWrite(ctx, index, w.before, w.after)
 	if w.before != nil && w.after != nil && w.before.DeletionTimestamp == nil && w.after.DeletionTimestamp != nil {
 		return commit.Outcome{}, x.Refuse(field.NewPath("metadata", "finalizers"), "has %s and goes when they do, "+
 			"and a change set deletes at once: delete it by itself", strings.Join(w.before.Finalizers, ", "))
 	}
 	if w.after != nil && objects.SameContent(w.before, w.after) { // S2.4
-		x.Put = put
-		if w.after.Generation != w.before.Generation {
-			x.Placed = w.after.DeepCopy()
-			x.Placed.Status.ObservedGeneration = x.Placed.Generation
-			data, err := w.l.mem.Records.Encode(ctx, key, x.Placed)
-			if err != nil {
-				return commit.Outcome{}, err
-			}
-			x.Put = data
+		var err error
+		if x.Placed, x.Put, err = w.observeGeneration(ctx, key, put); err != nil {
+			return commit.Outcome{}, err
 		}
 	}
 	a := s.awaitOthers(x)
@@ -218,25 +176,35 @@ func (w *recordWrite) inSet(ctx context.Context, s *Set, index int, key string, 
 	return a.Out, a.Err
 }
 
-// compareOnly takes part in a set with a write that changes nothing: the object is compared.
-func (w *recordWrite) compareOnly(ctx context.Context, s *Set, index int, key string) (commit.Outcome, error) {
-	rev, err := (storage.APIObjectVersioner{}).ObjectResourceVersion(w.before)
-	if err != nil {
-		return commit.Outcome{}, err
+// observeGeneration returns what is put for a write that leaves the content alone, and the Record where its status
+// follows its generation; nil: it is as the caller encoded it.
+func (w *recordWrite) observeGeneration(ctx context.Context, key string, put []byte) (*v1alpha1.Record, []byte, error) {
+	if w.after.Generation == w.before.Generation {
+		return nil, put, nil
 	}
-	x := &commit.SetWrite{Ctx: ctx, Index: index, Key: key, Expected: int64(rev), Before: w.before, After: w.after, Same: true}
-	x.Ask = w.l.askOf(x)
+	placed := w.after.DeepCopy()
+	placed.Status.ObservedGeneration = placed.Generation
+	data, err := w.l.mem.Records.Encode(ctx, key, placed)
+	return placed, data, err
+}
+
+// compareOnly takes part in a set with a write that changes nothing: the object is compared.
+func (w *recordWrite) compareOnly(ctx context.Context, s *Set, index int) (commit.Outcome, error) {
+	x := w.l.setWrite(ctx, index, w.before, w.after)
+	x.Same = true
 	a := s.awaitOthers(x)
 	return a.Out, a.Err
 }
 
-// askOf makes the question of a write of a set.
-func (l *Ledger) askOf(w *commit.SetWrite) func() (records.RecordAsk, string, error) {
-	return func() (records.RecordAsk, string, error) {
-		ask, hint, err := l.recordAsk(w.Ctx, w.Before, w.After, objects.LawRecord)
-		if ask.After != nil {
-			ask.After.WaitsOnConflict = false // a set replaces in one step, and leaves nothing that waits
-		}
-		return ask, hint, err
+// setWrite returns a write of a set that begins from the Record before, with its request to the law.
+func (l *Ledger) setWrite(ctx context.Context, index int, before, after *v1alpha1.Record) *commit.SetWrite {
+	x := &commit.SetWrite{Ctx: ctx, Index: index, Before: before, After: after}
+	if x.Ask, x.Hint, x.Unread = l.recordAsk(ctx, before, after, objects.LawRecord); x.Ask.After != nil {
+		x.Ask.After.WaitsOnConflict = false // a set replaces in one step, and leaves nothing that waits
 	}
+	if before != nil {
+		rev, err := (storage.APIObjectVersioner{}).ObjectResourceVersion(before)
+		x.Expected, x.Unread = int64(rev), cmp.Or(x.Unread, err)
+	}
+	return x
 }

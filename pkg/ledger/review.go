@@ -21,7 +21,7 @@ func (l *Ledger) ReviewName(ctx context.Context, asked *v1alpha1.Record) (status
 		return status, err
 	}
 	var review records.Review
-	w := &commit.Write{Resource: "records", Name: ask.Name, Key: l.mem.Layout.Record(ask.Namespace, ask.Name),
+	w := &commit.Write{Object: commit.Object{Resource: "records", Name: ask.Name, Key: l.mem.Layout.Record(ask.Namespace, ask.Name)},
 		Ask: func(seen *law.Seen) (out law.Outcome) {
 			review, out = records.ReviewName(seen, ask)
 			return out

@@ -13,7 +13,6 @@ import (
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law/records"
@@ -33,19 +32,10 @@ import (
 // Set is a change set. Its methods may be called from any goroutine.
 type Set struct {
 	l        *Ledger
-	n        int
 	requires []records.Requirement
 
-	mu sync.Mutex
-	// waiting are the writes that have come and are not answered, and left those that will not come again; both by
-	// index.
-	waiting map[int]*commit.SetWrite
-	left    map[int]bool
-	// came are the writes that have come at least once, creates those that create an object, and unchanged those that
-	// change nothing.
-	came, creates, unchanged map[int]bool
-	// grows is the number of octets by which each write makes its object larger.
-	grows map[int]int64
+	mu    sync.Mutex
+	items []setItem
 	// refused says that a write that left was refused, so nothing is committed.
 	refused bool
 	// failure is what is wrong with all of it.
@@ -60,11 +50,15 @@ type Set struct {
 	serial int64
 }
 
-// NewSet begins a change set of n writes of Records.
-func (l *Ledger) NewSet(n int) *Set {
-	return &Set{l: l, n: n, waiting: map[int]*commit.SetWrite{}, left: map[int]bool{}, came: map[int]bool{}, creates: map[int]bool{},
-		unchanged: map[int]bool{}, grows: map[int]int64{}}
+// setItem is a place in a set. left says that its write will not come again, came that the write has come once.
+type setItem struct {
+	waiting                        *commit.SetWrite // which has come and is not answered; nil: none
+	left, came, creates, unchanged bool
+	grows                          int64 // octets by which the write makes its object larger
 }
+
+// NewSet begins a change set of n writes of Records.
+func (l *Ledger) NewSet(n int) *Set { return &Set{l: l, items: make([]setItem, n)} }
 
 // Require says what the zone must be like before the writes (S10.5). It is called before any of them comes.
 func (s *Set) Require(prerequisites []v1alpha1.ChangeSetPrerequisite) (err error) {
@@ -100,10 +94,10 @@ func GrowsBy(ctx context.Context, octets int64) int64 {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.grows[i] = octets
+	s.items[i].grows = octets
 	all := int64(0)
-	for _, n := range s.grows {
-		all += n
+	for _, x := range s.items {
+		all += x.grows
 	}
 	return all
 }
@@ -133,7 +127,7 @@ var errOthersRefused = errors.New("other items of it were refused")
 // refusal. A write that the set has answered may leave too.
 func (s *Set) Leave(i int, refused bool) {
 	s.mu.Lock()
-	s.left[i] = true
+	s.items[i].left = true
 	s.refused = s.refused || refused
 	ready := s.takeReady()
 	s.mu.Unlock()
@@ -146,21 +140,26 @@ func (s *Set) Leave(i int, refused bool) {
 func (s *Set) Came(i int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.came[i]
+	return s.items[i].came
 }
 
 // Unchanged reports whether write i changes nothing.
 func (s *Set) Unchanged(i int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.unchanged[i]
+	return s.items[i].unchanged
 }
 
 // Creates is the number of writes that came and create a Record.
-func (s *Set) Creates() int {
+func (s *Set) Creates() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.creates)
+	for _, x := range s.items {
+		if x.creates {
+			n++
+		}
+	}
+	return n
 }
 
 // Failed is the error of the set as a whole; nil where there is none, or it is one of a write.
@@ -184,34 +183,6 @@ func (s *Set) Committed() (*v1alpha1.AdoptingZone, int64) {
 	return s.zone, s.serial
 }
 
-// isAlone reports whether the set is one write that requires nothing. That is committed as a write by itself is, so it
-// shares its transaction with others.
-func (s *Set) isAlone() bool { return s.n == 1 && len(s.requires) == 0 }
-
-// comeAlone notes that the one write of a set has come.
-func (s *Set) comeAlone(index int, creates bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.came[index] = true; creates {
-		s.creates[index] = true
-	}
-}
-
-// noteCommit notes what became of the one write of a set. placed is the Record as it stands then, nil where it is gone.
-func (s *Set) noteCommit(w *commit.Write, placed *v1alpha1.Record, written bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.sent = written || w.Sent
-	switch {
-	case !written:
-	case placed != nil:
-		s.zone, s.serial = placed.Status.ZoneRef.DeepCopy(), placed.Status.Serial
-	default:
-		z := w.Plan.Zone.Zone
-		s.zone, s.serial = &v1alpha1.AdoptingZone{Namespace: z.Namespace, Name: z.Name, UID: types.UID(z.UID)}, int64(z.Serial)
-	}
-}
-
 // Abandon ends the set: writes that wait, and those that come later, are answered with the cause. A transaction under
 // way is not stopped.
 func (s *Set) Abandon(cause error) {
@@ -225,29 +196,28 @@ func (s *Set) abandonSet(cause error) {
 		return
 	}
 	s.over = errSetEnded(cause)
-	for i, w := range s.waiting {
-		w.Answered <- commit.SetAnswer{Err: s.over}
-		delete(s.waiting, i)
+	for i := range s.items {
+		if w := s.items[i].waiting; w != nil {
+			w.Answered <- commit.SetAnswer{Err: s.over}
+			s.items[i].waiting = nil
+		}
 	}
 }
 
 // takeReady takes the writes to be decided now; nil while some have yet to come. The caller holds s.mu.
-func (s *Set) takeReady() []*commit.SetWrite {
-	if s.over != nil || s.deciding || len(s.waiting) == 0 {
+func (s *Set) takeReady() (all []*commit.SetWrite) {
+	if s.over != nil || s.deciding {
 		return nil
 	}
-	for i := range s.n {
-		if s.waiting[i] == nil && !s.left[i] {
+	for _, x := range s.items {
+		switch {
+		case x.waiting != nil:
+			all = append(all, x.waiting)
+		case !x.left:
 			return nil
 		}
 	}
-	s.deciding = true
-	all := make([]*commit.SetWrite, 0, len(s.waiting))
-	for i := range s.n {
-		if w := s.waiting[i]; w != nil {
-			all = append(all, w)
-		}
-	}
+	s.deciding = len(all) > 0
 	return all
 }
 
@@ -259,14 +229,13 @@ func (s *Set) awaitOthers(w *commit.SetWrite) commit.SetAnswer {
 		defer s.mu.Unlock()
 		return commit.SetAnswer{Err: s.over}
 	}
-	if w.Index < 0 || w.Index >= s.n || s.waiting[w.Index] != nil || s.left[w.Index] {
+	if w.Index < 0 || w.Index >= len(s.items) || s.items[w.Index].waiting != nil || s.items[w.Index].left {
 		defer s.mu.Unlock()
-		return commit.SetAnswer{Err: fmt.Errorf("write %d of a change set of %d comes twice or not at all", w.Index, s.n)}
+		return commit.SetAnswer{Err: fmt.Errorf("write %d of a change set of %d comes twice or not at all", w.Index, len(s.items))}
 	}
-	s.waiting[w.Index], s.came[w.Index], s.unchanged[w.Index] = w, true, w.Same
-	if w.Before == nil && w.After != nil {
-		s.creates[w.Index] = true
-	}
+	x := &s.items[w.Index]
+	x.waiting, x.came, x.unchanged = w, true, w.Same
+	x.creates = x.creates || w.Before == nil && w.After != nil
 	ready := s.takeReady()
 	s.mu.Unlock()
 	if ready != nil {
@@ -289,15 +258,14 @@ func (s *Set) decideSet(writes []*commit.SetWrite) {
 	s.mu.Unlock()
 	b := &commit.Set{Committer: s.l.com, Writes: writes, Commits: commits, Requires: s.requires}
 	ctx := decisionContext(writes)
-	err := b.Run(ctx)
+	again, err := b.Run(ctx)
 	s.l.box.PayNow(etcd.PaidBy(ctx, etcd.Payer{Namespace: writes[0].Namespace(), Weight: 1}), b.Owed)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.deciding, s.sent = false, b.Sent()
+	s.deciding, s.sent = false, b.Sent
 	if err != nil && !commits {
 		err = errSetEnded(err) // nothing would have been written: the refusals of others are the answer
 	}
-	again := len(b.Lost) > 0 && err == nil
 	if commits && !again {
 		s.failure = cmp.Or(err, b.Unmet)
 	}
@@ -307,11 +275,11 @@ func (s *Set) decideSet(writes []*commit.SetWrite) {
 	}
 	for _, w := range writes {
 		var a commit.SetAnswer
-		switch out, lost := b.Lost[w]; {
-		case again && !lost:
+		switch {
+		case again && w.Out.Rev == 0:
 			continue // it waits on
 		case again:
-			a.Out = out
+			a.Out = w.Out
 		case err != nil:
 			a.Err = err
 		case w.Refusal != nil:
@@ -319,9 +287,9 @@ func (s *Set) decideSet(writes []*commit.SetWrite) {
 		case s.over != nil:
 			a.Err = s.over
 		default:
-			a.Out, a.Placed = commit.Outcome{OK: true, Rev: b.At[w]}, w.Placed
+			a.Out, a.Placed = commit.Outcome{OK: true, Rev: w.Out.Rev}, w.Placed
 		}
-		delete(s.waiting, w.Index)
+		s.items[w.Index].waiting = nil
 		w.Answered <- a
 	}
 	if !again && s.over == nil {

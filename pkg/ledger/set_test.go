@@ -151,6 +151,77 @@ func TestSet_ofOneJoinsABatch_S10_1(t *testing.T) {
 	}
 }
 
+// S10.1: small sets share a transaction with other writes of the zone, each with a serial of its own. A set that is
+// refused leaves nothing to those behind it, and fails none of them.
+func TestSet_smallOnesShareATransaction_S10_1(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	g := &gate{}
+	s := st.Server(stopClock, func(c *ledger.Config) { c.Fault = g.passPoint })
+	store.Must(s.CreateZone(store.Zone("platform", "example-org", "example.org.", store.Allow("", "*", "@"))))
+	store.Must(s.CreateRecord(t.Context(), store.Record("team", "old", "old.example.org.", "A", "192.0.2.1")))
+	create := func(name, at, rtype, data string) setWrite {
+		return createLater(store.Record("team", name, at+".example.org.", rtype, data))
+	}
+	alone := func(w setWrite) func() error { return func() error { return w(t.Context(), s) } }
+	together := func(requires []v1alpha1.ChangeSetPrerequisite, writes ...setWrite) func() error {
+		return func() error {
+			_, err := inSetWith(t.Context(), s, requires, writes...)
+			return err
+		}
+	}
+	free := []v1alpha1.ChangeSetPrerequisite{requireExists("lease.example.org.", "", false)}
+	taken := []v1alpha1.ChangeSetPrerequisite{requireExists("old.example.org.", "", false)}
+	g.holdAt("before-commit")
+	first := make(chan error, 1)
+	go func() { first <- alone(create("first", "first", "A", "192.0.2.1"))() }()
+	<-g.reached
+	tests := []struct {
+		what, refusal string
+		write         func() error
+	}{
+		{"a lease", "", together(free, create("a", "lease", "A", "192.0.2.1"), create("b", "lease", "TXT", "x"))},
+		{"a write by itself", "", alone(create("c", "c", "A", "192.0.2.1"))},
+		{"a lease of a name that the batch has taken", "prerequisite", together(free, create("d", "lease", "A", "192.0.2.1"))},
+		{"a set of which an item is refused", "CNAME", together(nil, create("e", "e", "A", "192.0.2.1"),
+			create("f", "old", "CNAME", "a"))},
+		{"an unmet prerequisite", "prerequisite", together(taken, create("g", "e", "A", "192.0.2.1"))},
+		{"a name that refused sets did not get", "", alone(create("h", "e", "CNAME", "www.example.net."))},
+		{"an exchange", "", together(nil, deleteLater("team", "old"), create("i", "old", "CNAME", "www.example.net."))},
+	}
+	errs := make([]error, len(tests))
+	var all sync.WaitGroup
+	for i, test := range tests {
+		all.Go(func() { errs[i] = test.write() })
+		store.Eventually(t, "it waits at the zone", func() bool { return s.Ledger.Waiting("platform", "example-org") == i+1 })
+	}
+	serial, sent := s.Zone("platform", "example-org").Status.Serial, s.Ledger.Stats().Transactions.Load()
+	g.holdAt("")
+	if err := <-first; err != nil {
+		t.Fatal(err)
+	}
+	all.Wait()
+	for i, test := range tests {
+		if err := errs[i]; (err == nil) != (test.refusal == "") || err != nil && !strings.Contains(err.Error(), test.refusal) {
+			t.Errorf("%s: %v, want %q", test.what, err, test.refusal)
+		}
+	}
+	if n := s.Ledger.Stats().Transactions.Load() - sent; n != 2 {
+		t.Errorf("%d transactions, want that of the first write and one of all that waited", n)
+	}
+	if now := s.Zone("platform", "example-org").Status.Serial; now != serial+5 { // with the first
+		t.Errorf("from serial %d to %d, want 5 steps", serial, now)
+	}
+	var names []string
+	for _, r := range s.ListRecords("team") {
+		names = append(names, r.Name)
+	}
+	if got := strings.Join(names, " "); got != "a b c first h i" {
+		t.Errorf("Records %s", got)
+	}
+	st.MustBeClean()
+}
+
 // S10.1, S10.2: creations, updates and deletions are one transaction, one serial and one step; each object has a
 // version of its own.
 func TestSet_isOneSerial_S10_1(t *testing.T) {

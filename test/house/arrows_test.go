@@ -35,7 +35,6 @@ var arrowsUp = map[string]int{
 	"pkg/law":                      5,
 	"pkg/law/records":              7,
 	"pkg/ledger":                   8,
-	"pkg/ledger/commit":            10,
 	"pkg/ledger/fsck":              9,
 	"pkg/load":                     14,
 	"pkg/migrate":                  5,

@@ -24,6 +24,82 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
+// Late turns the end of the time of a request, or of a question to etcd, into the answer to a write that was not sent.
+func (com *Committer) Late(w *Write, err error) error {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return TooBusy(w.Resource, w.Name, err)
+	case apierrors.IsTimeout(err):
+		return unwritten(fmt.Sprintf("%s %q", w.Resource, w.Name))
+	}
+	return err
+}
+
+// timeoutError turns the end of the time of the request, or of a question to etcd, into the error of a set, where
+// nothing was written.
+func (t *Set) timeoutError(err error) error {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		e := apierrors.NewTimeoutError(fmt.Sprintf("the change set was not decided in time (%v), and nothing was written: try again",
+			err), 0)
+		e.ErrStatus.Reason = metav1.StatusReasonServerTimeout
+		return e
+	case apierrors.IsTimeout(err):
+		return unwritten("the change set")
+	}
+	return err
+}
+
+// tooLong is the error of a group that is too large by itself.
+func (g *group) tooLong(octets int) error {
+	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("%s: with its zone and what the journal says of the change it is %d "+
+		"octets, more than etcd takes in one transaction; nothing was written: %s, or have etcd started with a larger "+
+		"--max-request-bytes (1.5 MiB by default)", g, octets, g.less()))
+}
+
+// tooManyOperations is the error of a group that puts more keys than etcd takes in a transaction.
+func (g *group) tooManyOperations(count int) error {
+	text := fmt.Sprintf("%s: it takes %d operations in one transaction, more than etcd takes; nothing was written: %s", g, count, g.less())
+	if count <= recommendedOps {
+		text += fmt.Sprintf(", or have etcd started with --max-txn-ops=%d", recommendedOps)
+	}
+	return apierrors.NewRequestEntityTooLargeError(text)
+}
+
+// String names the group in errors.
+func (g *group) String() string {
+	if g.set != nil {
+		return fmt.Sprintf("the change set of %d items", len(g.members))
+	}
+	return fmt.Sprintf("%s %s/%s", g.firstWrite().Resource, g.firstWrite().Namespace, g.firstWrite().Name)
+}
+
+// less is the advice for a group that is too large.
+func (g *group) less() string {
+	if g.set != nil {
+		return "make change sets of half as many items"
+	}
+	return "change fewer values at once, or shorter ones"
+}
+
+// tooManyFacts refuses a decision with more facts than a transaction takes. Of a zone it is for its name servers, since
+// the labels of one name are few facts (facts.FlatName).
+func tooManyFacts(w *Write, count, most int) error {
+	at, less := "spec.domainName", "use fewer labels, or fewer name servers in the zone"
+	if w.Resource == "zones" {
+		at, less = "spec.nameServers", "change fewer name servers at once, each that the zone has and gets is one; "+
+			"or have fewer of them"
+	}
+	text := fmt.Sprintf("%d facts decide about it, and at most %d fit into one transaction: %s", count, most, less)
+	if most < recommendedOps/2 {
+		text += fmt.Sprintf("; or have etcd started with --max-txn-ops=%d", recommendedOps)
+	}
+	return Status(w.Resource, w.Name, &law.Refusal{Kind: law.Invalid, Field: at, Message: text})
+}
+
+// recommendedOps are the operations in a transaction that an etcd is to take; the embedded one does.
+const recommendedOps = 512
+
 // Status turns a refusal of the law into an API error. No other function does.
 func Status(resource, object string, err error) error {
 	var refused *law.Refusal
@@ -58,7 +134,8 @@ func statusOf(resource, object string, refusal *law.Refusal) *apierrors.StatusEr
 	case law.Later:
 		return apierrors.NewTooManyRequests(fmt.Sprintf("%s %q: %s", resource, object, refusal.Message), laterSeconds)
 	case law.Duplicate:
-		return apierrors.NewInvalid(groupKind(resource), object, field.ErrorList{{Type: field.ErrorTypeDuplicate, Field: refusal.Field, BadValue: refusal.Value, Detail: refusal.Message}})
+		return apierrors.NewInvalid(groupKind(resource), object, field.ErrorList{{Type: field.ErrorTypeDuplicate,
+			Field: refusal.Field, BadValue: refusal.Value, Detail: refusal.Message}})
 	}
 	at := refusal.Field
 	if at == "" {
@@ -84,7 +161,8 @@ const laterSeconds = 5
 // TooBusy is the error of a write whose guards did not hold within the request's deadline.
 func TooBusy(resource, object string, cause error) error {
 	e := apierrors.NewServerTimeout(v1alpha1.Resource(resource), "write", 1)
-	e.ErrStatus.Message = fmt.Sprintf("%s %q: other writes kept changing what this one depends on (%v); nothing was written, try again", resource, object, cause)
+	e.ErrStatus.Message = fmt.Sprintf("%s %q: other writes kept changing what this one depends on (%v); nothing was written, "+
+		"try again", resource, object, cause)
 	e.ErrStatus.Code = http.StatusGatewayTimeout
 	return e
 }
@@ -97,14 +175,16 @@ func TooBusy(resource, object string, cause error) error {
 func unwritten(what string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusGatewayTimeout, Reason: metav1.StatusReasonServerTimeout,
-		Message: what + ": etcd did not answer while this was decided; nothing was written, try again; kubizone doctor tells an administrator how etcd is",
+		Message: what + ": etcd did not answer while this was decided; nothing was written, try again; " +
+			"kubizone doctor tells an administrator how etcd is",
 	}}
 }
 
 // unknownOutcome turns the end of the time of what was sent to etcd into its error.
 func unknownOutcome(what string, err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
-		return apierrors.NewTimeoutError(fmt.Sprintf("%s: etcd did not answer before the request ended (%v): whether it was written is not known; read the Records before you repeat it", what, err), 0)
+		return apierrors.NewTimeoutError(fmt.Sprintf("%s: etcd did not answer before the request ended (%v): whether it was "+
+			"written is not known; read the Records before you repeat it", what, err), 0)
 	}
 	return err
 }
@@ -117,12 +197,14 @@ func (com *Committer) Recover(ctx context.Context, sent *bool, err *error) {
 		return
 	}
 	com.mem.Stats.Panics.Add(1)
-	klog.FromContext(ctx).Error(nil, "A decision ended in a panic; the server goes on. Please report this", "panic", why, "stack", string(debug.Stack()))
+	klog.FromContext(ctx).Error(nil, "A decision ended in a panic; the server goes on. Please report this", "panic", why,
+		"stack", string(debug.Stack()))
 	so := "nothing was written"
 	if sent != nil && *sent {
 		so = "whether it was written is not known: read the object before you repeat it"
 	}
-	*err = apierrors.NewInternalError(errors.New("the server failed while it decided about this, by a fault of its own; " + so + "; its log says more"))
+	*err = apierrors.NewInternalError(errors.New("the server failed while it decided about this, by a fault of its own; " + so +
+		"; its log says more"))
 }
 
 // Warn adds warnings to the answer of the request of ctx, each with its reason as the warn-agent.
@@ -142,8 +224,8 @@ func WarnOfDeletions(ctx context.Context, c *law.ZoneChange) {
 			objects.DescribeHold(c.Zone, c.Holding.Held))})
 	case c.Young != nil:
 		Warn(ctx, law.Warning{Text: fmt.Sprintf("%d of the %d RRsets of zone %s are removed, more than %d %%, and that is "+
-			"delivered: RRsets count for the hold of a mass deletion once they have stood for a period of ten minutes (S7.5; make the Records again if "+
-			"they went by mistake)", c.Young.Gone, c.Young.RRsets, c.Zone.FQDN(), c.Young.Percent)})
+			"delivered: RRsets count for the hold of a mass deletion once they have stood for a period of ten minutes (S7.5; "+
+			"make the Records again if they went by mistake)", c.Young.Gone, c.Young.RRsets, c.Zone.FQDN(), c.Young.Percent)})
 	}
 }
 

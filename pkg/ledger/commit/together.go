@@ -8,7 +8,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -30,54 +29,23 @@ const (
 	// placeEach that a commit takes: a place is free again after about that time.
 	places    = 2
 	placeEach = time.Millisecond
-	// apart is the time for which a zone commits by itself after its batch has failed by itself.
-	apart = time.Second
+	// apartFor is the time for which a zone commits by itself after its batch has failed by itself.
+	apartFor = time.Second
 )
-
-// gate gives batches their places in transactions.
-type gate struct {
-	mu     sync.Mutex
-	taken  int
-	parked []*parked
-}
-
-// parked is a decided batch that waits for a place, or is taken along.
-type parked struct {
-	b     *batch
-	then  []clientv3.Op
-	payer string
-	// turn is closed when the batch has a place, or when the transaction that took it along is over. went says which,
-	// and outcome what became of that transaction; nil: the goroutine that sent it has panicked.
-	turn    chan struct{}
-	went    bool
-	outcome *outcome
-	// beyond are the compares of keys that may be another zone's, and visible the keys that it puts of which that may
-	// be said.
-	beyond  []clientv3.Cmp
-	visible []string
-}
-
-// outcome is what became of a transaction: a response, or an error. shared says that it was of several batches.
-type outcome struct {
-	r      *clientv3.TxnResponse
-	err    error
-	trip   time.Duration
-	shared bool
-}
 
 var errLeftBehind = errors.New("the batch that took this one along ended in a panic")
 
 // isShared reports whether the batch may share its transaction. It changes Records of one zone by writes of clients,
 // and nothing has failed there lately. An item of a cascade may be put for other zones, too.
 func (b *batch) isShared() bool {
-	return b.head != nil && b.Zone != nil && b.set == nil && b.try == 0 && !b.closed && len(b.locks) == 1 &&
+	return b.head != nil && b.Zone != nil && b.try == 0 && !b.closed && len(b.locks) == 1 &&
 		time.Now().After(b.head.apart) && !b.com.isContended(b.head) &&
-		!slices.ContainsFunc(b.members, func(m member) bool { return m.w.Item != nil })
+		!b.hasItem()
 }
 
 // lookBeyond notes what the batch compares and puts beside the keys of its own zone and its Records.
 func (p *parked) lookBeyond() {
-	b, w := p.b, p.b.members[0].w
+	b, w := p.b, p.b.groups[0].firstWrite()
 	scope, records := "/"+b.Zone.UID+"/", strings.TrimSuffix(w.Key, w.Namespace+"/"+w.Name)
 	isOwn := func(key string) bool { return strings.HasPrefix(key, records) || strings.Contains(key, scope) }
 	for _, c := range b.cmps {
@@ -85,8 +53,8 @@ func (p *parked) lookBeyond() {
 			p.beyond = append(p.beyond, c)
 		}
 	}
-	for i := range p.then {
-		if key := string(p.then[i].KeyBytes()); !isOwn(key) {
+	for i := range p.b.then {
+		if key := string(p.b.then[i].KeyBytes()); !isOwn(key) {
 			p.visible = append(p.visible, key)
 		}
 	}
@@ -105,13 +73,13 @@ func (p *parked) restsOn(other *parked) bool {
 // keepApart has the zone commit by itself for a while, since its batch has failed.
 func (b *batch) keepApart() {
 	if b.head != nil {
-		b.head.apart = time.Now().Add(apart)
+		b.head.apart = time.Now().Add(apartFor)
 	}
 }
 
 // sendShared sends the batch with others, or has another one take it along.
-func (b *batch) sendShared(ctx context.Context, then []clientv3.Op) outcome {
-	g, p := &b.com.gate, &parked{b: b, then: then, turn: make(chan struct{})}
+func (b *batch) sendShared(ctx context.Context) outcome {
+	g, p := &b.com.gate, &parked{b: b, turn: make(chan struct{})}
 	if err := g.awaitPlace(ctx, p); err != nil {
 		return outcome{err: err}
 	}
@@ -126,7 +94,7 @@ func (b *batch) sendShared(ctx context.Context, then []clientv3.Op) outcome {
 	defer g.leavePlace()
 	all := g.takeParked(p)
 	if len(all) == 1 {
-		return b.sendTransaction(b.paidContext(ctx), b.cmps, then, nil)
+		return b.sendAlone(ctx)
 	}
 	defer func() {
 		for _, x := range all[1:] {
@@ -143,7 +111,7 @@ func sendTogether(ctx context.Context, all []*parked) outcome {
 	var payers []etcd.Payer
 	for _, p := range all {
 		p.b.offset = len(then)
-		cmps, then, payers = append(cmps, p.b.cmps...), append(then, p.then...), append(payers, p.b.payers()...)
+		cmps, then, payers = append(cmps, p.b.cmps...), append(then, p.b.then...), append(payers, p.b.payers()...)
 	}
 	ctx, cancel := context.WithTimeout(etcd.PaidBy(context.WithoutCancel(ctx), payers...), batchTimeout)
 	defer cancel()
@@ -167,8 +135,8 @@ func sendTogether(ctx context.Context, all []*parked) outcome {
 func (g *gate) takePlace(p *parked, most int) (ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if ok = g.taken < most; ok {
-		g.taken++
+	if ok = g.used < most; ok {
+		g.used++
 	} else if p != nil {
 		g.parkBatch(p)
 	}
@@ -182,7 +150,7 @@ func (g *gate) awaitPlace(ctx context.Context, p *parked) error {
 		return nil
 	}
 	p.lookBeyond()
-	p.payer = p.b.members[0].w.payerOf().Namespace
+	p.payer = p.b.groups[0].firstWrite().payerOf().Namespace
 	if g.takePlace(p, most) {
 		return nil
 	}
@@ -229,7 +197,7 @@ func (g *gate) leavePlace() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if len(g.parked) == 0 {
-		g.taken--
+		g.used--
 		return
 	}
 	close(g.parked[0].turn)
@@ -251,10 +219,10 @@ func (g *gate) takeParked(first *parked) []*parked {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	most := int(b.com.mem.Ops.Load())
-	compares, puts, octets, objects := len(b.cmps), len(first.then), countOctets(first.then), b.writes
+	compares, puts, octets, objects := len(b.cmps), len(b.then), countOctets(b.then), b.writes
 	full := false
 	g.parked = slices.DeleteFunc(g.parked, func(p *parked) bool {
-		compares, puts, octets, objects = compares+len(p.b.cmps), puts+len(p.then), octets+countOctets(p.then), objects+p.b.writes
+		compares, puts, octets, objects = compares+len(p.b.cmps), puts+len(p.b.then), octets+countOctets(p.b.then), objects+p.b.writes
 		full = full || max(compares, puts) > most || octets > MaxBatchOctets || objects > subrev.Objects
 		if full || slices.ContainsFunc(all, func(x *parked) bool { return p.restsOn(x) || x.restsOn(p) }) {
 			return false

@@ -74,6 +74,11 @@ type Overlay struct {
 	Read map[law.Key]Read
 }
 
+// StandAt makes the overlay one of the zone at a key, with its object at a revision.
+func (o *Overlay) StandAt(key string, object *v1alpha1.Zone, mod int64) {
+	o.Key, o.Base, o.Mod = key, object, mod
+}
+
 // Read is a fact as it was read, and the revision that proves it.
 type Read struct {
 	value any

@@ -131,7 +131,7 @@ func (box *Outbox) finishWork(ctx context.Context, s *standing) (through bool, e
 // endPart commits the next part of the end of a work. purges says that the last part is not to come yet.
 func (box *Outbox) endPart(ctx context.Context, s *standing, purges bool) (last bool, err error) {
 	rest := s.Work
-	w := &commit.Write{Resource: "zones", Key: box.mem.Layout.Outbox(s.Work.ID), Expected: s.Mod}
+	w := &commit.Write{Object: commit.Object{Resource: "zones", Key: box.mem.Layout.Outbox(s.Work.ID)}, Expected: s.Mod}
 	var at *law.Place
 	switch n := len(rest.Zones); {
 	case len(rest.Releases) > 0:

@@ -46,7 +46,7 @@ func (box *Outbox) payCut(ctx context.Context, d law.PendingCut) (err error) {
 	cutKey := box.mem.Layout.PendingCut(d.Parent.UID, d.Child.UID)
 	// Several callers may count one pending cut. They queue here before they read: a caller that waited finds the cut
 	// counted, where all of them would read and all but one fail.
-	unlock, err := box.com.Lock(ctx, cutKey)
+	unlock, err := box.com.LockKey(ctx, cutKey)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (box *Outbox) payCut(ctx context.Context, d law.PendingCut) (err error) {
 // another name meanwhile.
 func (box *Outbox) cutWrite(ask records.CutAsk, parent *law.Zone) *commit.Write {
 	d := ask.Owed
-	w := &commit.Write{Resource: "zones", Namespace: d.Parent.Namespace, Name: d.Parent.Name,
+	w := &commit.Write{Object: commit.Object{Resource: "zones", Namespace: d.Parent.Namespace, Name: d.Parent.Name},
 		Hint: box.mem.Layout.Zone(d.Parent.Namespace, d.Parent.Name)}
 	w.Ask = func(seen *law.Seen) law.Outcome {
 		key := law.ZoneKey(d.Parent.Namespace, d.Parent.Name)

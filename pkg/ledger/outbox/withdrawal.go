@@ -77,8 +77,8 @@ func (box *Outbox) countWithdrawal(ctx context.Context, k law.Key, mod int64, pl
 	box.mem.Fault("zone-ends")
 	id := etcd.NewID()
 	_, err = box.com.Commit(ctx, &commit.Write{
-		Resource: "zones", Namespace: place.Namespace, Name: place.Name, Key: box.mem.Layout.Key(k), Expected: mod,
-		Hint: box.mem.Layout.Zone(place.Namespace, place.Name),
+		Object:   commit.Object{Resource: "zones", Namespace: place.Namespace, Name: place.Name, Key: box.mem.Layout.Key(k)},
+		Expected: mod, Hint: box.mem.Layout.Zone(place.Namespace, place.Name),
 		Ask: func(seen *law.Seen) law.Outcome {
 			return zones.DecideDue(seen, place, k.Namespace, w, int64(passed.Seconds()), id, box.mem.Now().Unix())
 		},

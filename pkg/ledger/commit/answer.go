@@ -1,0 +1,354 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package commit
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/etcd"
+	"kubi.zone/kubizone/pkg/ledger/facts"
+)
+
+// answerCommitted takes what the transaction made true into memory, and answers the groups.
+func (b *batch) answerCommitted(r *clientv3.TxnResponse, trip time.Duration) {
+	com := b.com
+	if len(b.members) > 1 {
+		com.mem.Stats.Batches.Add(1)
+	}
+	com.Usage.noteCounts(b.change, b.Facts)
+	b.answerLocked(r, trip)
+	if b.change != nil && b.change.Held && com.held != nil {
+		com.held(b.object.DeepCopy())
+	}
+	if hides := b.listHidden(); len(hides) > 0 && com.hides != nil {
+		com.hides(b.object.DeepCopy(), hides)
+	}
+}
+
+// listHidden lists the names that the batch hides from a wildcard (law.ZoneChange.Hides) and leaves without data.
+func (b *batch) listHidden() []name.Name {
+	if b.change == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(b.change.Hides), func(n name.Name) bool {
+		at, _ := n.Rel(b.change.Zone.FQDN())
+		o, _ := b.Facts[law.OwnerKey(b.change.Zone.UID, at)].(*law.Owner)
+		return o != nil && len(o.Values) > 0
+	})
+}
+
+// answerLocked is answerCommitted under Memory.Mu.
+func (b *batch) answerLocked(r *clientv3.TxnResponse, trip time.Duration) {
+	com, rev := b.com, r.Header.Revision
+	com.mem.Mu.Lock()
+	defer com.mem.Mu.Unlock()
+	for _, h := range b.locks {
+		if time.Since(h.met) < contention {
+			h.yield = min(time.Duration(yieldTrips+h.asked)*trip, maxYield)
+		} else {
+			h.asked = 0
+		}
+	}
+	zoneRev := rev
+	if b.zoneAt >= 0 && len(r.Responses) > 0 {
+		zoneRev = etcd.VersionAt(r, b.offset+b.zoneAt)
+	}
+	b.rememberResult(rev, zoneRev)
+	next := b.offset // of the responses, in which the objects of a batch stand first
+	for _, m := range b.writing {
+		if m.Plan, m.out = m.plan, (Outcome{OK: true, Rev: rev}); m.writesObject() {
+			m.out.Rev = etcd.VersionAt(r, next)
+			next++
+		}
+	}
+	for _, g := range b.groups {
+		if w := g.members[0]; g.set == nil && g.proves && !g.preview {
+			g.reply(Answer{Err: Status(w.Resource, w.Name, w.refusal)})
+		} else {
+			g.reply(Answer{})
+		}
+	}
+	if b.head != nil {
+		b.head.waiting = b.answerOvertaken(b.head.waiting)
+	}
+}
+
+// answerOvertaken answers groups of which a write began from an object as it stood before the batch wrote it, and
+// returns the others.
+func (b *batch) answerOvertaken(waiting []*group) []*group {
+	return slices.DeleteFunc(waiting, func(g *group) bool {
+		for _, w := range g.members {
+			for _, m := range b.writing {
+				if !m.out.OK || !m.writesObject() || m.Key != w.Key {
+					continue
+				}
+				w.moved, w.out = true, Outcome{Rev: m.out.Rev}
+				if m.op.IsPut() {
+					w.out.KV = &mvccpb.KeyValue{Key: []byte(m.Key), Value: m.op.ValueBytes(), ModRevision: m.out.Rev}
+				}
+			}
+		}
+		if g.hasMoved() {
+			g.reply(Answer{})
+		}
+		return g.hasMoved()
+	})
+}
+
+// rememberResult takes what the transaction at rev made true of the zone, whose version is zoneRev, and of names into
+// memory. The caller holds Memory.Mu.
+func (b *batch) rememberResult(rev, zoneRev int64) {
+	com := b.com
+	if c := b.change; c != nil {
+		h := com.queueAt(com.mem.Layout.Zone(c.Zone.Namespace, c.Zone.Name))
+		if b.journal > 0 {
+			com.jr.Wrote(&h.trimming, h.Key, b.object, rev, len(b.steps.Steps), b.journal)
+		}
+		for i := range b.steps.Steps {
+			if !b.hasItem() { // what cascades take away, a round finds
+				com.noteFreed(c.Zone, &b.steps.Steps[i])
+			}
+		}
+		if h.Mod <= rev {
+			if c.Gone {
+				com.mem.Absent(h.Head, rev)
+			} else {
+				b.advanceHead(h.Head, c.Zone, zoneRev)
+			}
+		}
+	} else if b.object != nil && b.head.Mod == b.Mod { // it moved as it is
+		b.object = b.Base.DeepCopy()
+		b.head.Object, b.head.Mod = b.object, zoneRev
+	}
+	for k, v := range b.Facts {
+		delete(b.Read, k)
+		if k.Kind == law.KindHolding {
+			h, _ := v.(*law.Holding)
+			com.mem.Remember(k, h, rev)
+		}
+	}
+	for _, t := range b.touched {
+		t.s.Work, t.s.Mod = t.next, rev
+	}
+	for _, m := range b.writing {
+		if m.plan != nil && m.plan.Work != nil {
+			com.works[m.plan.Work.ID] = true
+			com.Rouse()
+		}
+	}
+}
+
+// advanceHead moves the head of the zone to rev. Facts in memory hold on, unless the zone was read at a revision
+// between, or is pending: then its keys are purged, and it may come again with others. The caller holds Memory.Mu.
+func (b *batch) advanceHead(h *facts.Head, zone *law.Zone, rev int64) {
+	facts := h.Facts
+	if h.Mod != b.Mod && h.Mod != rev || zone.Pending {
+		facts = nil
+	}
+	b.com.mem.StandAt(h, b.object, zone, rev)
+	h.Facts = facts
+	for _, s := range b.sessions {
+		for _, p := range s.Single { // a guess that held is knowledge
+			if p.Key.Zone == zone.UID && s.Seen.Used(p.Key) {
+				v, _ := s.Seen.Get(p.Key)
+				h.Note(p.Key, v)
+			}
+		}
+	}
+	for k, v := range b.Facts {
+		if k.Zone == zone.UID && k.Kind != law.KindMember { // no decision asks for that
+			h.Note(k, v)
+		}
+	}
+}
+
+// resolveConflicts reads what stands where a compare failed, and returns the groups to be decided again. A group of
+// which an object has changed is answered with the new object. Where a zone moved that the batch has no lock of, the
+// groups that looked at it take that lock first.
+func (b *batch) resolveConflicts(ctx context.Context, r *clientv3.TxnResponse) (again []*group) {
+	com := b.com
+	if len(r.Responses) == 0 {
+		var err error
+		if r, err = com.mem.Client.Txn(ctx).Then(b.readCompared()...).Commit(); err != nil {
+			replyAll(b.groups, Answer{Err: err})
+			return nil
+		}
+	}
+	moved, strange, err := b.reloadMoved(ctx, r)
+	if err != nil {
+		replyAll(b.groups, Answer{Err: err})
+		return nil
+	}
+	explained := len(moved) > 0
+	for i, m := range b.members {
+		kv := etcd.One(r.Responses[len(b.zones)+i])
+		if m.moved = etcd.ModRevision(kv) != m.Expected && !b.groups[0].preview; m.moved {
+			m.out, explained = Outcome{Rev: r.Header.Revision, KV: kv}, true
+		}
+	}
+	refreshed := map[*Item]error{nil: nil}
+	for _, g := range b.groups {
+		item := g.firstWrite().Item
+		if _, known := refreshed[item]; !known {
+			refreshed[item] = item.Refresh(ctx, com.mem)
+		}
+		needs := b.locksFor(g, strange)
+		switch {
+		case refreshed[item] != nil:
+			g.reply(Answer{Err: refreshed[item]})
+		case g.isBehind(), g.hasMoved(): // etcd3 runs the caller's update again, or reports AlreadyExists
+			g.reply(Answer{})
+		case len(needs) > 0:
+			g.reply(Answer{Locks: needs})
+		default:
+			again = append(again, g)
+		}
+	}
+	if !explained { // then a name is not held as it is remembered
+		com.mem.Mu.Lock()
+		for _, s := range b.sessions {
+			com.mem.Suspect(s)
+		}
+		com.mem.Mu.Unlock()
+	}
+	klog.FromContext(ctx).V(4).Info("groups decided anew", "groups", len(again), "moved", moved, "try", b.try)
+	return again
+}
+
+// locksFor are the locks that a group needs to be decided anew: those of the batch, and of the strange zones that it
+// looked at; none where it needs none of these, or may yet go with the others.
+func (b *batch) locksFor(g *group, strange []string) (needs []string) {
+	if len(b.groups) > 1 && b.try <= 1 || g.preview {
+		return nil
+	}
+	for _, key := range strange {
+		if slices.ContainsFunc(g.members, func(m *member) bool {
+			return key != m.Key && m.session != nil && m.session.Zone(key) != nil
+		}) {
+			needs = append(needs, key)
+		}
+	}
+	if len(needs) == 0 {
+		return nil
+	}
+	for _, h := range b.locks {
+		needs = append(needs, h.Key)
+	}
+	return needs
+}
+
+// reloadMoved reads the zones that have moved into memory, and notes another server that was met there. strange are
+// those whose lock the batch does not have.
+func (b *batch) reloadMoved(ctx context.Context, r *clientv3.TxnResponse) (moved, strange []string, err error) {
+	mem := b.com.mem
+	for i, z := range b.zones {
+		kv := etcd.One(r.Responses[i])
+		if etcd.ModRevision(kv) == z.Mod {
+			continue
+		}
+		moved = append(moved, z.Key)
+		mem.Mu.Lock()
+		heads := []*facts.Head{mem.Head(z.Key)}
+		if i := slices.IndexFunc(b.locks, func(q *queue) bool { return q.Key == z.Key }); i >= 0 {
+			q := b.locks[i]
+			heads = append(heads, q.Head) // another zone may have put it out of memory while this write was about to wait
+			if q.met, q.asked = time.Now(), 0; b.try%2 == 1 {
+				mem.Spawn(func() { b.com.askFor(q.Key) })
+			}
+		} else {
+			strange = append(strange, z.Key)
+		}
+		mem.Mu.Unlock()
+		for _, h := range heads {
+			if err := mem.Reload(ctx, h, kv, r.Header.Revision); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	return moved, strange, nil
+}
+
+// shrinkNext makes the next batches smaller, after etcd has refused this one as too large. It answers a group that is
+// too large by itself, and returns what is to be decided anew.
+func (b *batch) shrinkNext(err error) (again []*group) {
+	g, most, many := b.groups[0], max(len(b.cmps), len(b.then)), errors.Is(err, rpctypes.ErrTooManyOps)
+	switch {
+	case many && len(b.groups) > 1:
+		b.com.mem.Narrow(most)
+		return b.groups
+	case many && b.try == 0 && g.set != nil && g.firstWrite().Guess: // fewer compares may do
+		b.raced = true
+		return b.groups
+	case many && int64(most) <= b.com.mem.Ops.Load() && b.com.mem.Narrow(most): // fewer facts may do
+		return b.groups
+	case many:
+		err = g.tooManyOperations(most)
+	case etcd.TooLarge(err) && len(b.groups) > 1:
+		b.bound = min(b.bound, b.octets) / 2
+		return b.groups
+	case etcd.TooLarge(err):
+		err = g.tooLong(countOctets(b.then))
+	}
+	replyAll(b.groups, Answer{Err: err})
+	return nil
+}
+
+// isRefusedByEtcd reports whether etcd has refused a transaction before anything of it was done.
+func isRefusedByEtcd(err error) bool {
+	return errors.Is(err, rpctypes.ErrTooManyOps) || errors.Is(err, rpctypes.ErrDuplicateKey) || etcd.TooLarge(err)
+}
+
+// answerPanic replies to the groups that a panic left unanswered. If the transaction was sent, each group in it gets
+// the error; otherwise only the group under decision does. If that group is unknown, all are decided again one by one.
+// It returns the groups to decide again.
+func (b *batch) answerPanic(err error, groups []*group) (others []*group) {
+	guilty := b.deciding
+	if b.sent {
+		b.dropFacts()
+		if b.head != nil {
+			b.com.mem.Unknown(b.head.Key)
+		}
+	}
+	for _, g := range groups {
+		switch {
+		case g.answered:
+		case b.sent && slices.Contains(b.groups, g):
+			g.reply(Answer{Err: err, sent: true})
+		default:
+			others = append(others, g)
+		}
+	}
+	if b.sent || len(others) == 0 {
+		return others
+	}
+	if guilty == nil && (len(others) == 1 || others[0].alone) {
+		guilty = others[0]
+	}
+	for _, g := range others {
+		g.alone = g.alone || guilty == nil
+	}
+	return slices.DeleteFunc(others, func(g *group) bool {
+		if g == guilty {
+			g.reply(Answer{Err: err})
+		}
+		return g == guilty
+	})
+}
+
+// dropFacts evicts the facts that a transaction of unknown outcome may have changed.
+func (b *batch) dropFacts() {
+	for _, s := range b.sessions {
+		b.com.mem.Drop(s)
+	}
+}

@@ -1,0 +1,312 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package commit
+
+import (
+	"context"
+	"slices"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/ledger/etcd"
+	"kubi.zone/kubizone/pkg/ledger/facts"
+	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/pkg/ledger/subrev"
+)
+
+// The draft of a batch is the zone as the groups so far leave it, with what is put for that and what proves it.
+
+// restoreDraft makes the draft that of before the group under decision, with the zone as that group may have read it.
+func (b *batch) restoreDraft(before draft) {
+	for _, u := range slices.Backward(b.undo) {
+		if u.written {
+			b.Facts[u.key] = u.value
+		} else {
+			delete(b.Facts, u.key)
+		}
+	}
+	if before.Facts = b.Facts; b.change == before.change {
+		before.Key, before.Base, before.Mod, before.Zone = b.Key, b.Base, b.Mod, b.Zone
+	}
+	b.draft = before
+}
+
+// moveOn changes the draft to what an admitted write leaves. It keeps what an earlier decision of the batch says and
+// this one does not mention.
+func (b *batch) moveOn(m *member) {
+	for _, x := range m.plan.Writes {
+		if !m.session.Stands(x) {
+			b.setFact(x.Key, x.Value)
+		}
+	}
+	if m.plan.Zone == nil {
+		return
+	}
+	c := *m.plan.Zone
+	if before := b.change; before != nil {
+		c.Held = c.Held || before.Held
+		c.Hides = slices.Concat(before.Hides, c.Hides)
+		if c.Delegated == nil {
+			c.Delegated = before.Delegated
+		}
+		if c.Servable == nil {
+			c.Servable = before.Servable
+		}
+		if c.EndsAt == 0 {
+			c.EndsAt = before.EndsAt
+		}
+	}
+	c.Held = c.Held && isHeld(&c) // a later write of the transaction may put back what went
+	b.change, b.Zone, b.object = &c, c.Zone, nil
+}
+
+func isHeld(c *law.ZoneChange) bool { return c.Holding != nil && c.Holding.Held != nil }
+
+func (b *batch) setFact(key law.Key, value any) {
+	before, written := b.Facts[key]
+	if b.undo = append(b.undo, undone{key, before, written}); written {
+		b.octets -= weigh(before)
+	}
+	if b.Facts == nil {
+		b.Facts = map[law.Key]any{}
+	}
+	b.octets += weigh(value)
+	b.Facts[key] = value
+}
+
+// weigh returns the approximate octets of a fact with its key. Parts that a tenant can make long are counted.
+func weigh(fact any) int {
+	switch v := fact.(type) {
+	case *law.Owner:
+		return etcd.KeyOctets + 96*(len(v.Values)+len(v.Cut)) + 128*len(v.Claims)
+	}
+	return 2 * etcd.KeyOctets
+}
+
+// condenseSteps returns the step of a group, nil for none. Writes of a set whose steps undo each other leave the
+// content and the serial of before (S6.11).
+func (b *batch) condenseSteps(g *group, d *decisions, before *draft) (step *content.Step) {
+	switch len(d.steps) {
+	case 0:
+	case 1:
+		step = &d.steps[0]
+	default:
+		all := content.Condense(d.steps)
+		if all.By = d.steps[0].By; len(all.Added)+len(all.Removed)+len(all.TTLs) > 0 {
+			step = &all
+		} else {
+			b.undoSerial(g.set.opening)
+		}
+	}
+	if g.set != nil && b.change != before.change {
+		c := *b.change
+		c.Held = d.held && isHeld(&c)
+		g.set.change = &c
+	}
+	return step
+}
+
+// undoSerial gives the zone the serial that it had at the beginning of a set.
+func (b *batch) undoSerial(opening *law.Zone) {
+	z, c := *b.Zone, *b.change
+	z.Serial, z.N = opening.Serial, opening.N
+	c.Zone, c.Step = &z, nil
+	key := law.HoldingKey(z.View, z.FQDN())
+	i := slices.IndexFunc(b.undo, func(u undone) bool { return u.key == key })
+	if h, _ := b.Facts[key].(*law.Holding); i >= 0 && h != nil {
+		before, _ := b.undo[i].value.(*law.Holding)
+		if !b.undo[i].written {
+			before = b.com.mem.HoldingOf(key)
+		}
+		after := *h
+		if after.MinimumConsumed = nil; before != nil {
+			after.MinimumConsumed = before.MinimumConsumed
+		}
+		b.Facts[key], c.Holding = &after, &after
+	}
+	b.Zone, b.change = &z, &c
+}
+
+// placeMembers makes what is put for the members of a group beside the facts.
+func (b *batch) placeMembers(ctx context.Context, g *group) error {
+	for _, m := range g.members {
+		op, object, err := m.Primary(ctx, m.plan)
+		if err != nil {
+			return err
+		}
+		if m.op = (clientv3.Op{}); op != nil {
+			m.op = *op
+		}
+		if object != nil {
+			b.object = object
+		}
+		if m.plan != nil {
+			b.putOwed(m)
+		}
+		if m.writesObject() {
+			b.octets += len(m.op.ValueBytes()) + 2*len(m.Key) + etcd.KeyOctets
+			b.writes++
+		}
+	}
+	return nil
+}
+
+// putOwed puts what a plan leaves elsewhere: where the object waits, outbox items, pending cuts.
+func (b *batch) putOwed(m *member) {
+	p, layouts, count := m.plan, b.com.mem.Layout, len(b.Puts)
+	if p.OrphanBefore != nil {
+		for _, key := range layouts.Waiting(p.OrphanBefore, m.Resource, m.Namespace, m.Name) {
+			b.Puts.Del(key)
+		}
+	}
+	if p.Orphan != nil {
+		for _, key := range layouts.Waiting(p.Orphan, m.Resource, m.Namespace, m.Name) {
+			b.Puts.Set(key, layout.Waiter{UID: m.uid, Created: m.created, Moves: p.Orphan.Moves, KeptOut: p.Orphan.KeptOut})
+		}
+	}
+	if p.Work != nil {
+		b.Puts.Set(layouts.Outbox(p.Work.ID), p.Work)
+	}
+	for _, d := range p.PendingCuts {
+		b.Puts.Set(layouts.PendingCut(d.Parent.UID, d.Child.UID), d)
+	}
+	if p.Zone != nil && m.Item != nil {
+		b.touchWork(m, p.Zone)
+	}
+	if m.Also != nil {
+		cmps, ops := m.Also(p)
+		m.cmps = append(m.cmps, cmps...)
+		for _, op := range ops {
+			b.Puts.Add(etcd.KeyValue{Key: string(op.KeyBytes()), Value: op.ValueBytes(), Gone: op.IsDelete()})
+		}
+	}
+	for _, x := range b.Puts[count:] {
+		b.octets += len(x.Key) + len(x.Value)
+	}
+}
+
+// touchWork adds each zone that a cascade changes to the cascade's item, in the transaction that changes the zone
+// first, so that a server that finishes the cascade knows all of them. A write that leaves the cascade's mark at the
+// zone always compares the item: since the item was read, its mark may have been taken off and the item removed.
+func (b *batch) touchWork(m *member, c *law.ZoneChange) {
+	s := m.Item
+	if c.Gone || c.Zone.Pending || !slices.ContainsFunc(c.Holding.Works, func(w law.StandingWork) bool { return w.ID == s.Work.ID }) {
+		return
+	}
+	key := b.com.mem.Layout.Outbox(s.Work.ID)
+	m.cmps = append(m.cmps, etcd.RevisionIs(key, s.Mod))
+	if slices.ContainsFunc(s.Work.Zones, func(p law.Place) bool { return p.UID == c.Zone.UID }) {
+		return
+	}
+	next := s.Work
+	next.Zones = append(slices.Clone(s.Work.Zones), law.Place{Ref: c.Zone.Ref, View: c.Zone.View, FQDN: c.Zone.FQDN()})
+	b.Puts.Set(key, next)
+	b.touched = append(b.touched, touched{s, next})
+}
+
+// addStep adds the step of a group, nil for none, if the group begins the batch or goes with the groups before it: it
+// is not long, etcd takes all of them in one transaction, and the delivered content does not end with those before it.
+func (b *batch) addStep(g *group, step *content.Step, before *draft) bool {
+	ops, cmps, most := int(b.com.mem.Ops.Load()), len(b.cmps), maxEntry
+	long := b.octets-before.octets > 4*maxEntry
+	for _, m := range g.members {
+		cmps, long = cmps+len(m.cmps), long || len(m.op.ValueBytes()) > maxEntry
+	}
+	unsettles := before.change != nil && before.change.Settled() && !b.change.Settled()
+	if len(b.groups) == 0 {
+		most = MaxBatchOctets << 10 // any
+	} else if long || unsettles || max(cmps, b.countPuts()) > ops || b.writes > subrev.Objects {
+		return false
+	}
+	if step != nil {
+		octets, ok := b.steps.Add(step, most)
+		if !ok {
+			return false
+		}
+		b.octets, long = b.octets+octets, long || octets > maxEntry
+	}
+	b.closed = b.closed || long
+	return true
+}
+
+// settleOn makes the batch one of the zone that its first write changes, as it was decided on.
+func (b *batch) settleOn(m *member) {
+	if m.plan.Zone == nil {
+		return
+	}
+	key := b.com.mem.Layout.Zone(m.plan.Zone.Zone.Namespace, m.plan.Zone.Zone.Name)
+	b.head = b.locks[slices.IndexFunc(b.locks, func(h *queue) bool { return h.Key == key })]
+	switch z := m.session.Zone(key); {
+	case key == m.Key:
+		b.StandAt(key, m.Was, m.Expected)
+	case z != nil:
+		b.StandAt(key, z.Object, z.Mod)
+	}
+}
+
+// addProofs adds what proves the decisions of a group: compares, and the zones that the decisions looked at.
+func (b *batch) addProofs(g *group) {
+	members := g.members
+	if g.set != nil && g.set.required != nil {
+		members = append(slices.Clone(members), g.set.required)
+	}
+	for _, m := range members {
+		for _, c := range m.cmps {
+			b.addCompare(c)
+		}
+		if m.session == nil {
+			continue
+		}
+		b.sessions = append(b.sessions, m.session)
+		for _, z := range m.session.Zones {
+			if !slices.ContainsFunc(b.zones, func(have facts.ZoneSeen) bool { return have.Key == z.Key }) {
+				b.zones = append(b.zones, z)
+			}
+		}
+	}
+}
+
+// addCompare adds a compare, unless it is there. Two compares of one key with different revisions both stay: they
+// cannot hold, and their writes are decided anew.
+func (b *batch) addCompare(c clientv3.Cmp) {
+	key, mod := string(c.KeyBytes()), c.GetCompare().GetModRevision()
+	if len(c.GetCompare().RangeEnd) == 0 {
+		if have, ok := b.proven[key]; ok && have == mod {
+			return
+		}
+		if b.proven == nil {
+			b.proven = map[string]int64{}
+		}
+		b.proven[key] = mod
+	}
+	b.octets += len(key)
+	b.cmps = append(b.cmps, c)
+}
+
+// countPuts returns the operations of the draft, with those that all members share.
+func (b *batch) countPuts() int {
+	const shared = 8
+	return len(b.Facts) + len(b.Puts) + b.writes + shared
+}
+
+// countOctets returns the octets of the keys and values that operations put, the Zone among them.
+func countOctets(then []clientv3.Op) (octets int) {
+	for _, op := range then {
+		octets += len(op.KeyBytes()) + len(op.ValueBytes())
+	}
+	return octets
+}
+
+// readCompared makes the reads of all that the batch compares: its zones, then its objects.
+func (b *batch) readCompared() (ops []clientv3.Op) {
+	for _, z := range b.zones {
+		ops = append(ops, clientv3.OpGet(z.Key))
+	}
+	for _, m := range b.members {
+		ops = append(ops, clientv3.OpGet(m.Key))
+	}
+	return ops
+}

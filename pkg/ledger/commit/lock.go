@@ -1,0 +1,168 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package commit
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/etcd"
+	"kubi.zone/kubizone/pkg/ledger/facts"
+)
+
+// queueAt returns the queue of a zone. The caller holds Memory.Mu.
+func (com *Committer) queueAt(key string) *queue {
+	q := com.queues[key]
+	if q == nil {
+		if len(com.queues) >= facts.MaxHeads {
+			for k, old := range com.queues { // any that is not in use
+				if len(old.sem) == 0 && len(old.waiting) == 0 {
+					com.mem.Unpin(old.Head)
+					delete(com.queues, k)
+					break
+				}
+			}
+		}
+		q = &queue{Head: com.mem.Head(key), sem: make(chan struct{}, 1), read: map[law.Key]facts.Read{}}
+		q.Pinned = true
+		com.queues[key] = q
+	}
+	return q
+}
+
+// headOf returns the queue of a zone among those that are locked, else the first of them; nil: there is none.
+func headOf(locks []*queue, zone string) *queue {
+	if len(locks) == 0 {
+		return nil
+	}
+	return locks[max(0, slices.IndexFunc(locks, func(q *queue) bool { return q.Key == zone }))]
+}
+
+// LockKey takes the lock of a key for something other than a write, and returns the function that releases it.
+func (com *Committer) LockKey(ctx context.Context, key string) (unlock func(), err error) {
+	w := &Write{}
+	err = com.Acquire(ctx, w, key)
+	return func() { com.releaseAll(w) }, err
+}
+
+// Acquire takes the locks of zones beside those that the write has. It takes them in the order of their keys, so that
+// two writes never wait for each other.
+func (com *Committer) Acquire(ctx context.Context, w *Write, keys ...string) error {
+	for _, h := range w.Locks {
+		if !slices.Contains(keys, h.Key) {
+			keys = append(keys, h.Key)
+		}
+	}
+	com.releaseAll(w)
+	slices.Sort(keys)
+	for _, key := range keys {
+		com.mem.Mu.Lock()
+		h := com.queueAt(key)
+		com.mem.Mu.Unlock()
+		select {
+		case h.sem <- struct{}{}:
+			w.Locks = append(w.Locks, h)
+		case <-ctx.Done():
+			com.releaseAll(w)
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// releaseAll gives up the locks of a write.
+func (com *Committer) releaseAll(w *Write) {
+	com.Release(w.Locks...)
+	w.Locks = nil
+}
+
+// Release gives locks up. It keeps the lock of a zone where another server was met a little longer, once after each
+// commit, so that the other server has the next round trips (the replicas' turn rule).
+func (com *Committer) Release(locks ...*queue) {
+	for _, h := range locks {
+		com.mem.Mu.Lock()
+		wait := h.yield
+		h.yield = 0
+		com.mem.Mu.Unlock()
+		if wait > 0 {
+			time.AfterFunc(wait, func() { <-h.sem })
+		} else {
+			<-h.sem
+		}
+	}
+}
+
+// missingLocks returns the zones whose lock a plan needs beside those at hand: the zone that changes, and zones whose
+// holding it writes (a removal leaves a mark), because each write of such a zone compares
+// the holding too.
+func (com *Committer) missingLocks(locks []*queue, plan *law.Plan) (missing []string) {
+	need := func(z law.Ref) {
+		key := com.mem.Layout.Zone(z.Namespace, z.Name)
+		if !slices.ContainsFunc(locks, func(h *queue) bool { return h.Key == key }) && !slices.Contains(missing, key) {
+			missing = append(missing, key)
+		}
+	}
+	if plan.Zone != nil {
+		need(plan.Zone.Zone.Ref)
+	}
+	for _, x := range plan.Writes {
+		if h, ok := x.Value.(*law.Holding); ok && h != nil {
+			need(h.Ref)
+		}
+	}
+	return missing
+}
+
+// askFor asks the other servers to leave this one the next commit at a zone. A server that always wins meets no
+// other, so one that has lost twice asks.
+func (com *Committer) askFor(zone string) {
+	ctx, cancel := context.WithTimeout(com.mem.Client.Ctx(), batchTimeout)
+	defer cancel()
+	asked := etcd.OpPut(com.mem.Layout.Asked(), []byte(com.mem.ID+" "+zone))
+	_, _ = com.mem.Client.Txn(ctx).Then(asked).Commit() // the next loss asks again
+}
+
+// FollowAsked notes which zones other servers ask for.
+func (com *Committer) FollowAsked(ctx context.Context, rev int64) {
+	for ctx.Err() == nil {
+		_ = etcd.Watch(ctx, com.mem.Client, com.mem.Layout.Asked(), rev, func(events []*clientv3.Event) error {
+			com.mem.Mu.Lock()
+			defer com.mem.Mu.Unlock()
+			for _, e := range events {
+				id, zone, _ := strings.Cut(string(e.Kv.Value), " ")
+				if h := com.queues[zone]; h != nil && id != com.mem.ID {
+					h.met, h.asked = time.Now(), h.asked+1
+				}
+			}
+			return nil
+		})
+		// The revision is compacted: what was asked before is through.
+		if r, err := com.mem.Client.Get(ctx, com.mem.Layout.Asked()); err == nil {
+			rev = r.Header.Revision
+		} else {
+			etcd.Pause(ctx, time.Second)
+		}
+	}
+}
+
+// isContended reports whether another server has been met at the zone lately.
+func (com *Committer) isContended(h *queue) bool {
+	com.mem.Mu.Lock()
+	defer com.mem.Mu.Unlock()
+	return time.Since(h.met) < contention
+}
+
+// contention is the time for which a server counts another one that it met at a zone. After each commit it leaves the
+// zone to that server for yieldTrips round trips, in which that one reads what it has to decide anew and commits. It
+// adds one for each time that the other server has asked and still lost, up to maxYield.
+const (
+	contention = time.Second
+	yieldTrips = 2
+	maxYield   = 200 * time.Millisecond
+)

@@ -1,0 +1,149 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package commit
+
+import (
+	"context"
+	"errors"
+
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/rules"
+	"kubi.zone/kubizone/pkg/ledger/facts"
+	"kubi.zone/kubizone/pkg/ledger/layout"
+)
+
+// noteCounts notes the counts that a committed batch has changed of a zone with Delegations, and those of the
+// namespaces whose rules it changes.
+func (u *usage) noteCounts(c *law.ZoneChange, facts map[law.Key]any) {
+	if c == nil || c.Holding == nil || c.Holding.Delegations == 0 {
+		return
+	}
+	for k := range facts {
+		if k.Kind == law.KindCount || k.Kind == law.KindRules {
+			u.Add(law.CountKey(k.Zone, k.Namespace))
+		}
+	}
+}
+
+// Add has a count looked at by the next sweep.
+func (u *usage) Add(k law.Key) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.changed == nil {
+		u.changed = map[law.Key]bool{}
+	}
+	u.changed[k] = true
+}
+
+// Take takes up to most of them.
+func (u *usage) Take(most int) []law.Key {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	var out []law.Key
+	for k := range u.changed {
+		if len(out) == most {
+			break
+		}
+		delete(u.changed, k)
+		out = append(out, k)
+	}
+	return out
+}
+
+// ErrThrough says that another server finished the work meanwhile, and ErrElsewhere that another server carries it
+// out.
+var (
+	ErrThrough   = errors.New("the cascade is through")
+	ErrElsewhere = errors.New("another server carries the cascade out")
+)
+
+// Refresh reads the item again after a lost race; ErrThrough when it is gone.
+func (i *Item) Refresh(ctx context.Context, mem *facts.Memory) error {
+	r, err := mem.Client.Get(ctx, mem.Layout.Outbox(i.Work.ID))
+	if err != nil {
+		return err
+	}
+	if len(r.Kvs) == 0 {
+		return ErrThrough
+	}
+	if r.Kvs[0].ModRevision == i.Mod {
+		return nil
+	}
+	var w law.Work
+	if err := layout.Decode(r.Kvs[0].Value, &w); err != nil {
+		return layout.Unreadable(string(r.Kvs[0].Key), err)
+	}
+	before := i.Work.Runner
+	if i.Work, i.Mod = w, r.Kvs[0].ModRevision; w.Runner != before && w.Runner != mem.ID {
+		return ErrElsewhere
+	}
+	return nil
+}
+
+// Own notes that this process is to carry an outbox item out.
+func (com *Committer) Own(id string) {
+	com.mem.Mu.Lock()
+	com.works[id] = true
+	com.mem.Mu.Unlock()
+	com.Rouse()
+}
+
+// Owns reports whether this process is to carry an item out, and has not done so.
+func (com *Committer) Owns(id string) bool {
+	com.mem.Mu.Lock()
+	defer com.mem.Mu.Unlock()
+	return com.works[id]
+}
+
+// Disown notes that an item is carried out.
+func (com *Committer) Disown(id string) {
+	com.mem.Mu.Lock()
+	defer com.mem.Mu.Unlock()
+	delete(com.works, id)
+}
+
+// Owing returns a channel that says when the outbox is to be looked at.
+func (com *Committer) Owing() <-chan struct{} { return com.wake }
+
+// NextFreed waits for the next name at which a value went. It is not ok when ctx ends.
+func (com *Committer) NextFreed(ctx context.Context) (at FreedName, ok bool) {
+	select {
+	case <-ctx.Done():
+		return at, false
+	case at = <-com.freed:
+	}
+	com.mem.Mu.Lock()
+	defer com.mem.Mu.Unlock()
+	delete(com.noted, at)
+	return at, true
+}
+
+// noteFreed notes the names at which a step takes values away, each once. The caller holds Memory.Mu.
+func (com *Committer) noteFreed(z *law.Zone, step *content.Step) {
+	for i := range step.Removed {
+		owner := step.Removed[i].Owner
+		base := rules.Base(owner)
+		at := FreedName{View: z.View, Apex: base.IsApex()}
+		at.Name, _ = owner.In(z.FQDN())
+		at.Base, _ = base.In(z.FQDN())
+		if at.Name.IsZero() || at.Base.IsZero() || com.noted[at] {
+			continue
+		}
+		select {
+		case com.freed <- at:
+			com.noted[at] = true
+		default:
+			return
+		}
+	}
+}
+
+// Rouse has the outbox looked at now.
+func (com *Committer) Rouse() {
+	select {
+	case com.wake <- struct{}{}:
+	default:
+	}
+}

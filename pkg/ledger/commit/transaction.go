@@ -1,0 +1,184 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package commit
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/ledger/etcd"
+	"kubi.zone/kubizone/pkg/ledger/layout"
+)
+
+// buildPuts makes the operations of the batch. The objects stand first, in order.
+func (b *batch) buildPuts(ctx context.Context) (err error) {
+	com := b.com
+	b.zoneAt, b.then = -1, make([]clientv3.Op, 0, b.writes+len(b.Facts)+len(b.Puts)+3)
+	own := ""
+	for _, m := range b.writing {
+		if m.writesObject() {
+			b.then = append(b.then, m.op)
+			own = m.Key
+		}
+	}
+	if c := b.change; c != nil {
+		if key := com.mem.Layout.Zone(c.Zone.Namespace, c.Zone.Name); key != own {
+			b.object = b.Base.DeepCopy()
+			com.placer.PlaceZone(b.object, c)
+			err = b.putZone(ctx, key, b.object)
+		}
+		b.putStep(c)
+	} else if b.movesZone() {
+		b.object = b.Base
+		err = b.putZone(ctx, b.head.Key, b.Base.DeepCopy())
+	}
+	for k, v := range b.Facts {
+		if v == nil {
+			b.then = append(b.then, clientv3.OpDelete(com.mem.Layout.Key(k)))
+		} else {
+			b.then = append(b.then, etcd.OpPut(com.mem.Layout.Key(k), layout.Encode(v)))
+		}
+	}
+	b.then = append(b.then, b.Puts.Ops()...)
+	return err
+}
+
+// movesZone reports whether the batch puts its zone as it stands: a write that loses a race moves the zone's revision
+// in any case, as all servers do that take turns there.
+func (b *batch) movesZone() bool {
+	if b.try == 0 || b.writes == 0 || b.Zone == nil || b.groups[0].firstWrite().Key == b.head.Key {
+		return false
+	}
+	_, compared := b.proven[b.head.Key]
+	return compared
+}
+
+func (b *batch) putZone(ctx context.Context, key string, zone *v1alpha1.Zone) error {
+	data, err := b.com.mem.Zones.Encode(ctx, key, zone)
+	if err != nil {
+		return fmt.Errorf("encoding zone %s: %w", key, err)
+	}
+	b.zoneAt = len(b.then)
+	b.then = append(b.then, etcd.OpPut(key, data))
+	return nil
+}
+
+// putStep puts what the journal keeps of the change, if anything.
+func (b *batch) putStep(c *law.ZoneChange) {
+	if c.Zone.Pending && c.Ended == nil {
+		return
+	}
+	key, value, tx := b.journalStep(c)
+	if tx == nil {
+		return
+	}
+	b.com.jr.Made.Put(key, value, tx)
+	if len(tx.Steps) > 0 {
+		b.journal = len(value)
+	}
+	b.then = append(b.then, etcd.OpPut(key, value))
+}
+
+// journalStep returns the journal key of the batch and its value: the steps, or a mark that the zone settled,
+// unsettled or went. tx is nil where there is nothing to write.
+func (b *batch) journalStep(c *law.ZoneChange) (key string, value []byte, tx *content.Transaction) {
+	com := b.com
+	switch {
+	case c.Gone || c.Ended != nil:
+		z := c.Zone
+		if c.Ended != nil {
+			z = c.Ended
+		}
+		key, tx = com.mem.Layout.Step(z.UID, z.N)+".gone", &content.Transaction{After: z.N, Gone: true}
+	case len(b.steps.Steps) > 0:
+		key, tx = com.mem.Layout.Step(c.Zone.UID, b.steps.Last()), &content.Transaction{Steps: b.steps.Steps, Settled: c.Settled()}
+		if !b.steps.Steps[0].Creates() {
+			return key, b.steps.Value(c.Settled()), tx
+		}
+		tx.Zone = &content.Identity{View: c.Zone.View, Namespace: c.Zone.Namespace, Name: c.Zone.Name}
+	case b.Base != nil && c.Settled() != (b.Base.Status.SettledSerial == b.Base.Status.Serial):
+		key, tx = com.mem.Layout.StepSettled(c.Zone.UID, c.Zone.N), &content.Transaction{After: c.Zone.N, Settled: c.Settled()}
+	default:
+		return "", nil, nil
+	}
+	return key, layout.Encode(tx), tx
+}
+
+// sendAlone sends the batch as a transaction of its own.
+func (b *batch) sendAlone(ctx context.Context) outcome {
+	var orelse []clientv3.Op
+	if b.try > 0 { // the first try will do, mostly
+		orelse = b.readCompared()
+	}
+	if len(b.groups) == 1 {
+		ctx = b.groups[0].firstWrite().paidIn(ctx)
+	} else {
+		ctx = etcd.PaidBy(ctx, b.payers()...)
+	}
+	return b.sendTransaction(ctx, b.cmps, b.then, orelse)
+}
+
+// sendTransaction sends what proves the batch, and those that it takes along, with what they put.
+func (b *batch) sendTransaction(ctx context.Context, cmps []clientv3.Cmp, then, orelse []clientv3.Op) outcome {
+	com, fault := b.com, b.com.mem.Fault
+	if b.groups[0].preview { // nothing is committed
+		fault = func(string) {}
+	}
+	started := time.Now()
+	fault("before-commit")
+	com.mem.Stats.Transactions.Add(1)
+	b.sent = len(then) > 0
+	r, err := com.mem.Client.Txn(ctx).If(cmps...).Then(then...).Else(orelse...).Commit()
+	o := outcome{r: r, err: err, trip: time.Since(started)}
+	if isRefusedByEtcd(err) || err == nil && !r.Succeeded {
+		b.sent = false
+	}
+	if err == nil {
+		fault("after-commit")
+		if !r.Succeeded {
+			com.mem.Stats.Conflicts.Add(1)
+		}
+	}
+	return o
+}
+
+// payerOf returns the payer of a write that waited in the queue of its zone without the context of its caller: the
+// namespace of its object, or the one that caused its cascade.
+func (w *Write) payerOf() etcd.Payer {
+	if w.Payer != "" {
+		return etcd.Payer{Namespace: w.Payer, Weight: etcd.KeyOctets}
+	}
+	if w.Item != nil {
+		return etcd.Payer{Namespace: w.Item.Work.By, Weight: etcd.KeyOctets}
+	}
+	return etcd.Payer{Namespace: w.Namespace, Weight: etcd.KeyOctets}
+}
+
+// paidIn returns the context in which one write reads. The caller of the write pays, where the context has that
+// caller.
+func (w *Write) paidIn(ctx context.Context) context.Context {
+	if payers, _ := ctx.Value(etcd.PayersKey{}).([]etcd.Payer); len(payers) > 0 && w.Payer == "" {
+		return ctx
+	}
+	return etcd.PaidBy(ctx, w.payerOf())
+}
+
+// payers are those of a batch. Each namespace pays for its objects, and an equal share of what all of them write
+// together. Refusals pay where nothing is written.
+func (b *batch) payers() (all []etcd.Payer) {
+	for _, m := range b.members {
+		if m.writesObject() || b.writes == 0 {
+			by := m.payerOf()
+			by.Weight += len(m.op.ValueBytes())
+			all = append(all, by)
+		}
+	}
+	return all
+}
