@@ -19,26 +19,6 @@ b writes x DS
 own zones x; a: *
 servers settle
 `},
-	{"F8", "own pointer: a stranger has the target", `
-own rules a: *
-own writes y MX x
-a writes x A
-`},
-	{"F8", "own pointer: a stranger has the target", `
-own rules a: *
-own writes _sip._tcp SRV x
-a writes x A
-`},
-	{"F8", "own pointer: a stranger has the target", `
-own rules a: *
-own writes w CNAME x
-a writes x A
-`},
-	{"F8", "own pointer: a stranger has the target", `
-own rules a: *
-a writes *.x A
-own writes @ MX y.x
-`},
 	{"new 1", "named name: a stranger speaks from above", `
 own rules a: *; b: y.x
 a writes x CAA
@@ -237,5 +217,43 @@ a writes _acme-challenge.x TXT
 own rules own: x[any]; cert: _acme-challenge.*
 cert writes _acme-challenge.x TXT x100
 own writes _acme-challenge.x TXT
+`},
+	{"F8", "host of own's pointer: a stranger has it", `
+own rules a: *
+own writes y MX x
+a writes x A
+`},
+	{"F8", "host of own's pointer: a stranger has it", `
+own rules a: *
+own writes _sip._tcp SRV x
+a writes x A
+`},
+	{"F8", "host of own's pointer: a stranger has it", `
+own rules a: *
+own writes w CNAME x
+a writes x A
+`},
+	{"F8", "host of own's pointer: a stranger has it", `
+own rules a: *
+a writes *.x A
+own writes @ MX y.x
+`},
+	{"F8", "host of own's pointer: a stranger has it", `
+own rules a: *
+own writes w MX y.x
+a writes *.x A
+`},
+	{"F8", "host of own's pointer: a stranger has it", `
+own rules a: * x[any]
+own writes w MX y.x
+a writes x DNAME w
+`},
+	{"F8", "host of own's pointer: a stranger has it", `
+own rules a: *
+own writes w A
+own writes w CNAME x wait
+a writes x A
+own deletes w A
+servers settle
 `},
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/law"
 )
 
 // exemption excuses that a stranger's datum is read, or that a holder's is not.
@@ -40,7 +40,14 @@ var strangerExemptions = []exemption{
 		}},
 	{"told own", "what a guest wrote by right hides the name since its host went, or since the wildcard came (S4.25)",
 		func(c *comparison, d *datum) bool {
-			return d.owner.IsWildcard() && slices.ContainsFunc(c.actual.hides, func(n name.Name) bool { return n.Encloses(c.name) })
+			return d.owner.IsWildcard() && slices.ContainsFunc(c.actual.news, func(x law.News) bool {
+				return x.Reason == law.NewsNameHidden && x.Name.Encloses(c.name)
+			})
+		}},
+	{"told pointer", "own reads in the answer to its pointer that a tenant has the host, or in an Event that one has taken it (S4.26)",
+		func(c *comparison, d *datum) bool {
+			return c.title.kind == titlePointer && (c.actual.warned[d.from] ||
+				slices.Contains(c.actual.news, law.News{Reason: law.NewsHostTaken, Name: c.name}))
 		}},
 }
 

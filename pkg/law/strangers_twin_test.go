@@ -41,6 +41,7 @@ const (
 	titleService = "name of the apex's clients"
 	titleWaiter  = "awaited name" // of a Record that waits by its annotation for data of its namespace
 	titleReserve = "awaited own name"
+	titlePointer = "host of own's pointer" // own's trust, not its right
 )
 
 // serviceLabels are names below the apex that clients ask for the zone itself.
@@ -545,19 +546,18 @@ func (q *inquest) judgeAlone(i int) {
 	}
 }
 
-// judgePointer notes that a datum of own points to a name at which a tenant answers by a rule with "*", and that its
-// writer was not told.
+// judgePointer notes that a datum of own points to a name at which a tenant answers by a rule with "*".
 func (q *inquest) judgePointer(i int, d *datum) {
 	m := q.actual[i]
-	if d.from == (object{}) || !d.by.own || d.target.IsZero() || m.forest.findTop(d.target) == nil ||
-		m.warned[d.from] || m.warned[object{d.by.namespace, d.target.String()}] {
+	c := &comparison{inquest: q, act: i, title: title{kind: titlePointer}, name: d.target, actual: m}
+	if d.from == (object{}) || !d.by.own || d.target.IsZero() || m.forest.findTop(d.target) == nil || c.isExempt(d) {
 		return
 	}
 	for _, t := range scriptTypes {
 		a := m.forest.readName(d.target, t)
 		for _, x := range a.read {
 			if x.by != nil && !x.by.own && !x.by.meant && !x.ends && baseOf(x).Encloses(d.target) {
-				q.noteLoss(i, "own pointer: a stranger has the target", "%s leads to %s", d.describeDatum(), x.describeDatum())
+				q.noteLoss(i, titlePointer+": a stranger has it", "%s leads to %s", d.describeDatum(), x.describeDatum())
 				return
 			}
 		}

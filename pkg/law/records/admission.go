@@ -70,7 +70,6 @@ func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	}
 	x.warnOfHiding(plan)
 	x.warnOfMixing(by.Admission, plan)
-	x.warnOfHosts(plan)
 	return nil
 }
 
@@ -201,60 +200,6 @@ func (x *delta) warnOfMixing(a rules.Admission, plan *law.Plan) {
 	if x.others.HasType(come.Type) && (a == rules.AdmittedShared || own && z.RuleSet().ListsShared(come.Owner)) {
 		plan.Warn("%s at %s joins values of other records (shared: true): a resolver gets all of them (S4.13)", come.Type, x.place.fqdn)
 	}
-}
-
-// warnOfHosts warns of a host that the apex or a cut names and that a tenant claims, or that no namespace has (S4.18).
-// It looks at the first maxHosts of them.
-func (x *delta) warnOfHosts(plan *law.Plan) {
-	z, come := x.zone, x.come
-	cut := come.Type == rdata.NS && !come.Owner.IsApex()
-	if x.ask.Cascade || !come.Owner.IsApex() && !cut {
-		return
-	}
-	own := x.ask.Namespace == z.Namespace
-	var list law.Holding
-	list.CountHosts(come, 1)
-	if cut || own && come.Type == rdata.NS {
-		for _, v := range come.Values {
-			list.ApexNS = append(list.ApexNS, v.Host())
-		}
-	}
-	hosts := list.HostsNamedByApex(z)
-	hosts = hosts[:min(len(hosts), maxHosts)]
-	var ks []law.Key
-	for _, host := range hosts {
-		ks = append(ks, law.OwnerKey(z.UID, host))
-	}
-	x.AskAll(ks)
-	for _, host := range hosts {
-		o := x.ownerAt(host)
-		tenant := o != nil && slices.ContainsFunc(o.Claims, func(c law.Claim) bool {
-			return c.Namespace != z.Namespace && c.Namespace != x.ask.Namespace
-		})
-		at, _ := host.In(z.FQDN())
-		switch free := o == nil || len(o.Claims) == 0 && len(o.Values) == 0; {
-		case tenant:
-			plan.Warn("%s at %s names %s, which another namespace claims: it says where that leads (S4.18)", come.Type, x.place.fqdn, at)
-		case free && x.leavesToTenants(host, cut):
-			plan.WarnOf(law.WarningUnclaimedHost, "%s at %s names %s, which no namespace has: the one that first writes an address "+
-				"there says where it leads; write one (S4.18)", come.Type, x.place.fqdn, at)
-		}
-	}
-}
-
-// leavesToTenants reports whether another namespace may be the first to write a host that no namespace has, and that
-// the new data names. The zone's own namespace is warned where rules of the zone give names to others, and not of hosts
-// of its apex, which are its own (S4.18).
-func (x *delta) leavesToTenants(host name.Rel, cut bool) bool {
-	isOthers := func(r rules.Rule) bool { return !slices.Equal(r.Namespaces, []string{x.zone.Namespace}) }
-	own := x.ask.Namespace == x.zone.Namespace
-	switch {
-	case slices.Contains(x.zone.MadeNames, host):
-		return false
-	case cut:
-		return !rules.Encloses(x.come.Owner, host) && (!own || slices.ContainsFunc(x.zone.Rules, isOthers))
-	}
-	return !own
 }
 
 // refuseMany refuses a tenant's record beyond the number that the zone allows a namespace (S5.9).

@@ -40,8 +40,8 @@ type delta struct {
 	yielding []string
 	yieldsAt name.Rel
 	awaits   bool
-	// hides are those of the ZoneChange.
-	hides []name.Name
+	// news are those of the ZoneChange.
+	news []law.News
 
 	// conflicts says that what comes may not stand beside what is at its name or above it.
 	conflicts bool
@@ -78,6 +78,11 @@ func (x *delta) firstKeys(ks []law.Key) []law.Key {
 		}
 		for up, ok := owner.Parent(); ok; up, ok = up.Parent() {
 			ks = append(ks, law.OwnerKey(z.UID, up))
+		}
+	}
+	for _, c := range []*law.Contribution{x.gone, x.come} {
+		for _, n := range x.listPointed(c) {
+			ks = append(ks, law.OwnerKey(z.UID, n))
 		}
 	}
 	ks = append(ks, x.targetKeys(x.listTargets())...)
