@@ -81,7 +81,11 @@ func (q *inquest) noteLoss(i int, class, format string, args ...any) {
 func (q *inquest) listTitles(i int) (all []title) {
 	m := q.actual[i]
 	for _, z := range m.zones {
-		all = append(all, listNamedTitles(z)...)
+		for _, t := range listNamedTitles(z) {
+			if m.zoneAt(t.name) == z || m.zoneAbove(t.name) == z { // else the rules of a zone between decide
+				all = append(all, t)
+			}
+		}
 		up := m.zoneAbove(z.FQDN())
 		for _, label := range serviceLabels {
 			n := nameBelow(label, z.FQDN())
@@ -291,6 +295,16 @@ func (m *moment) hasRule(ns string, n name.Name, t title) bool {
 	return false
 }
 
+// hasRuleBelow reports whether a namespace has a rule for names below a title, by a pattern that ends there.
+func (m *moment) hasRuleBelow(ns string, t title) bool {
+	z := m.zoneAbove(t.name)
+	return z != nil && slices.ContainsFunc(z.Rules, func(rule rules.Rule) bool {
+		return slices.Contains(rule.Namespaces, ns) && slices.ContainsFunc(rule.Records, func(r rules.RecordRule) bool {
+			return !strings.Contains(r.Pattern.String(), "_") && t.name.Encloses(tailOf(r.Pattern, z.FQDN()))
+		})
+	})
+}
+
 // givesName reports whether a pattern of a zone gives a name in spite of a title.
 func givesName(p pattern.Pattern, n, zone name.Name, t title) bool {
 	guest := strings.Contains(p.String(), "_")
@@ -396,6 +410,9 @@ func (c *comparison) compareActs() {
 	}
 	ends := func(d *datum) bool { return d.owner == c.name && c.endsSoon(d) }
 	if !c.title.isGiven() && slices.ContainsFunc(c.actual.forest.listData(), ends) {
+		return
+	}
+	if slices.ContainsFunc(strangerExemptions, func(x exemption) bool { return x.refuses != nil && x.refuses(c) }) {
 		return
 	}
 	what := "a record is refused"
@@ -531,7 +548,7 @@ func hasDatum(set []*datum, d *datum) bool {
 	return slices.ContainsFunc(set, func(x *datum) bool { return x.from == d.from && x.owner == d.owner && x.rtype == d.rtype })
 }
 
-// judgeAlone notes what no world without strangers is needed for.
+// judgeAlone notes what no world without strangers is needed for. A zone that comes is delivered when it is settled.
 func (q *inquest) judgeAlone(i int) {
 	m := q.actual[i]
 	for _, o := range m.unruled {
@@ -539,7 +556,7 @@ func (q *inquest) judgeAlone(i int) {
 	}
 	for _, d := range m.forest.listData() {
 		z := m.forest[d.owner]
-		if d.rtype == rdata.DS && z != nil && z.apex != d.by.zone.FQDN() && !d.by.own && d.by.namespace != z.cut.by.namespace {
+		if d.rtype == rdata.DS && m.settled && z != nil && z.apex != d.by.zone.FQDN() && !d.by.own && d.by.namespace != z.cut.by.namespace {
 			q.noteLoss(i, "zone: a stranger's DS", "%s", d.describeDatum())
 		}
 		q.judgePointer(i, d)

@@ -41,7 +41,7 @@ func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	if refusal == nil && ns != z.Namespace {
 		refusal = x.refuseCutOff()
 	}
-	if refusal == nil && ns != z.Namespace {
+	if refusal == nil {
 		refusal = x.refuseSigning()
 	}
 	if refusal == nil {
@@ -229,19 +229,23 @@ func (x *delta) refuseCutOff() *law.Refusal {
 		"%s (S4.15; choose a name of your own)", come.Type, p.fqdn, x.zone.FQDN())
 }
 
-// refuseSigning refuses a tenant's DS at a zone of another namespace (S4.16): a validating resolver would take that
-// zone for forged. A cascade does not refuse one that stands.
+// refuseSigning refuses a tenant's DS at a zone of another namespace (S4.16).
 func (x *delta) refuseSigning() *law.Refusal {
-	p := x.place
-	if x.come.Type != rdata.DS || x.standsAlready() {
-		return nil
-	}
-	child := law.Get[law.Holding](x.Reading, law.HoldingKey(p.view, p.fqdn))
-	if child == nil || child.Namespace == x.ask.Namespace {
+	if !x.signsAnother() {
 		return nil
 	}
 	return law.NewForbidden(law.ReasonNameHeld, "%s is a zone of another namespace, and a DS there would decide whether it "+
-		"validates (S4.16; the owner of zone %s can write it)", p.fqdn, x.zone.FQDN())
+		"validates (S4.16; the owner of zone %s can write it)", x.place.fqdn, x.zone.FQDN())
+}
+
+// signsAnother reports whether what comes is a tenant's DS at a zone of another namespace: a validating resolver would
+// take that zone for forged. So one that stands when the zone comes has no period.
+func (x *delta) signsAnother() bool {
+	if x.come.Type != rdata.DS || x.ask.Namespace == x.zone.Namespace {
+		return false
+	}
+	child := law.Get[law.Holding](x.Reading, law.HoldingKey(x.place.view, x.place.fqdn))
+	return child != nil && child.Namespace != x.ask.Namespace
 }
 
 func notDelegated(z *law.Zone, n name.Name, owner name.Rel, t rdata.Type, namespace string) *law.Refusal {

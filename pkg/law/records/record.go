@@ -155,7 +155,7 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 				refusal.Message += fmt.Sprintf("; as it stands it stays until about %s", time.Unix(b.EndsAt, 0).UTC().Format(time.RFC3339))
 			}
 			return nil, z.NameContact(refusal, d.ask.Namespace)
-		case refusal != nil && home != nil && refusal.Kind == law.Forbidden:
+		case refusal != nil && home != nil && refusal.Kind == law.Forbidden && !x.signsAnother():
 			return d.withdrawRecord(plan, holding, p, refusal)
 		case refusal != nil:
 			plan.Warnings = nil
