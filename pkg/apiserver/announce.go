@@ -66,12 +66,12 @@ func newAnnouncer(client kubernetes.Interface) announcer {
 		refused: cache.NewLRUExpireCache(maxRefused)}
 }
 
-// queuedEvent is an Event to be written. Where find is set, about has only the namespace, and find the object; nil:
-// there is none any more.
+// queuedEvent is an Event to be written. Where find is set, it has name and uid of the object; "": there is none any
+// more.
 type queuedEvent struct {
 	about                      *corev1.ObjectReference
 	kind, reason, action, note string
-	find                       func(context.Context) *corev1.ObjectReference
+	find                       func(context.Context) (object, uid string, err error)
 }
 
 // eventQueue hands out Events of all namespaces in turn. When it is full, a new Event replaces the last Event of the
@@ -210,21 +210,12 @@ func (a *announcer) announceNews(o *v1alpha1.Zone, news []law.News) {
 		}
 		if x.Namespace != "" {
 			e.about = &corev1.ObjectReference{APIVersion: about.APIVersion, Kind: "Record", Namespace: x.Namespace}
-			e.find = func(ctx context.Context) *corev1.ObjectReference { return a.findRecord(ctx, string(o.UID), x, e.about) }
+			e.find = func(ctx context.Context) (string, string, error) {
+				return a.members(ctx, string(o.UID), x.Wildcard, x.Namespace)
+			}
 		}
 		a.queue.addEvent(e)
 	}
-}
-
-// findRecord returns the reference with the first Record that a namespace has at the wildcard of some news.
-func (a *announcer) findRecord(ctx context.Context, zone string, x law.News, about *corev1.ObjectReference) *corev1.ObjectReference {
-	object, uid, err := a.members(ctx, zone, x.Wildcard, x.Namespace)
-	if err != nil || object == "" {
-		return nil
-	}
-	out := *about
-	out.Name, out.UID = object, types.UID(uid)
-	return &out
 }
 
 // writeQueued writes the Events that wait, until ctx ends.
@@ -240,10 +231,10 @@ func (a *announcer) writeQueued(ctx context.Context) {
 			}
 		}
 		if e.find != nil {
-			e.about = e.find(ctx)
-		}
-		if e.about == nil {
-			continue
+			object, uid, err := e.find(ctx)
+			if e.about.Name, e.about.UID = object, types.UID(uid); err != nil || object == "" {
+				continue
+			}
 		}
 		a.recorder.Eventf(e.about, nil, e.kind, e.reason, e.action, "%s", e.note)
 	}

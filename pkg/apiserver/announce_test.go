@@ -117,7 +117,7 @@ func TestNews_areTold_S4_25(t *testing.T) {
 		for e, ok := a.queue.takeNext(); ok; e, ok = a.queue.takeNext() {
 			host, _, _ := strings.Cut(e.note, " ")
 			if e.find != nil {
-				e.about = e.find(t.Context())
+				e.about.Name, _, _ = e.find(t.Context())
 			}
 			host = strings.TrimSuffix(host, ",")
 			told = append(told, e.about.Kind+" "+e.about.Name+" "+e.reason+" "+host)

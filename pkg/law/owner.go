@@ -68,8 +68,8 @@ type Owner struct {
 	// Own is the number of records of the zone's own namespace here, if the name has an underscore label; those of the
 	// wildcard below it count here, too (S4.14). Claims count the records at other names.
 	Own int `json:"o,omitempty"`
-	// Pointers is the number of records of the zone's own namespace that send clients to hosts of which this is the base
-	// name (S4.26).
+	// Pointers is the number of records of the zone's own namespace that send clients to hosts of which this is the
+	// base name (S4.26).
 	Pointers int `json:"r,omitempty"`
 }
 
@@ -141,7 +141,7 @@ type OwnersBelow struct {
 	// Named is the number of names that Delegations name there, and NamedFor of how many each namespace has one.
 	Named    int
 	NamedFor []Naming
-	// Pointed are the first FirstNames names without data of records to which own sends clients (Owner.Pointers).
+	// Pointed are the first MaxPointed names without data of records to which own sends clients (Owner.Pointers).
 	Pointed []name.Rel
 	GuestsBelow
 }
@@ -160,7 +160,7 @@ func (b *OwnersBelow) Add(up, at name.Rel, o *Owner) {
 	b.countOwner(up, at, o)
 	if len(o.Values) > 0 {
 		b.Names++
-	} else if o.Pointers > 0 && len(b.Pointed) < FirstNames {
+	} else if o.Pointers > 0 && len(b.Pointed) < MaxPointed {
 		b.Pointed = append(b.Pointed, at)
 	}
 	if len(o.Named) > 0 {
@@ -190,6 +190,8 @@ const (
 	MaxValuesAtName = 1000 // a value counts once for each TTL: so many octets does the fact of the name take
 	// MaxDS is how many DS a child zone gives its parent at most (S12.3). Records leave so many places in a DS RRset.
 	MaxDS = 16
+	// MaxPointed bounds the hosts of one record that are looked up and counted (S4.26).
+	MaxPointed = 8
 )
 
 func sameTTL(l, r *uint32) bool {

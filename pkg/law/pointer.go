@@ -17,9 +17,6 @@ import (
 // PointerTypes are the types by which clients look for the address of a host.
 var PointerTypes = []rdata.Type{rdata.CNAME, rdata.MX, rdata.NS, rdata.SRV, rdata.SVCB, rdata.HTTPS}
 
-// MaxPointed bounds the hosts of one record that are looked up and counted.
-const MaxPointed = 8
-
 // ListPointed returns the base names of the first MaxPointed hosts of a zone to which the contribution sends clients,
 // each once, without the apex. A nil one has none.
 func (c *Contribution) ListPointed(zone name.Name) (bases []name.Rel) {

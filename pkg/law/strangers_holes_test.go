@@ -3,9 +3,31 @@
 
 package law_test
 
-// formerHoles are scripts that showed a loss of a class once, by the number of the finding. TestStrangers_holesStayClosed
-// has them.
+// formerHoles are scripts that showed a loss of a class once, by the number of the finding.
 var formerHoles = []struct{ number, class, script string }{
+	{"F2", "named name: a record is refused", `
+own rules a: *; b: x
+a writes x A
+b writes x A
+`},
+	{"F2", "named name: a stranger speaks at it", `
+own rules a: *; b: x
+a writes y.x A
+`},
+	{"F2", "named name: a zone is refused", `
+own rules a: *; b: zone:x
+a writes y.x A
+b zones x
+`},
+	{"F2b", "named name: a zone is refused", `
+own rules c: *; b: zone:x
+b zones x; c: *
+c writes y.x A
+servers settle
+b unzones x
+servers settle
+b zones x; c: *
+`},
 	{"F1", "awaited own name: a stranger speaks at it", `
 own rules c: *
 own writes x A
@@ -148,6 +170,13 @@ cert writes _acme-challenge.y.x TXT
 own rules own: x; cert: _acme-challenge.*.x
 own writes *.x A
 cert writes _acme-challenge.y.x TXT
+`},
+	{"F3", "own name: silenced", `
+own rules a: *.x; cert: _acme-challenge.*.x
+own writes *.x A
+a writes y.x A
+cert writes _acme-challenge.y.x TXT
+a deletes y.x A
 `},
 	{"F11a", "named name: a record is refused by data", `
 own rules a: x *.x; cert: _acme-challenge.*

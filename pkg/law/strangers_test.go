@@ -14,8 +14,8 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// exemption excuses that a stranger's datum is read, or that a holder's is not, or that a holder's act is refused. Without
-// it the script has a loss; its acts stand between "|".
+// exemption excuses that a stranger's datum is read, or that a holder's is not, or that a holder's act is refused.
+// Without it the script, with "|" between its acts, has a loss.
 type exemption struct {
 	what, why, script string
 
@@ -50,7 +50,8 @@ var strangerExemptions = []exemption{
 				c.actual.warned[object{d.by.namespace, c.name.String()}])
 		}},
 	{what: "told own", why: "what a guest wrote by right hides the name since its host went, or since the wildcard came (S4.25)",
-		script: "own rules a: *.x; cert: _acme-challenge.*.x|own writes *.x A|a writes y.x A|cert writes _acme-challenge.y.x TXT|a deletes y.x A",
+		script: "own rules a: *.x; cert: _acme-challenge.*.x|own writes *.x A|a writes y.x A|cert writes _acme-challenge.y.x TXT|" +
+			"a deletes y.x A",
 		exempts: func(c *comparison, d *datum) bool {
 			return d.owner.IsWildcard() && slices.ContainsFunc(c.actual.news, func(x law.News) bool {
 				return x.Reason == law.NewsNameHidden && x.Namespace == "" && x.Name.Encloses(c.name)

@@ -189,7 +189,8 @@ func (w *world) checkZone(o object, zo *zoneObject, standing map[string]*law.Zon
 			}
 			delete(owns, k.Owner)
 			if fact.Pointers != pointers[k.Owner] {
-				report("S4.26: %s: own has %d records that point to %s, its owner says %d", z.FQDN(), pointers[k.Owner], k.Owner, fact.Pointers)
+				report("S4.26: %s: own has %d records that point to %s, its owner says %d", z.FQDN(), pointers[k.Owner], k.Owner,
+					fact.Pointers)
 			}
 			delete(pointers, k.Owner)
 			if fact.Fact() == nil {

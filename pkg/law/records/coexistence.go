@@ -132,8 +132,11 @@ func (x *delta) countGlue() (n int) {
 	for _, v := range x.come.Values {
 		target, _ := v.Target(x.zone.FQDN())
 		host, ok := target.Rel(x.zone.FQDN())
-		if ok && host != x.come.Owner && rules.Encloses(x.come.Owner, host) && !slices.Contains(hosts, host) && len(hosts) < law.MaxPointed {
+		if ok && host != x.come.Owner && rules.Encloses(x.come.Owner, host) && !slices.Contains(hosts, host) {
 			hosts = append(hosts, host)
+		}
+		if len(hosts) == law.MaxPointed {
+			break
 		}
 	}
 	for _, host := range hosts {

@@ -89,6 +89,14 @@ func (x *delta) firstKeys(ks []law.Key) []law.Key {
 	return append(ks, law.CountKey(z.UID, x.ask.Namespace))
 }
 
+// listPointed returns the hosts at which a contribution is counted: those of the zone's own namespace.
+func (x *delta) listPointed(c *law.Contribution) []name.Rel {
+	if x.ask.Namespace != x.zone.Namespace {
+		return nil
+	}
+	return c.ListPointed(x.zone.FQDN())
+}
+
 // takeOut takes the contribution that goes out of what stands at its owner.
 func (x *delta) takeOut() {
 	if x.gone == nil {

@@ -76,8 +76,8 @@ func (x *delta) targetKeys(named []target) (ks []law.Key) {
 	return ks
 }
 
-// warnOfTargets warns of an owner that repeats the name of the zone, and of hosts: that another namespace has (S4.18), of
-// which the first one's dot seems forgotten (S5.1), that no namespace has (S4.18), or at which nothing of the zone
+// warnOfTargets warns of an owner that repeats the name of the zone, and of hosts: that another namespace has (S4.18),
+// of which the first one's dot seems forgotten (S5.1), that no namespace has (S4.18), or at which nothing of the zone
 // stands (S5.14).
 func (x *delta) warnOfTargets(plan *law.Plan) {
 	z, p, come := x.zone, x.place, x.come
@@ -105,6 +105,49 @@ func (x *delta) warnOfTargets(plan *law.Plan) {
 			x.warnOfAbsent(t, plan)
 		}
 	}
+}
+
+// leads reports whether it matters to the writer of what names a host who has that: to own wherever clients are sent
+// there, to a tenant for the servers of a cut and for the apex (S4.18).
+func (x *delta) leads(t target) bool {
+	if !slices.Contains(law.PointerTypes, t.Type) {
+		return false
+	}
+	return x.ask.Namespace == x.zone.Namespace || x.come.Owner.IsApex() || t.Type == rdata.NS
+}
+
+// findHolder reports whether the writer of what names a host has it (mine), or another tenant. The nearest name at or
+// above the host decides that a namespace claims, or that is the writer's from now on.
+func (x *delta) findHolder(t target) (mine, another bool) {
+	z := x.zone
+	for at, ok := rules.Base(t.host), true; ok && !at.IsApex(); at, ok = at.Parent() {
+		o := x.ownerAt(at)
+		c := o.ClaimOf(x.ask.Namespace)
+		mine = c != nil && c.Names()
+		another = o != nil && slices.ContainsFunc(o.Claims, func(c law.Claim) bool {
+			return c.Namespace != z.Namespace && c.Namespace != x.ask.Namespace
+		})
+		mine = mine || at == rules.Base(x.come.Owner)
+		if mine || another || o.IsOwn(z) {
+			return mine, another
+		}
+	}
+	return false, false
+}
+
+// leavesToTenants reports whether another namespace may be the first to write a host that no namespace has. Glue of a
+// cut is its writer's.
+func (x *delta) leavesToTenants(t target) bool {
+	z, come := x.zone, x.come
+	glue := t.Type == rdata.NS && !come.Owner.IsApex() && rules.Encloses(come.Owner, t.host)
+	if !x.leads(t) || glue || slices.Contains(z.MadeNames, t.host) || len(x.ownerAt(t.host).Types()) > 0 ||
+		x.ownerAt(rules.Base(t.host)).IsOwn(z) {
+		return false
+	}
+	if x.ask.Namespace != z.Namespace {
+		return true
+	}
+	return !come.Owner.IsApex() && x.claimant(rules.AdmittedPlain, nil).GivesTenants(t.host)
 }
 
 // SeemsUndotted reports whether a host at which nothing stands reads as an absolute name without its dot: it has two

@@ -49,8 +49,8 @@ type Committer struct {
 	works  map[string]bool
 }
 
-// New returns a Committer over mem. It reports each zone that a mass deletion holds back to held (S7.5), and the news of
-// its writes to news; both may be nil. slowCommit is the duration of a commit from which on a batch waits for more
+// New returns a Committer over mem. It reports each zone that a mass deletion holds back to held (S7.5), and the news
+// of its writes to news; both may be nil. slowCommit is the duration of a commit from which on a batch waits for more
 // writes.
 func New(mem *facts.Memory, jr *journal.Journal, placer *objects.Placer, held func(*v1alpha1.Zone),
 	news func(*v1alpha1.Zone, []law.News), slowCommit time.Duration) *Committer {
