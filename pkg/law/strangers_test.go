@@ -30,7 +30,7 @@ var strangerExemptions = []exemption{
 		"writes there, and which a rule names (S2.13)",
 		script: "own rules a: *|a writes x A|own rules a: *; b: x|servers settle",
 		exempts: func(c *comparison, d *datum) bool {
-			return c.endsSoon(d) && (!c.title.isGiven() || !c.holderStands() || !c.actual.settled)
+			return c.endsSoon(d) && (!c.title.isGiven() || !c.holderComes(d) || !c.actual.settled)
 		}},
 	{what: "stood", why: "below an own name a claim stays when the rule goes by which it came, and another allows the name (S4.9)",
 		script:  "own rules a: *.x|own writes x A|a writes y.x A|own rules a: *|servers settle",
@@ -40,7 +40,7 @@ var strangerExemptions = []exemption{
 		exempts: func(c *comparison, d *datum) bool {
 			return d.owner.IsWildcard() && slices.ContainsFunc(c.actual.forest.listData(), func(x *datum) bool {
 				return c.name.Encloses(x.owner) && x.by != nil && slices.Contains(c.strangers, x.by.namespace) && (c.endsSoon(x) ||
-					c.title.kind == titleOwn && c.hadRule(x))
+					c.title.kind == titleOwn && c.hadRule(x) || c.actual.hasRuleBelow(x.by.namespace, c.title))
 			})
 		}},
 	{what: "told", why: "what stood hides the writer's later datum, and the answer told so (S4.25)",
@@ -70,12 +70,18 @@ var strangerExemptions = []exemption{
 		exempts: func(c *comparison, d *datum) bool {
 			return c.title.isGiven() && d.owner != c.title.name && baseOf(d) != c.title.name && baseOf(d).Encloses(c.title.name)
 		}},
-	{what: "given below", why: "the same owner gives names below a reserved name by a pattern that ends in it (S4.20), and a zone would " +
-		"take these (S4.15)",
+	{what: "given below", why: "the same owner gives names below a reserved name by a pattern that ends in it (S4.20): a zone would " +
+		"take these (S4.15), and by \"*\" no namespace claims the name above them (S4.8)",
 		script: "own rules b: *[any]|b writes *.y.x MX|own rules b: *.x; c: zone:x|c zones x",
 		refuses: func(c *comparison) bool {
-			return strings.Fields(c.script[c.act])[1] == "zones" && slices.ContainsFunc(c.strangers, func(ns string) bool {
-				return c.actual.hasRuleBelow(ns, c.title)
+			return strings.Contains(c.actual.refusal.Message, " below ") && c.actual.refusal.Kind == law.Forbidden && c.areGivenBelow()
+		}},
+	{what: "locked below", why: "a new claim above such a name waits for the moment in which that is locked (S2.10)",
+		script: "own rules b: * x; c: *.x|c writes y.x A|c writes y.x CNAME wait|c deletes y.x A|b writes *.x CAA",
+		refuses: func(c *comparison) bool {
+			return c.actual.refusal.Kind == law.Later && c.areGivenBelow() && !slices.ContainsFunc(c.title.holders, func(ns string) bool {
+				o := c.actual.forest.findTop(c.name)
+				return o == nil || slices.ContainsFunc(o.data[c.name], func(d *datum) bool { return d.by.namespace == ns })
 			})
 		}},
 }
@@ -99,16 +105,17 @@ func (c *comparison) endsSoon(d *datum) bool {
 	return d.ends || d.from == (object{}) && d.by.ends || stands && since < c.actual.ruled && !c.actual.settled
 }
 
-// holderStands reports whether a holder has a Record at the name.
-func (c *comparison) holderStands() bool {
-	for _, z := range c.actual.forest {
-		for _, d := range z.data[c.name] {
-			if d.by != nil && slices.Contains(c.title.holders, d.by.namespace) {
-				return true
-			}
-		}
-	}
-	return false
+// holderComes reports whether a holder has a Record at the name of a stranger's datum since the rules changed.
+func (c *comparison) holderComes(d *datum) bool {
+	return slices.ContainsFunc(c.actual.forest.listData(), func(x *datum) bool {
+		return x.by != nil && x.from != (object{}) && slices.Contains(c.title.holders, x.by.namespace) && baseOf(x) == baseOf(d) &&
+			c.actual.stands[x.from] >= c.actual.ruled
+	})
+}
+
+// areGivenBelow reports whether a stranger has a rule for names below the title.
+func (c *comparison) areGivenBelow() bool {
+	return slices.ContainsFunc(c.strangers, func(ns string) bool { return c.actual.hasRuleBelow(ns, c.title) })
 }
 
 // The namespaces, names and data of random scripts: few, so that they meet.

@@ -190,7 +190,7 @@ func (q *inquest) listGuestTitles(i int) []title {
 // titleOf returns the title that a standing Record gives its namespace.
 func (m *moment) titleOf(o object) (title, bool) {
 	d := m.findDatum(o)
-	if d == nil || d.by.meant && !d.by.own || d.ends {
+	if d == nil || d.by.meant && !d.by.own || d.ends || m.stands[o] < m.ruled && !m.settled {
 		return title{}, false
 	}
 	t := title{titleClaim, baseOf(d), []string{o.Namespace}, m.stands[o]}
@@ -431,16 +431,23 @@ func (c *comparison) compareActs() {
 	c.noteTitle(what, "%s", c.actual.refusal.Message)
 }
 
-// compareWaits notes a Record at the name that waits because of strangers.
+// compareWaits notes a Record at the name that waits because of strangers, not because own has written there meanwhile.
 func (c *comparison) compareWaits() {
-	if !c.actual.settled || !c.other.settled {
+	isOwn := func(d *datum) bool { return d.by != nil && d.by.own && baseOf(d) == c.name }
+	if !c.actual.settled || !c.other.settled || slices.ContainsFunc(c.actual.forest.listData(), isOwn) && !c.isOwnTitle() {
 		return
 	}
 	for o := range c.actual.waits {
-		if _, stands := c.other.stands[o]; stands && slices.Contains(c.title.holders, o.Namespace) && scriptBase(o.readOwner()) == c.name {
+		if d := c.other.findDatum(o); d != nil && !d.ends && slices.Contains(c.title.holders, o.Namespace) && scriptBase(o.readOwner()) == c.name {
 			c.noteTitle("a record waits on", "%s waits", o)
 		}
 	}
+}
+
+// isOwnTitle reports whether the zone's own namespace has the title.
+func (c *comparison) isOwnTitle() bool {
+	z := c.actual.zoneAt(c.name)
+	return z != nil && slices.Contains(c.title.holders, z.Namespace)
 }
 
 // compareAnswers notes what strangers say for the name, and what is not said because of them.

@@ -13,6 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/pattern"
 	"kubi.zone/kubizone/pkg/law/rules"
 	"kubi.zone/kubizone/pkg/law/zones"
@@ -239,7 +240,9 @@ func (x *actor) makeZone(by, at string, given []rules.Rule) zones.ZoneSpec {
 	owner, view, _ := strings.Cut(at, " in ")
 	own := parseRules(by + ": *[any] @[any] zone:*")
 	settings := makeSettings(append(own, given...), scriptPeriod, 100)
-	return zones.ZoneSpec{Ref: law.Ref{Namespace: by, Name: at}, DomainName: scriptName(owner).String(), View: view, Header: someHeader,
+	header := someHeader // with a name server, so that resolvers come to it
+	header.NameServers = []content.NameServer{{Name: "ns.example.net."}}
+	return zones.ZoneSpec{Ref: law.Ref{Namespace: by, Name: at}, DomainName: scriptName(owner).String(), View: view, Header: header,
 		ZoneSettings: settings}
 }
 
