@@ -281,4 +281,18 @@ own rules cert: zone:y.x
 own zones x; a: *
 a writes y.x AAAA
 `},
+	{"new 7", "claimed name: a stranger speaks at it", `
+own rules a: * zone:x; b: * zone:x
+a writes x CNAME w
+b writes y.x AAAA
+own rules a: *; b: *.x
+servers settle
+`},
+	{"new 8", "named name: a record waits on", `
+own rules a: *
+a writes _acme-challenge.z.y.x TXT
+own writes x DNAME wait
+own rules own: zone:x; c: x
+servers settle
+`},
 }

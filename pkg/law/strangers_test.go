@@ -74,7 +74,8 @@ var strangerExemptions = []exemption{
 		"take these (S4.15), and by \"*\" no namespace claims the name above them (S4.8)",
 		script: "own rules b: *[any]|b writes *.y.x MX|own rules b: *.x; c: zone:x|c zones x",
 		refuses: func(c *comparison) bool {
-			return strings.Contains(c.actual.refusal.Message, " below ") && c.actual.refusal.Kind == law.Forbidden && c.areGivenBelow()
+			return strings.Contains(c.actual.refusal.Message, " below ") && c.actual.refusal.Kind == law.Forbidden &&
+				(c.areGivenBelow() || c.hasOwnBelow())
 		}},
 	{what: "locked below", why: "a new claim above such a name waits for the moment in which that is locked (S2.10)",
 		script: "own rules b: * x; c: *.x|c writes y.x A|c writes y.x CNAME wait|c deletes y.x A|b writes *.x CAA",
@@ -105,11 +106,20 @@ func (c *comparison) endsSoon(d *datum) bool {
 	return d.ends || d.from == (object{}) && d.by.ends || stands && since < c.actual.ruled && !c.actual.settled
 }
 
-// holderComes reports whether a holder has a Record at the name of a stranger's datum since the rules changed.
+// holderComes reports whether a holder has a Record at the name of a stranger's datum since the rules changed. What it
+// writes as a guest takes nothing.
 func (c *comparison) holderComes(d *datum) bool {
 	return slices.ContainsFunc(c.actual.forest.listData(), func(x *datum) bool {
-		return x.by != nil && x.from != (object{}) && slices.Contains(c.title.holders, x.by.namespace) && baseOf(x) == baseOf(d) &&
+		guest := x.by != nil && x.by.meant && !x.by.own && strings.Contains(x.owner.String(), "_")
+		return x.by != nil && !guest && x.from != (object{}) && slices.Contains(c.title.holders, x.by.namespace) && baseOf(x) == baseOf(d) &&
 			c.actual.stands[x.from] >= c.actual.ruled
+	})
+}
+
+// hasOwnBelow reports whether own has a Record strictly below the name.
+func (c *comparison) hasOwnBelow() bool {
+	return slices.ContainsFunc(c.actual.forest.listData(), func(d *datum) bool {
+		return d.by != nil && d.by.own && d.from != (object{}) && baseOf(d) != c.name && c.name.Encloses(baseOf(d))
 	})
 }
 

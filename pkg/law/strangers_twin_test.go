@@ -431,9 +431,10 @@ func (c *comparison) compareActs() {
 	c.noteTitle(what, "%s", c.actual.refusal.Message)
 }
 
-// compareWaits notes a Record at the name that waits because of strangers, not because own has written there meanwhile.
+// compareWaits notes a Record at the name that waits because of strangers, not because own has written there or below
+// meanwhile.
 func (c *comparison) compareWaits() {
-	isOwn := func(d *datum) bool { return d.by != nil && d.by.own && baseOf(d) == c.name }
+	isOwn := func(d *datum) bool { return d.by != nil && d.by.own && d.from != (object{}) && c.name.Encloses(baseOf(d)) }
 	if !c.actual.settled || !c.other.settled || slices.ContainsFunc(c.actual.forest.listData(), isOwn) && !c.isOwnTitle() {
 		return
 	}
@@ -580,7 +581,7 @@ func (q *inquest) judgePointer(i int, d *datum) {
 	for _, t := range scriptTypes {
 		a := m.forest.readName(d.target, t)
 		for _, x := range a.read {
-			if x.by != nil && !x.by.own && !x.by.meant && !x.ends && baseOf(x).Encloses(d.target) {
+			if x.by != nil && x.by.namespace != d.by.namespace && !x.by.own && !x.by.meant && !x.ends && baseOf(x).Encloses(d.target) {
 				q.noteLoss(i, titlePointer+": a stranger has it", "%s leads to %s", d.describeDatum(), x.describeDatum())
 				return
 			}

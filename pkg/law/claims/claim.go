@@ -207,14 +207,14 @@ func (c *Claimant) namesOwnHost(of func(name.Rel) bool) (own bool) {
 }
 
 // FindAbove finds the nearest name above that a tenant claims, where another one does, and no name that rules name for
-// the namespace lies at it or between.
+// the namespace lies between.
 func (c *Claimant) FindAbove(n name.Rel) (up name.Rel, others bool) {
 	for up, ok := n.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
 		if o := c.OwnerAt(up); o != nil && slices.ContainsFunc(o.Claims, c.isTenant) {
 			_, others := c.claimsAt(up)
 			if others {
 				mine, named := c.FindMine(n)
-				others = !named || !rules.Encloses(up, mine)
+				others = !named || mine == up || !rules.Encloses(up, mine)
 			}
 			return up, others
 		}

@@ -24,7 +24,7 @@ func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	z, ns := x.zone, x.ask.Namespace
 	by, refusal := x.findAdmission()
 	if refusal == nil && ns == z.Namespace {
-		x.yielding, x.yieldsAt = x.findYielding(false, false)
+		x.yielding, x.yieldsAt = x.findYielding(false, x.come.Type == rdata.DNAME)
 	} else if refusal != nil && refusal.Reason == law.ReasonNameHeld {
 		// What else is in its way refuses it before the others lose the name.
 		for _, below := range []bool{false, true} {
