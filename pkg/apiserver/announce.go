@@ -5,6 +5,7 @@ package apiserver
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -13,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -21,6 +23,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/law"
 )
 
 const (
@@ -33,9 +36,8 @@ const (
 	// most one Event for each reason.
 	actionUpdate, actionServe, reasonRefused = "Update", "Serve", "UpdateRefused"
 	refusedInterval                          = 10 * time.Second
-	// actionHide and reasonHidden are for Events of Zones with names that underscore rules hide from a wildcard, each
-	// name at most once in refusedInterval.
-	actionHide, reasonHidden = "Hide", "NameHidden"
+	// actionHide and actionTake are for Events of law.News, each name at most once in refusedInterval.
+	actionHide, actionTake = "Hide", "Take"
 	// maxNote is what events.k8s.io/v1 takes of a message.
 	maxNote = 1024
 	// maxQueued bounds the Events that wait, and queuedRate how many a second are written: admission asks
@@ -43,7 +45,7 @@ const (
 	// the same.
 	maxQueued  = 1000
 	queuedRate = 10
-	// maxRefused bounds the last Events of UpdateKeys and hidden names that are remembered. After one that is forgotten
+	// maxRefused bounds the last Events of UpdateKeys and of law.News that are remembered. After one that is forgotten
 	// the next Event may come sooner.
 	maxRefused = 1000
 )
@@ -54,17 +56,22 @@ type announcer struct {
 	recorder    events.EventRecorder
 	queue       *eventQueue
 	refused     *cache.LRUExpireCache // UIDs of UpdateKeys and Zones, with the reasons or names of Events in refusedInterval
+	// members is ledger.Ledger.FirstMember.
+	members func(ctx context.Context, zone string, owner name.Rel, namespace string) (object, uid string, err error)
 }
 
 func newAnnouncer(client kubernetes.Interface) announcer {
 	b := events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()})
-	return announcer{b, b.NewRecorder(scheme.Scheme, Component), newEventQueue(), cache.NewLRUExpireCache(maxRefused)}
+	return announcer{broadcaster: b, recorder: b.NewRecorder(scheme.Scheme, Component), queue: newEventQueue(),
+		refused: cache.NewLRUExpireCache(maxRefused)}
 }
 
-// queuedEvent is an Event to be written.
+// queuedEvent is an Event to be written. Where find is set, it has name and uid of the object; "": there is none any
+// more.
 type queuedEvent struct {
 	about                      *corev1.ObjectReference
 	kind, reason, action, note string
+	find                       func(context.Context) (object, uid string, err error)
 }
 
 // eventQueue hands out Events of all namespaces in turn. When it is full, a new Event replaces the last Event of the
@@ -141,11 +148,12 @@ func (a *announcer) announceWithdrawn(o metav1.Object, endsAt int64, message str
 	if _, ok := o.(*v1alpha1.Zone); ok {
 		about.Kind = "Zone"
 	}
-	e := queuedEvent{about, corev1.EventTypeNormal, reasonRestored, actionRestore, "rules allow it again, and it does not end: " + message}
+	e := queuedEvent{about: about, kind: corev1.EventTypeNormal, reason: reasonRestored, action: actionRestore,
+		note: "rules allow it again, and it does not end: " + message}
 	if endsAt != 0 {
 		at := "about " + time.Unix(endsAt, 0).UTC().Format(time.RFC3339)
-		e = queuedEvent{about, corev1.EventTypeWarning, v1alpha1.ReasonDelegationWithdrawn, actionWithdraw,
-			strings.Replace(message, "about status.endsAt", at, 1)}
+		e = queuedEvent{about: about, kind: corev1.EventTypeWarning, reason: v1alpha1.ReasonDelegationWithdrawn, action: actionWithdraw,
+			note: strings.Replace(message, "about status.endsAt", at, 1)}
 	}
 	a.queue.addEvent(e)
 }
@@ -166,7 +174,7 @@ func (a *announcer) announceKey(key *v1alpha1.UpdateKey, reason, action, note st
 	}
 	about := &corev1.ObjectReference{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "UpdateKey", Namespace: key.Namespace,
 		Name: key.Name, UID: key.UID}
-	a.queue.addEvent(queuedEvent{about, corev1.EventTypeWarning, reason, action, note})
+	a.queue.addEvent(queuedEvent{about: about, kind: corev1.EventTypeWarning, reason: reason, action: action, note: note})
 }
 
 // isRepeated reports whether an Event was announced in the last refusedInterval, and notes it.
@@ -178,22 +186,35 @@ func (a *announcer) isRepeated(event string) bool {
 	return again
 }
 
-// announceHidden tells the owner of a Zone which names have no answer from a wildcard any more, since records that
-// underscore rules let in stand below (S4.25). The reference has no resourceVersion, so that a name which is hidden
-// again and again makes one series of Events.
-func (a *announcer) announceHidden(o *v1alpha1.Zone, names []name.Name) {
+// announceNews tells by an Event of the Zone, or of a Record of the wildcard, what others' writes mean for its
+// namespace (S4.25, S4.26). The reference has no resourceVersion, so that what happens to a name again and again makes
+// one series of Events.
+func (a *announcer) announceNews(o *v1alpha1.Zone, news []law.News) {
 	if a.recorder == nil {
 		return
 	}
 	about := &corev1.ObjectReference{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Zone", Namespace: o.Namespace, Name: o.Name,
 		UID: o.UID}
-	for _, n := range names {
-		if a.isRepeated(string(o.UID) + " " + n.String()) {
+	for _, x := range news {
+		if a.isRepeated(fmt.Sprint(o.UID, " ", x.Reason, " ", x.Name, " ", x.Namespace)) {
 			continue
 		}
-		a.queue.addEvent(queuedEvent{about, corev1.EventTypeWarning, reasonHidden, actionHide,
-			n.String() + " has no answer from the wildcard above: records that underscore rules let in stand below it (S4.25; write a " +
-				"record there, or narrow the rule)"})
+		e := queuedEvent{about: about, kind: corev1.EventTypeWarning, reason: x.Reason}
+		switch x.Reason {
+		case law.NewsNameHidden:
+			e.action, e.note = actionHide, x.Name.String()+" has no answer from the wildcard above: records that underscore rules let "+
+				"in stand below it (S4.25; write a record there, or narrow the rule)"
+		case law.NewsHostTaken:
+			e.action, e.note = actionTake, x.Name.String()+", to which records of namespace "+o.Namespace+" lead, is another "+
+				"namespace's since its write: it says where they lead (S4.26; let them name another host, or narrow the rule)"
+		}
+		if x.Namespace != "" {
+			e.about = &corev1.ObjectReference{APIVersion: about.APIVersion, Kind: "Record", Namespace: x.Namespace}
+			e.find = func(ctx context.Context) (string, string, error) {
+				return a.members(ctx, string(o.UID), x.Wildcard, x.Namespace)
+			}
+		}
+		a.queue.addEvent(e)
 	}
 }
 
@@ -207,6 +228,12 @@ func (a *announcer) writeQueued(ctx context.Context) {
 			case <-ctx.Done():
 				return
 			case <-a.queue.added:
+			}
+		}
+		if e.find != nil {
+			object, uid, err := e.find(ctx)
+			if e.about.Name, e.about.UID = object, types.UID(uid); err != nil || object == "" {
+				continue
 			}
 		}
 		a.recorder.Eventf(e.about, nil, e.kind, e.reason, e.action, "%s", e.note)
@@ -226,7 +253,8 @@ func (a *announcer) announceHeld(o *v1alpha1.Zone) {
 	}
 	about := &corev1.ObjectReference{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Zone", Namespace: o.Namespace, Name: o.Name,
 		UID: o.UID, ResourceVersion: o.ResourceVersion}
-	a.queue.addEvent(queuedEvent{about, corev1.EventTypeWarning, v1alpha1.ReasonMassDeletion, actionHold, settled.Message})
+	a.queue.addEvent(queuedEvent{about: about, kind: corev1.EventTypeWarning, reason: v1alpha1.ReasonMassDeletion, action: actionHold,
+		note: settled.Message})
 }
 
 // cutNote returns as much of a message as an Event takes.

@@ -4,6 +4,7 @@
 package apiserver
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,6 +21,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/law"
 )
 
 // S7.5: an Event has what the condition says, as much of it as an Event takes.
@@ -93,22 +95,35 @@ func TestRefused_isTold_S13_7(t *testing.T) {
 	})
 }
 
-// S4.25: an Event of the Zone names what underscore rules hide, each name once in ten seconds.
-func TestHidden_isTold_S4_25(t *testing.T) {
+// S4.25, S4.26: an Event of the Zone names what underscore rules hide, each name once in ten seconds, and which host
+// another namespace has; one of the wildcard's Record tells its namespace the first.
+func TestNews_areTold_S4_25(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := announcer{recorder: events.NewFakeRecorder(9), queue: newEventQueue(), refused: cache.NewLRUExpireCache(maxRefused)}
 		z := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "own", Name: "z", UID: "u"}}
+		a.members = func(_ context.Context, zone string, owner name.Rel, namespace string) (object, uid string, err error) {
+			return fmt.Sprint("at ", owner, " in ", zone), "r", nil
+		}
+		hidden := func(n string) law.News { return law.News{Reason: law.NewsNameHidden, Name: name.MustParse(n)} }
+		tenant := hidden("x.example.")
+		tenant.Wildcard, tenant.Namespace = name.MustRel("*"), "team"
 		for range 5 {
-			a.announceHidden(z, []name.Name{name.MustParse("x.example.")})
+			a.announceNews(z, []law.News{hidden("x.example.")})
 			time.Sleep(4 * time.Second)
 		}
-		a.announceHidden(z, []name.Name{name.MustParse("y.example."), name.MustParse("x.example.")})
+		a.announceNews(z, []law.News{hidden("y.example."), hidden("x.example."), tenant,
+			{Reason: law.NewsHostTaken, Name: name.MustParse("x.example.")}})
 		var told []string
 		for e, ok := a.queue.takeNext(); ok; e, ok = a.queue.takeNext() {
 			host, _, _ := strings.Cut(e.note, " ")
+			if e.find != nil {
+				e.about.Name, _, _ = e.find(t.Context())
+			}
+			host = strings.TrimSuffix(host, ",")
 			told = append(told, e.about.Kind+" "+e.about.Name+" "+e.reason+" "+host)
 		}
-		want := []string{"Zone z NameHidden x.example.", "Zone z NameHidden x.example.", "Zone z NameHidden y.example."}
+		want := []string{"Zone z NameHidden x.example.", "Record at * in u NameHidden x.example.", "Zone z NameHidden x.example.",
+			"Zone z NameHidden y.example.", "Zone z HostTaken x.example."}
 		if !slices.Equal(told, want) {
 			t.Errorf("%q, want %q", told, want)
 		}

@@ -98,6 +98,7 @@ func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 		return nil, err
 	}
 	s.announcer = newAnnouncer(client)
+	s.announcer.members = s.ledger.FirstMember
 	if slices.Contains(cfg.plugins(), resourcequota.PluginName) {
 		s.core = client
 	}

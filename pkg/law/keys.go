@@ -21,7 +21,8 @@ const (
 	KindCount
 	// KindMember is no question: see MemberKey.
 	KindMember
-	// KindOwnersBelow asks what stands strictly below Owner in the zone with uid Zone: *OwnersBelow.
+	// KindOwnersBelow asks what stands strictly below Owner in the zone with uid Zone: *OwnersBelow. Below the apex it
+	// asks about the first FirstKeys owners.
 	KindOwnersBelow
 	// KindZonesBelow asks which zones stand at or below (View, Name): *ZonesBelow.
 	KindZonesBelow

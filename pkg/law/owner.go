@@ -68,6 +68,9 @@ type Owner struct {
 	// Own is the number of records of the zone's own namespace here, if the name has an underscore label; those of the
 	// wildcard below it count here, too (S4.14). Claims count the records at other names.
 	Own int `json:"o,omitempty"`
+	// Pointers is the number of records of the zone's own namespace that send clients to hosts of which this is the
+	// base name (S4.26).
+	Pointers int `json:"r,omitempty"`
 }
 
 // Naming is the number of Delegations that name a name for a namespace.
@@ -101,7 +104,7 @@ func (o *Owner) CountNaming(namespace string, n int) bool {
 
 // Fact is what is stored of the owner: nil where it has nothing.
 func (o *Owner) Fact() any {
-	if o == nil || len(o.Values)+len(o.Cut)+len(o.Claims)+len(o.Named)+o.Own == 0 {
+	if o == nil || len(o.Values)+len(o.Cut)+len(o.Claims)+len(o.Named)+o.Own+o.Pointers == 0 {
 		return nil
 	}
 	return o
@@ -138,6 +141,8 @@ type OwnersBelow struct {
 	// Named is the number of names that Delegations name there, and NamedFor of how many each namespace has one.
 	Named    int
 	NamedFor []Naming
+	// Pointed are the first MaxPointed names without data of records to which own sends clients (Owner.Pointers).
+	Pointed []name.Rel
 	GuestsBelow
 }
 
@@ -155,6 +160,8 @@ func (b *OwnersBelow) Add(up, at name.Rel, o *Owner) {
 	b.countOwner(up, at, o)
 	if len(o.Values) > 0 {
 		b.Names++
+	} else if o.Pointers > 0 && len(b.Pointed) < MaxPointed {
+		b.Pointed = append(b.Pointed, at)
 	}
 	if len(o.Named) > 0 {
 		b.Named++
@@ -183,6 +190,8 @@ const (
 	MaxValuesAtName = 1000 // a value counts once for each TTL: so many octets does the fact of the name take
 	// MaxDS is how many DS a child zone gives its parent at most (S12.3). Records leave so many places in a DS RRset.
 	MaxDS = 16
+	// MaxPointed bounds the hosts of one record that are looked up and counted (S4.26).
+	MaxPointed = 8
 )
 
 func sameTTL(l, r *uint32) bool {

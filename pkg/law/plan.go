@@ -106,11 +106,29 @@ type ZoneChange struct {
 	// Held says that the change begins a hold (S7.5). Young is what would have begun one, were it older; nil: nothing.
 	Held  bool
 	Young *Excess
-	// Hides are names that records by underscore rules hide from a wildcard from now on, where no answer tells the
-	// zone's own namespace of it (S4.25).
-	Hides []name.Name
+	// News is for namespaces that no answer tells of the step.
+	News []News
 	// EndsAt is an estimate of the end of the zone, unix seconds; 0 leaves the last one.
 	EndsAt int64
+}
+
+// Reasons of News.
+const (
+	// NewsNameHidden is of a name that records by underscore rules hide from a wildcard (S4.25).
+	NewsNameHidden = "NameHidden"
+	// NewsHostTaken is of a host to which records of the zone's own namespace send clients, and that another one has
+	// (S4.26).
+	NewsHostTaken = "HostTaken"
+)
+
+// News is what a step of another namespace, or of a cascade, means for a name. Its reason is that of an Event.
+type News struct {
+	Reason string
+	Name   name.Name
+	// Wildcard is the one from which the name is hidden, where the news is for a tenant of it, Namespace. Else the news
+	// is for the zone's own namespace, and Namespace is "".
+	Wildcard  name.Rel
+	Namespace string
 }
 
 // Settled reports whether what the zone contains after the change may be delivered.

@@ -4,6 +4,8 @@
 package law
 
 import (
+	"slices"
+
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
@@ -114,7 +116,10 @@ func (r *Reading) FindEnclosing(view string, n name.Name) (name.Name, *Holding) 
 }
 
 // RuledFor returns the zone with the rules that Delegations give a namespace.
-func (r *Reading) RuledFor(z *Zone, namespace string) *Zone {
+func (r *Reading) RuledFor(z *Zone, namespace string) *Zone { return r.RuledWithout(z, namespace, "") }
+
+// RuledWithout is RuledFor without the rules of one Delegation.
+func (r *Reading) RuledWithout(z *Zone, namespace, delegation string) *Zone {
 	if z == nil || z.Pending {
 		return z
 	}
@@ -126,7 +131,11 @@ func (r *Reading) RuledFor(z *Zone, namespace string) *Zone {
 	if f == nil {
 		return z
 	}
-	return z.WithDelegated(f.List)
+	list := f.List
+	if delegation != "" {
+		list = slices.DeleteFunc(slices.Clone(list), func(x DelegatedRule) bool { return x.Name == delegation })
+	}
+	return z.WithDelegated(list)
 }
 
 // ZoneKnownTo reports whether the zone is known to the namespace (S1.8), by the rules of Delegations too.

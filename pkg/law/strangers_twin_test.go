@@ -41,6 +41,7 @@ const (
 	titleService = "name of the apex's clients"
 	titleWaiter  = "awaited name" // of a Record that waits by its annotation for data of its namespace
 	titleReserve = "awaited own name"
+	titlePointer = "host of own's pointer" // own's trust, not its right
 )
 
 // serviceLabels are names below the apex that clients ask for the zone itself.
@@ -80,7 +81,11 @@ func (q *inquest) noteLoss(i int, class, format string, args ...any) {
 func (q *inquest) listTitles(i int) (all []title) {
 	m := q.actual[i]
 	for _, z := range m.zones {
-		all = append(all, listNamedTitles(z)...)
+		for _, t := range listNamedTitles(z) {
+			if m.zoneAt(t.name) == z || m.zoneAbove(t.name) == z { // else the rules of a zone between decide
+				all = append(all, t)
+			}
+		}
 		up := m.zoneAbove(z.FQDN())
 		for _, label := range serviceLabels {
 			n := nameBelow(label, z.FQDN())
@@ -185,7 +190,7 @@ func (q *inquest) listGuestTitles(i int) []title {
 // titleOf returns the title that a standing Record gives its namespace.
 func (m *moment) titleOf(o object) (title, bool) {
 	d := m.findDatum(o)
-	if d == nil || d.by.meant && !d.by.own || d.ends {
+	if d == nil || d.by.meant && !d.by.own || d.ends || m.stands[o] < m.ruled && !m.settled {
 		return title{}, false
 	}
 	t := title{titleClaim, baseOf(d), []string{o.Namespace}, m.stands[o]}
@@ -288,6 +293,16 @@ func (m *moment) hasRule(ns string, n name.Name, t title) bool {
 		}
 	}
 	return false
+}
+
+// hasRuleBelow reports whether a namespace has a rule for names below a title, by a pattern that ends there.
+func (m *moment) hasRuleBelow(ns string, t title) bool {
+	z := m.zoneAbove(t.name)
+	return z != nil && slices.ContainsFunc(z.Rules, func(rule rules.Rule) bool {
+		return slices.Contains(rule.Namespaces, ns) && slices.ContainsFunc(rule.Records, func(r rules.RecordRule) bool {
+			return !strings.Contains(r.Pattern.String(), "_") && t.name.Encloses(tailOf(r.Pattern, z.FQDN()))
+		})
+	})
 }
 
 // givesName reports whether a pattern of a zone gives a name in spite of a title.
@@ -397,6 +412,9 @@ func (c *comparison) compareActs() {
 	if !c.title.isGiven() && slices.ContainsFunc(c.actual.forest.listData(), ends) {
 		return
 	}
+	if slices.ContainsFunc(strangerExemptions, func(x exemption) bool { return x.refuses != nil && x.refuses(c) }) {
+		return
+	}
 	what := "a record is refused"
 	if fields[1] == "zones" || fields[1] == "unzones" {
 		what = "a zone is refused"
@@ -413,16 +431,24 @@ func (c *comparison) compareActs() {
 	c.noteTitle(what, "%s", c.actual.refusal.Message)
 }
 
-// compareWaits notes a Record at the name that waits because of strangers.
+// compareWaits notes a Record at the name that waits because of strangers, not because own has written there or below
+// meanwhile.
 func (c *comparison) compareWaits() {
-	if !c.actual.settled || !c.other.settled {
+	isOwn := func(d *datum) bool { return d.by != nil && d.by.own && d.from != (object{}) && c.name.Encloses(baseOf(d)) }
+	if !c.actual.settled || !c.other.settled || slices.ContainsFunc(c.actual.forest.listData(), isOwn) && !c.isOwnTitle() {
 		return
 	}
 	for o := range c.actual.waits {
-		if _, stands := c.other.stands[o]; stands && slices.Contains(c.title.holders, o.Namespace) && scriptBase(o.readOwner()) == c.name {
+		if d := c.other.findDatum(o); d != nil && !d.ends && slices.Contains(c.title.holders, o.Namespace) && scriptBase(o.readOwner()) == c.name {
 			c.noteTitle("a record waits on", "%s waits", o)
 		}
 	}
+}
+
+// isOwnTitle reports whether the zone's own namespace has the title.
+func (c *comparison) isOwnTitle() bool {
+	z := c.actual.zoneAt(c.name)
+	return z != nil && slices.Contains(c.title.holders, z.Namespace)
 }
 
 // compareAnswers notes what strangers say for the name, and what is not said because of them.
@@ -530,7 +556,7 @@ func hasDatum(set []*datum, d *datum) bool {
 	return slices.ContainsFunc(set, func(x *datum) bool { return x.from == d.from && x.owner == d.owner && x.rtype == d.rtype })
 }
 
-// judgeAlone notes what no world without strangers is needed for.
+// judgeAlone notes what no world without strangers is needed for. A zone that comes is delivered when it is settled.
 func (q *inquest) judgeAlone(i int) {
 	m := q.actual[i]
 	for _, o := range m.unruled {
@@ -538,26 +564,25 @@ func (q *inquest) judgeAlone(i int) {
 	}
 	for _, d := range m.forest.listData() {
 		z := m.forest[d.owner]
-		if d.rtype == rdata.DS && z != nil && z.apex != d.by.zone.FQDN() && !d.by.own && d.by.namespace != z.cut.by.namespace {
+		if d.rtype == rdata.DS && m.settled && z != nil && z.apex != d.by.zone.FQDN() && !d.by.own && d.by.namespace != z.cut.by.namespace {
 			q.noteLoss(i, "zone: a stranger's DS", "%s", d.describeDatum())
 		}
 		q.judgePointer(i, d)
 	}
 }
 
-// judgePointer notes that a datum of own points to a name at which a tenant answers by a rule with "*", and that its
-// writer was not told.
+// judgePointer notes that a datum of own points to a name at which a tenant answers by a rule with "*".
 func (q *inquest) judgePointer(i int, d *datum) {
 	m := q.actual[i]
-	if d.from == (object{}) || !d.by.own || d.target.IsZero() || m.forest.findTop(d.target) == nil ||
-		m.warned[d.from] || m.warned[object{d.by.namespace, d.target.String()}] {
+	c := &comparison{inquest: q, act: i, title: title{kind: titlePointer}, name: d.target, actual: m}
+	if d.from == (object{}) || !d.by.own || d.target.IsZero() || m.forest.findTop(d.target) == nil || c.isExempt(d) {
 		return
 	}
 	for _, t := range scriptTypes {
 		a := m.forest.readName(d.target, t)
 		for _, x := range a.read {
-			if x.by != nil && !x.by.own && !x.by.meant && !x.ends && baseOf(x).Encloses(d.target) {
-				q.noteLoss(i, "own pointer: a stranger has the target", "%s leads to %s", d.describeDatum(), x.describeDatum())
+			if x.by != nil && x.by.namespace != d.by.namespace && !x.by.own && !x.by.meant && !x.ends && baseOf(x).Encloses(d.target) {
+				q.noteLoss(i, titlePointer+": a stranger has it", "%s leads to %s", d.describeDatum(), x.describeDatum())
 				return
 			}
 		}

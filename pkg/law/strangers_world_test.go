@@ -13,6 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/pattern"
 	"kubi.zone/kubizone/pkg/law/rules"
 	"kubi.zone/kubizone/pkg/law/zones"
@@ -43,8 +44,8 @@ type actor struct {
 	*movingWorld
 	// stands and waits have the acts since which each Record stands, or waits.
 	stands, waits map[object]int
-	// warned are the Records of which the last write had a Warning about its target (S4.18), and the namespaces with
-	// names of which the last write or deletion had one about a name that is hidden.
+	// warned are the Records of which the last write had a Warning that another namespace has its target (S4.18), and
+	// the namespaces with names of which the last write or deletion had one about a name that is hidden.
 	warned map[object]bool
 	ruled  int // the act that changed rules last
 }
@@ -60,8 +61,8 @@ type moment struct {
 	// annotated are the Records with the annotation of S2.14; warned is the actor's.
 	annotated, warned map[object]bool
 	ruled             int
-	lockers           []string    // the namespaces that make names move
-	hides             []name.Name // world.hides
+	lockers           []string   // the namespaces that make names move
+	news              []law.News // world.news
 	// unruled are the Records that stand, are in no period, and that no rule allows.
 	unruled []object
 }
@@ -139,7 +140,7 @@ func (x *actor) changeRecord(by, verb string, fields []string) *law.Refusal {
 	plan, refusal := x.putRecord(parseSpeech(o, fields))
 	if refusal == nil {
 		x.warned[object{by, scriptName(fields[0]).String()}] = hasWarning(plan, "S4.25", "hide")
-		x.warned[o] = hasWarning(plan, "S4.18", " names ")
+		x.warned[o] = hasWarning(plan, "S4.18", "which another namespace claims: it says")
 	}
 	return refusal
 }
@@ -193,7 +194,7 @@ func (x *actor) carryOn(to string) {
 // lookAround notes the world after an act.
 func (x *actor) lookAround(i int, refusal *law.Refusal) *moment {
 	m := &moment{refusal: refusal, settled: len(x.outbox) == 0, warned: maps.Clone(x.warned), annotated: map[object]bool{},
-		ruled: x.ruled, hides: slices.Clone(x.hides)}
+		ruled: x.ruled, news: slices.Clone(x.news)}
 	m.forest, _ = x.buildForest()
 	for _, o := range sortedObjects(x.zones) {
 		z := x.zones[o].zone
@@ -239,7 +240,9 @@ func (x *actor) makeZone(by, at string, given []rules.Rule) zones.ZoneSpec {
 	owner, view, _ := strings.Cut(at, " in ")
 	own := parseRules(by + ": *[any] @[any] zone:*")
 	settings := makeSettings(append(own, given...), scriptPeriod, 100)
-	return zones.ZoneSpec{Ref: law.Ref{Namespace: by, Name: at}, DomainName: scriptName(owner).String(), View: view, Header: someHeader,
+	header := someHeader // with a name server, so that resolvers come to it
+	header.NameServers = []content.NameServer{{Name: "ns.example.net."}}
+	return zones.ZoneSpec{Ref: law.Ref{Namespace: by, Name: at}, DomainName: scriptName(owner).String(), View: view, Header: header,
 		ZoneSettings: settings}
 }
 

@@ -114,7 +114,7 @@ func (w *world) checkZone(o object, zo *zoneObject, standing map[string]*law.Zon
 	}
 	w.checkDeletions(o, z, h, report)
 	owners, counts, members := map[name.Rel]*law.Owner{}, map[string]int64{}, map[law.Key]bool{}
-	claims, owns := map[name.Rel][]law.Claim{}, map[name.Rel]int{}
+	claims, owns, pointers := map[name.Rel][]law.Claim{}, map[name.Rel]int{}, map[name.Rel]int{}
 	for ro, r := range w.records {
 		if r.placed.Zone == nil || r.placed.Zone.UID != z.UID {
 			continue
@@ -147,6 +147,11 @@ func (w *world) checkZone(o object, zo *zoneObject, standing map[string]*law.Zon
 		}
 		if ro.Namespace == z.Namespace && a == rules.AdmittedUnderscore {
 			owns[name.MustRel(strings.TrimPrefix(owner.String(), "*."))]++
+		}
+		if ro.Namespace == z.Namespace {
+			for n := range pointedBy(&r.record, z.FQDN()) {
+				pointers[n]++
+			}
 		}
 		at := owners[owner]
 		if at == nil {
@@ -183,7 +188,12 @@ func (w *world) checkZone(o object, zo *zoneObject, standing map[string]*law.Zon
 				report("S4.14: %s: own has %d records at %s, its owner says %d", z.FQDN(), owns[k.Owner], k.Owner, fact.Own)
 			}
 			delete(owns, k.Owner)
-			if len(fact.Values)+len(fact.Cut)+len(fact.Claims)+len(fact.Named)+fact.Own == 0 {
+			if fact.Pointers != pointers[k.Owner] {
+				report("S4.26: %s: own has %d records that point to %s, its owner says %d", z.FQDN(), pointers[k.Owner], k.Owner,
+					fact.Pointers)
+			}
+			delete(pointers, k.Owner)
+			if fact.Fact() == nil {
 				report("%s: an empty owner %s", z.FQDN(), k.Owner)
 			}
 			is := map[string][2]int{}
@@ -218,10 +228,26 @@ func (w *world) checkZone(o object, zo *zoneObject, standing map[string]*law.Zon
 			}
 		}
 	}
-	if len(owners)+len(claims)+len(owns)+len(counts) > 0 {
-		report("%s: facts are missing for %v %v %v %v", z.FQDN(), owners, claims, owns, counts)
+	if len(owners)+len(claims)+len(owns)+len(pointers)+len(counts) > 0 {
+		report("%s: facts are missing for %v %v %v %v %v", z.FQDN(), owners, claims, owns, pointers, counts)
 	}
 	w.checkContent(z, h, report)
+}
+
+// pointedBy returns the base names of the first eight hosts of a zone to which a record sends clients.
+func pointedBy(r *law.Record, zone name.Name) map[name.Rel]bool {
+	bases := map[name.Rel]bool{}
+	if !strings.Contains(" CNAME MX NS SRV SVCB HTTPS ", " "+r.Type.String()+" ") {
+		return bases
+	}
+	for _, v := range r.Values {
+		n, _ := name.ParseIn(v.Host(), zone)
+		if rel, in := n.Rel(zone); in && len(bases) < 8 {
+			bases[rules.Base(rel)] = true
+		}
+		delete(bases, name.Apex)
+	}
+	return bases
 }
 
 // countClaim counts a record of a namespace.

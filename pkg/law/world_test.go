@@ -42,8 +42,8 @@ type world struct {
 	// tenures are who had which names when hearSpeakers looked, the last time at heard (speaker_twin_test.go).
 	tenures []tenure
 	heard   int64
-	// hides are the names of which the zones' own namespaces were told that guests hide them (S4.25).
-	hides []name.Name
+	// news are what the zones' own namespaces were told.
+	news []law.News
 	// quick leaves the proofs about each decision out, for many like one.
 	quick bool
 	// asked counts the rounds of the longest decision.
@@ -359,7 +359,7 @@ func (w *world) applyZone(c *law.ZoneChange, standing *law.Work) {
 	if z == nil {
 		panicInvariant("plan for zone %s, which is not there", o)
 	}
-	w.hides = append(w.hides, c.Hides...)
+	w.news = append(w.news, c.News...)
 	before := z.zone
 	after := *c.Zone
 	if c.Delegated != nil {

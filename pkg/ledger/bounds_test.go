@@ -5,15 +5,22 @@ package ledger_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apiserver/pkg/warning"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
@@ -168,4 +175,31 @@ func TestZone_getsOtherNameServers_S6_2(t *testing.T) {
 			st.Settle()
 		})
 	}
+}
+
+// A wildcard at the apex has all names of the zone below it: its write looks at the first thousand (S4.25).
+func TestWildcard_atTheApexReadsAThousandNames(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	warnings := &warned{}
+	s := st.Server()
+	zone := store.Must(s.CreateZone(store.Zone("own", "example", "example.org.", store.Allow("own", "*"))))
+	hidden := string(layout.Encode(&law.Owner{Values: []law.OwnerValue{{Type: rdata.TXT, Count: 1, Guests: 1, Size: 1}}}))
+	var puts, deletes []clientv3.Op
+	for i := range 1100 {
+		key := layout.Keys{Prefix: st.Prefix}.Key(law.OwnerKey(string(zone.UID), name.MustRel(fmt.Sprintf("_acme-challenge.h%d", i))))
+		puts, deletes = append(puts, clientv3.OpPut(key, hidden)), append(deletes, clientv3.OpDelete(key))
+	}
+	change := func(ops []clientv3.Op) {
+		for part := range slices.Chunk(ops, 100) {
+			store.Must(st.Client.Client.Txn(t.Context()).Then(part...).Commit())
+		}
+	}
+	change(puts)
+	ctx := warning.WithWarningRecorder(withDeadline(t), warnings)
+	store.Must(s.CreateRecord(ctx, store.Record("own", "wild", "*.example.org.", "A", "192.0.2.1")))
+	if text := fmt.Sprint(warnings.texts); !strings.Contains(text, "and 995 more from the wildcard") {
+		t.Errorf("of 1100 hidden names the answer tells %s", text)
+	}
+	change(deletes)
 }

@@ -4,6 +4,7 @@
 package ledger_test
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
@@ -26,7 +28,11 @@ func TestGuest_isToldOfWhatItHides_S4_25(t *testing.T) {
 	st := store.New(t)
 	told := make(chan string, 9)
 	s := st.Server(func(c *ledger.Config) {
-		c.Hides = func(z *v1alpha1.Zone, names []name.Name) { told <- fmt.Sprint(z.Namespace, ": ", names) }
+		c.News = func(z *v1alpha1.Zone, news []law.News) {
+			for _, x := range news {
+				told <- fmt.Sprint(cmp.Or(x.Namespace, z.Namespace), ": ", x.Reason, " ", x.Name)
+			}
+		}
 	})
 	ctx := withDeadline(t)
 	store.Must(s.CreateZone(store.Zone("own", "example", "example.org.", store.Allow("own", "*"), store.Allow("team", "*.apps", "*.x", "x"),
@@ -71,7 +77,11 @@ func TestGuest_isToldOfWhatItHides_S4_25(t *testing.T) {
 	store.Must(s.CreateRecord(ctx, a("team", "last.apps")))
 	store.Must(s.CreateRecord(ctx, challenge("last.apps")))
 	must.Succeed(t, s.DeleteRecord(ctx, "team", "last.apps"))
-	for _, want := range []string{"own: [host.apps.example.org.]", "own: [host.x.example.org.]", "own: [last.apps.example.org.]"} {
+	store.Must(s.CreateRecord(ctx, a("own", "ours.x")))
+	store.Must(s.CreateRecord(ctx, challenge("ours.x")))
+	must.Succeed(t, s.DeleteRecord(ctx, "own", "ours.x"))
+	for _, want := range []string{"own: NameHidden host.apps.example.org.", "own: NameHidden host.x.example.org.",
+		"own: NameHidden last.apps.example.org.", "team: NameHidden ours.x.example.org."} {
 		select {
 		case got := <-told:
 			if got != want {
@@ -80,5 +90,48 @@ func TestGuest_isToldOfWhatItHides_S4_25(t *testing.T) {
 		case <-ctx.Done():
 			t.Fatalf("own is not told of %s", want)
 		}
+	}
+}
+
+// A tenant that takes a host to which records of the zone's own namespace send clients learns nothing of that, and the
+// zone's own namespace is told; its answer tells own of a tenant that was first (S4.18, S4.26).
+func TestPointer_isToldWhoHasItsHost_S4_26(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	told := make(chan string, 9)
+	s := st.Server(func(c *ledger.Config) {
+		c.News = func(z *v1alpha1.Zone, news []law.News) { told <- fmt.Sprint(z.Namespace, ": ", news) }
+	})
+	warnings := &warned{}
+	ctx := warning.WithWarningRecorder(withDeadline(t), warnings)
+	zone := store.Must(s.CreateZone(store.Zone("own", "example", "example.org.", store.Allow("own", "*"), store.Allow("team", "*"))))
+	create := func(namespace, object, fqdn, rtype, value, warns string) {
+		t.Helper()
+		warnings.texts = nil
+		store.Must(s.CreateRecord(ctx, store.Record(namespace, object, fqdn, rtype, value)))
+		if got := strings.Join(warnings.texts, "; "); !strings.Contains(got, warns) || (warns == "") != (got == "") {
+			t.Errorf("%s %s: the answer tells %q, want %q", fqdn, rtype, got, warns)
+		}
+	}
+	create("own", "www", "www.example.org.", "CNAME", "lb.example.org.", "lb.example.org., which no namespace has")
+	create("own", "mx", "shop.example.org.", "MX", "10 lb.example.org.", "lb.example.org., which no namespace has")
+	create("team", "lb", "lb.example.org.", "A", "192.0.2.1", "")
+	create("own", "late", "late.example.org.", "CNAME", "lb.example.org.", "lb.example.org., which another namespace claims")
+	must.Succeed(t, s.DeleteRecord(ctx, "own", "www"))
+	must.Succeed(t, s.DeleteRecord(ctx, "own", "late"))
+	must.Succeed(t, s.DeleteRecord(ctx, "team", "lb"))
+	must.Succeed(t, s.DeleteRecord(ctx, "own", "mx"))
+	create("team", "lb", "lb.example.org.", "A", "192.0.2.1", "")
+	want := fmt.Sprint("own: ", []law.News{{Reason: law.NewsHostTaken, Name: name.MustParse("lb.example.org.")}})
+	if got := <-told; got != want {
+		t.Errorf("own is told %s, want %s", got, want)
+	}
+	if len(told) > 0 {
+		t.Errorf("own is told of a host to which nothing leads: %s", <-told)
+	}
+	object, uid, err := s.Ledger.FirstMember(ctx, string(zone.UID), name.MustRel("lb"), "team")
+	none, _, _ := s.Ledger.FirstMember(ctx, string(zone.UID), name.MustRel("lb"), "own")
+	if object != "lb" || uid == "" || none != "" || err != nil {
+		t.Errorf("the first Record of team at lb is %q %q, of own %q: %v", object, uid, none, err)
 	}
 }

@@ -12,8 +12,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/sethash"
 	"kubi.zone/kubizone/pkg/ledger/commit"
@@ -55,9 +55,9 @@ type Config struct {
 	// Held is called for each zone that a mass deletion holds back from now on, by the server that wrote that (S7.5).
 	// It must not wait. Optional.
 	Held func(*v1alpha1.Zone)
-	// Hides is called with the names that records by underscore rules hide from a wildcard since a write of another
-	// namespace than the zone's, or of a cascade, by the server that wrote that (S4.25). It must not wait. Optional.
-	Hides func(*v1alpha1.Zone, []name.Name)
+	// News is called with what a write in a zone means for namespaces that did not make it, by the server that wrote it
+	// (S4.25, S4.26). It must not wait. Optional.
+	News func(*v1alpha1.Zone, []law.News)
 	// Withdrawn is called by the server whose cascade withdrew a Record or Zone, or whose cascade kept it because a
 	// rule came back (S2.12, S3.5). It must not wait. Optional.
 	Withdrawn outbox.Announce

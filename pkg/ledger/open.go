@@ -59,7 +59,7 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 		CheckEvery: config.checkEvery})
 	l.jr = &journal.Journal{Client: client, Layout: l.mem.Layout, Zones: config.Zones, Deliveries: config.Deliveries,
 		KeptSteps: config.JournalSteps, Octets: config.journalOctets, Spawn: l.mem.Spawn, Fault: l.mem.Fault}
-	l.com = commit.New(l.mem, l.jr, l.placer, config.Held, config.Hides, config.slowCommit)
+	l.com = commit.New(l.mem, l.jr, l.placer, config.Held, config.News, config.slowCommit)
 	l.box = outbox.New(l.mem, l.jr, l.com, l.placer, config.Terminating, config.Withdrawn, config.serialsEvery, config.usageEvery,
 		config.TryEvery, config.maxLeftBy)
 	if err := l.migrateStore(ctx, s); err != nil {

@@ -5,6 +5,7 @@ package ledger
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -236,6 +237,21 @@ func (l *Ledger) namespacesAt(ctx context.Context, c taking) (out []string, err 
 		}
 	}
 	return out, nil
+}
+
+// FirstMember returns name and uid of the first Record that a namespace has at an owner of the zone with a uid; "": it
+// has none.
+func (l *Ledger) FirstMember(ctx context.Context, zone string, owner name.Rel, namespace string) (object, uid string, err error) {
+	prefix := l.mem.Layout.Key(law.MemberKey(zone, owner, namespace, ""))
+	r, err := l.mem.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(1))
+	if err != nil || len(r.Kvs) == 0 {
+		return "", "", err
+	}
+	var m law.Member
+	if err := json.Unmarshal(r.Kvs[0].Value, &m); err != nil {
+		return "", "", err
+	}
+	return strings.TrimPrefix(string(r.Kvs[0].Key), prefix), m.UID, nil
 }
 
 // eachRecordIn goes through the Records of a namespace as of a revision, until looked is maxTaken.

@@ -183,9 +183,8 @@ func noteAnswers(all []*manifest) {
 	}
 	for _, m := range all {
 		if m.rrtype() != 0 {
-			m.answered = map[string]bool{v1alpha1.WarningAbsentHost: !slices.ContainsFunc(HostsOf(m.object), func(host string) bool {
-				return !written.Have(host)
-			})}
+			has := !slices.ContainsFunc(HostsOf(m.object), func(host string) bool { return !written.Have(host) })
+			m.answered = map[string]bool{v1alpha1.WarningAbsentHost: has, v1alpha1.WarningUnclaimedHost: has}
 		}
 		if m.object.GetKind() != "Zone" {
 			continue

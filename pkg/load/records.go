@@ -86,8 +86,8 @@ func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *d
 }
 
 // newAnswers returns a function for the reasons of the Warnings of a set that the rest of its file answers: that an
-// address below a zone cut is glue at most, if an NS names it (S5.6), that no namespace has a host, if the file has the
-// address of each (S4.18), and that nothing stands at one, if the file has each (S5.14).
+// address below a zone cut is glue at most, if an NS names it (S5.6), and that no namespace has a host or nothing stands
+// there, if the file has each (S4.18, S5.14), of NS with an address.
 func newAnswers(sets []*set, origin name.Name) func(s *set) map[string]bool {
 	named, addressed := namedHosts(sets, origin, rdata.NS), map[name.Rel]bool{}
 	var written WrittenNames
@@ -98,12 +98,11 @@ func newAnswers(sets []*set, origin name.Name) func(s *set) map[string]bool {
 		}
 	}
 	return func(s *set) map[string]bool {
-		claimed, present := true, true
+		present := true
 		for host := range namedHosts([]*set{s}, origin, s.typ) {
-			claimed = claimed && addressed[host]
-			present = present && (addressed[host] || written.Have(host.String()))
+			present = present && (addressed[host] || s.typ != rdata.NS && written.Have(host.String()))
 		}
-		return map[string]bool{v1alpha1.WarningUnnamedGlue: named[s.owner], v1alpha1.WarningUnclaimedHost: claimed,
+		return map[string]bool{v1alpha1.WarningUnnamedGlue: named[s.owner], v1alpha1.WarningUnclaimedHost: present,
 			v1alpha1.WarningAbsentHost: present}
 	}
 }

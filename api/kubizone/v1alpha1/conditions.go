@@ -113,7 +113,7 @@ const (
 	WarningNoRules = "NoRules"
 	// WarningUnnamedGlue: an address lies below NS records that do not name its host. NS records elsewhere may.
 	WarningUnnamedGlue = "UnnamedGlue"
-	// WarningUnclaimedHost: NS or MX records name a host that no namespace has yet.
+	// WarningUnclaimedHost: records name a host that no namespace has yet.
 	WarningUnclaimedHost = "UnclaimedHost"
 	// WarningAbsentHost: a Record names a host of its zone at which nothing stands yet.
 	WarningAbsentHost = "AbsentHost"

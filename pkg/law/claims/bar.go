@@ -131,6 +131,23 @@ func (c *Claimant) isService(n name.Rel) bool {
 	return !given
 }
 
+// GivesTenants reports whether rules may give a tenant a name that no namespace has. Those of Delegations count for all
+// names that nothing keeps from patterns with "*": they are facts of their namespaces.
+func (c *Claimant) GivesTenants(n name.Rel) bool {
+	base, set := rules.Base(n), c.Zone.RuleSet()
+	isTenants := func(namespaces []string) bool { return !slices.Equal(namespaces, []string{c.Zone.Namespace}) }
+	if slices.ContainsFunc(set.ListNamed(), func(x rules.Named) bool { return rules.Encloses(x.Name, base) && isTenants(x.Namespaces) }) {
+		return true
+	}
+	tenant := *c
+	tenant.Namespace = "" // of which no rule has the name
+	if tenant.isOwnName(base) {
+		return false
+	}
+	bar := tenant.FindBar(base)
+	return c.Holding.Delegations > 0 && bar.Least == 0 || set.Reaching(bar.Least).GivesTenants(c.NameOf(n))
+}
+
 // Refuse is the refusal of a base name for which no pattern of the namespace passes the bar. reason is its condition
 // reason, and needs what the zone's owner may add.
 func (b *Bar) Refuse(c *Claimant, base name.Rel, reason, needs string) *law.Refusal {

@@ -24,7 +24,7 @@ func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	z, ns := x.zone, x.ask.Namespace
 	by, refusal := x.findAdmission()
 	if refusal == nil && ns == z.Namespace {
-		x.yielding, x.yieldsAt = x.findYielding(false, false)
+		x.yielding, x.yieldsAt = x.findYielding(false, x.come.Type == rdata.DNAME)
 	} else if refusal != nil && refusal.Reason == law.ReasonNameHeld {
 		// What else is in its way refuses it before the others lose the name.
 		for _, below := range []bool{false, true} {
@@ -41,7 +41,7 @@ func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	if refusal == nil && ns != z.Namespace {
 		refusal = x.refuseCutOff()
 	}
-	if refusal == nil && ns != z.Namespace {
+	if refusal == nil {
 		refusal = x.refuseSigning()
 	}
 	if refusal == nil {
@@ -70,7 +70,6 @@ func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	}
 	x.warnOfHiding(plan)
 	x.warnOfMixing(by.Admission, plan)
-	x.warnOfHosts(plan)
 	return nil
 }
 
@@ -203,60 +202,6 @@ func (x *delta) warnOfMixing(a rules.Admission, plan *law.Plan) {
 	}
 }
 
-// warnOfHosts warns of a host that the apex or a cut names and that a tenant claims, or that no namespace has (S4.18).
-// It looks at the first maxHosts of them.
-func (x *delta) warnOfHosts(plan *law.Plan) {
-	z, come := x.zone, x.come
-	cut := come.Type == rdata.NS && !come.Owner.IsApex()
-	if x.ask.Cascade || !come.Owner.IsApex() && !cut {
-		return
-	}
-	own := x.ask.Namespace == z.Namespace
-	var list law.Holding
-	list.CountHosts(come, 1)
-	if cut || own && come.Type == rdata.NS {
-		for _, v := range come.Values {
-			list.ApexNS = append(list.ApexNS, v.Host())
-		}
-	}
-	hosts := list.HostsNamedByApex(z)
-	hosts = hosts[:min(len(hosts), maxHosts)]
-	var ks []law.Key
-	for _, host := range hosts {
-		ks = append(ks, law.OwnerKey(z.UID, host))
-	}
-	x.AskAll(ks)
-	for _, host := range hosts {
-		o := x.ownerAt(host)
-		tenant := o != nil && slices.ContainsFunc(o.Claims, func(c law.Claim) bool {
-			return c.Namespace != z.Namespace && c.Namespace != x.ask.Namespace
-		})
-		at, _ := host.In(z.FQDN())
-		switch free := o == nil || len(o.Claims) == 0 && len(o.Values) == 0; {
-		case tenant:
-			plan.Warn("%s at %s names %s, which another namespace claims: it says where that leads (S4.18)", come.Type, x.place.fqdn, at)
-		case free && x.leavesToTenants(host, cut):
-			plan.WarnOf(law.WarningUnclaimedHost, "%s at %s names %s, which no namespace has: the one that first writes an address "+
-				"there says where it leads; write one (S4.18)", come.Type, x.place.fqdn, at)
-		}
-	}
-}
-
-// leavesToTenants reports whether another namespace may be the first to write a host that no namespace has, and that
-// the new data names. The zone's own namespace is warned where rules of the zone give names to others, and not of hosts
-// of its apex, which are its own (S4.18).
-func (x *delta) leavesToTenants(host name.Rel, cut bool) bool {
-	isOthers := func(r rules.Rule) bool { return !slices.Equal(r.Namespaces, []string{x.zone.Namespace}) }
-	own := x.ask.Namespace == x.zone.Namespace
-	switch {
-	case slices.Contains(x.zone.MadeNames, host):
-		return false
-	case cut:
-		return !rules.Encloses(x.come.Owner, host) && (!own || slices.ContainsFunc(x.zone.Rules, isOthers))
-	}
-	return !own
-}
-
 // refuseMany refuses a tenant's record beyond the number that the zone allows a namespace (S5.9).
 func (x *delta) refuseMany() *law.Refusal {
 	z, ns, most := x.zone, x.ask.Namespace, x.zone.RecordsPerNamespace
@@ -284,19 +229,23 @@ func (x *delta) refuseCutOff() *law.Refusal {
 		"%s (S4.15; choose a name of your own)", come.Type, p.fqdn, x.zone.FQDN())
 }
 
-// refuseSigning refuses a tenant's DS at a zone of another namespace (S4.16): a validating resolver would take that
-// zone for forged. A cascade does not refuse one that stands.
+// refuseSigning refuses a tenant's DS at a zone of another namespace (S4.16).
 func (x *delta) refuseSigning() *law.Refusal {
-	p := x.place
-	if x.come.Type != rdata.DS || x.standsAlready() {
-		return nil
-	}
-	child := law.Get[law.Holding](x.Reading, law.HoldingKey(p.view, p.fqdn))
-	if child == nil || child.Namespace == x.ask.Namespace {
+	if !x.signsAnother() {
 		return nil
 	}
 	return law.NewForbidden(law.ReasonNameHeld, "%s is a zone of another namespace, and a DS there would decide whether it "+
-		"validates (S4.16; the owner of zone %s can write it)", p.fqdn, x.zone.FQDN())
+		"validates (S4.16; the owner of zone %s can write it)", x.place.fqdn, x.zone.FQDN())
+}
+
+// signsAnother reports whether what comes is a tenant's DS at a zone of another namespace: a validating resolver would
+// take that zone for forged. So one that stands when the zone comes has no period.
+func (x *delta) signsAnother() bool {
+	if x.come.Type != rdata.DS || x.ask.Namespace == x.zone.Namespace {
+		return false
+	}
+	child := law.Get[law.Holding](x.Reading, law.HoldingKey(x.place.view, x.place.fqdn))
+	return child != nil && child.Namespace != x.ask.Namespace
 }
 
 func notDelegated(z *law.Zone, n name.Name, owner name.Rel, t rdata.Type, namespace string) *law.Refusal {

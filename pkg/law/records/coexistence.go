@@ -126,14 +126,17 @@ func (x *delta) warnOfCut(present []rdata.Type, plan *law.Plan) {
 }
 
 // countGlue counts the names below NS records that these name, and that have addresses alone. It looks at the first
-// maxHosts.
+// law.MaxPointed.
 func (x *delta) countGlue() (n int) {
 	var hosts []name.Rel
 	for _, v := range x.come.Values {
 		target, _ := v.Target(x.zone.FQDN())
 		host, ok := target.Rel(x.zone.FQDN())
-		if ok && host != x.come.Owner && rules.Encloses(x.come.Owner, host) && !slices.Contains(hosts, host) && len(hosts) < maxHosts {
+		if ok && host != x.come.Owner && rules.Encloses(x.come.Owner, host) && !slices.Contains(hosts, host) {
 			hosts = append(hosts, host)
+		}
+		if len(hosts) == law.MaxPointed {
+			break
 		}
 	}
 	for _, host := range hosts {

@@ -54,6 +54,9 @@ func decideCut(d *law.Reading, ask CutAsk) (*law.Plan, *law.Refusal) {
 	plan.Writes = append(writes, law.Write{Key: key, Value: cutFact(counts)})
 	marked := holding.WithWork(ask.Work, p.Namespace, ask.WorkBy, ask.Now.Unix())
 	change := &law.ZoneChange{Zone: p, Holding: marked}
+	if before == nil && ask.Owed.Child.Namespace != p.Namespace {
+		change.News = findTaken(d, p, ask.Owed.FQDN)
+	}
 	if !df.empty() {
 		if r := AdvanceZone(change, p, nil, df, ask.Now, nil, ask.By); r != nil {
 			return nil, r
@@ -67,6 +70,21 @@ func decideCut(d *law.Reading, ask CutAsk) (*law.Plan, *law.Refusal) {
 		plan.Writes = append(plan.Writes, law.Write{Key: law.HoldingKey(p.View, p.FQDN()), Value: change.Holding})
 	}
 	return plan, nil
+}
+
+// findTaken finds the hosts at or below the name of a child zone to which records of the zone's own namespace send
+// clients (S4.26).
+func findTaken(d *law.Reading, p *law.Zone, child name.Name) []law.News {
+	at, _ := child.Rel(p.FQDN())
+	d.AskAll([]law.Key{law.OwnerKey(p.UID, at), law.OwnersBelowKey(p.UID, at)})
+	var hosts []name.Rel
+	if o := law.Get[law.Owner](d, law.OwnerKey(p.UID, at)); o != nil && o.Pointers > 0 {
+		hosts = append(hosts, at)
+	}
+	if below := law.Get[law.OwnersBelow](d, law.OwnersBelowKey(p.UID, at)); below != nil {
+		hosts = append(hosts, below.Pointed...)
+	}
+	return tellTaken(p, hosts)
 }
 
 // cutFact is what is stored of c.

@@ -40,8 +40,8 @@ type delta struct {
 	yielding []string
 	yieldsAt name.Rel
 	awaits   bool
-	// hides are those of the ZoneChange.
-	hides []name.Name
+	// news are those of the ZoneChange.
+	news []law.News
 
 	// conflicts says that what comes may not stand beside what is at its name or above it.
 	conflicts bool
@@ -80,8 +80,21 @@ func (x *delta) firstKeys(ks []law.Key) []law.Key {
 			ks = append(ks, law.OwnerKey(z.UID, up))
 		}
 	}
+	for _, c := range []*law.Contribution{x.gone, x.come} {
+		for _, n := range x.listPointed(c) {
+			ks = append(ks, law.OwnerKey(z.UID, n))
+		}
+	}
 	ks = append(ks, x.targetKeys(x.listTargets())...)
 	return append(ks, law.CountKey(z.UID, x.ask.Namespace))
+}
+
+// listPointed returns the hosts at which a contribution is counted: those of the zone's own namespace.
+func (x *delta) listPointed(c *law.Contribution) []name.Rel {
+	if x.ask.Namespace != x.zone.Namespace {
+		return nil
+	}
+	return c.ListPointed(x.zone.FQDN())
 }
 
 // takeOut takes the contribution that goes out of what stands at its owner.

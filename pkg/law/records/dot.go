@@ -16,12 +16,9 @@ import (
 // A relative name that was meant to be absolute is legal and most likely wrong. A Warning prints the name that it
 // makes (S1.1, S5.1). So is, most likely, a host at which nothing of the zone stands (S5.14).
 
-// maxHosts bounds the hosts of one Record that a Warning looks up, and maxHostLabels the labels of all of them: each
-// label takes two facts about the zone.
-const (
-	maxHosts      = 8
-	maxHostLabels = 16
-)
+// maxHostLabels bounds the labels of all hosts of one Record that a Warning looks up: each takes two facts about the
+// zone.
+const maxHostLabels = 2 * law.MaxPointed
 
 // RepeatsOrigin reports whether a relative name ends in the name of the zone that it is relative to.
 func RepeatsOrigin(written name.Rel, origin name.Name) bool {
@@ -42,7 +39,7 @@ type target struct {
 	host name.Rel
 }
 
-// listTargets returns the hosts in the zone that what comes names, within maxHosts and maxHostLabels.
+// listTargets returns the hosts in the zone that what comes names, within law.MaxPointed and maxHostLabels.
 func (x *delta) listTargets() (all []target) {
 	if x.come == nil || x.ask.Cascade {
 		return nil
@@ -57,7 +54,7 @@ func (x *delta) listTargets() (all []target) {
 		if !ok || host.IsApex() || host == x.come.Owner {
 			continue
 		}
-		if labels += host.NumLabels(); labels > maxHostLabels || len(all) == maxHosts {
+		if labels += host.NumLabels(); labels > maxHostLabels || len(all) == law.MaxPointed {
 			break
 		}
 		all = append(all, target{v, fqdn, host})
@@ -79,8 +76,9 @@ func (x *delta) targetKeys(named []target) (ks []law.Key) {
 	return ks
 }
 
-// warnOfTargets warns of an owner that repeats the name of the zone, and of hosts that do, or at which nothing of the
-// zone stands: of the first of those whose dot seems forgotten, else of each.
+// warnOfTargets warns of an owner that repeats the name of the zone, and of hosts: that another namespace has (S4.18),
+// of which the first one's dot seems forgotten (S5.1), that no namespace has (S4.18), or at which nothing of the zone
+// stands (S5.14).
 func (x *delta) warnOfTargets(plan *law.Plan) {
 	z, p, come := x.zone, x.place, x.come
 	if x.ask.Cascade {
@@ -90,15 +88,66 @@ func (x *delta) warnOfTargets(plan *law.Plan) {
 		plan.Warn("%s", UndottedWarning("spec.domainName:", text, p.fqdn, "S1.1"))
 	}
 	for _, t := range x.listTargets() {
-		switch repeats := !name.IsAbsolute(t.Host()) && RepeatsOrigin(t.host, z.FQDN()); {
-		case !repeats && x.standsAt(t):
-		case repeats || SeemsUndotted(t.Host(), come.Owner):
+		stands, repeats := x.standsAt(t), !name.IsAbsolute(t.Host()) && RepeatsOrigin(t.host, z.FQDN())
+		mine, another := x.findHolder(t)
+		switch {
+		case another && x.leads(t):
+			plan.Warn("%s at %s names %s, which another namespace claims: it says where that leads (S4.18)", t.Type, p.fqdn, t.fqdn)
+		case repeats || !stands && SeemsUndotted(t.Host(), come.Owner):
 			plan.Warn("%s", UndottedWarning(fmt.Sprintf("%s at %s names a host:", t.Type, p.fqdn), t.Host(), t.fqdn, "S5.1"))
 			return
-		default:
+		case !mine && x.leavesToTenants(t):
+			plan.Warnings = append(plan.Warnings, law.Warning{Reason: law.WarningUnclaimedHost, Host: t.fqdn, Text: fmt.Sprintf("%s at "+
+				"%s names %s, which no namespace has: the one that first writes an address there says where it leads; check "+
+				"the spelling, or write one (S4.18)",
+				t.Type, p.fqdn, t.fqdn)})
+		case !stands:
 			x.warnOfAbsent(t, plan)
 		}
 	}
+}
+
+// leads reports whether it matters to the writer of what names a host who has that: to own wherever clients are sent
+// there, to a tenant for the servers of a cut and for the apex (S4.18).
+func (x *delta) leads(t target) bool {
+	if !slices.Contains(law.PointerTypes, t.Type) {
+		return false
+	}
+	return x.ask.Namespace == x.zone.Namespace || x.come.Owner.IsApex() || t.Type == rdata.NS
+}
+
+// findHolder reports whether the writer of what names a host has it (mine), or another tenant. The nearest name at or
+// above the host decides that a namespace claims, or that is the writer's from now on.
+func (x *delta) findHolder(t target) (mine, another bool) {
+	z := x.zone
+	for at, ok := rules.Base(t.host), true; ok && !at.IsApex(); at, ok = at.Parent() {
+		o := x.ownerAt(at)
+		c := o.ClaimOf(x.ask.Namespace)
+		mine = c != nil && c.Names()
+		another = o != nil && slices.ContainsFunc(o.Claims, func(c law.Claim) bool {
+			return c.Namespace != z.Namespace && c.Namespace != x.ask.Namespace
+		})
+		mine = mine || at == rules.Base(x.come.Owner)
+		if mine || another || o.IsOwn(z) {
+			return mine, another
+		}
+	}
+	return false, false
+}
+
+// leavesToTenants reports whether another namespace may be the first to write a host that no namespace has. Glue of a
+// cut is its writer's.
+func (x *delta) leavesToTenants(t target) bool {
+	z, come := x.zone, x.come
+	glue := t.Type == rdata.NS && !come.Owner.IsApex() && rules.Encloses(come.Owner, t.host)
+	if !x.leads(t) || glue || slices.Contains(z.MadeNames, t.host) || len(x.ownerAt(t.host).Types()) > 0 ||
+		x.ownerAt(rules.Base(t.host)).IsOwn(z) {
+		return false
+	}
+	if x.ask.Namespace != z.Namespace {
+		return true
+	}
+	return !come.Owner.IsApex() && x.claimant(rules.AdmittedPlain, nil).GivesTenants(t.host)
 }
 
 // SeemsUndotted reports whether a host at which nothing stands reads as an absolute name without its dot: it has two
@@ -109,24 +158,18 @@ func SeemsUndotted(host string, owner name.Rel) bool {
 }
 
 // warnOfAbsent warns of a host at which nothing of the zone stands, or of a name server that needs glue and has no
-// address. Where warnOfHosts says that no namespace has the host, that is enough.
+// address. The apex has the condition Servable for its name servers.
 func (x *delta) warnOfAbsent(t target, plan *law.Plan) {
-	cut := t.Type == rdata.NS && !x.come.Owner.IsApex()
-	if x.come.Owner.IsApex() && (t.Type == rdata.NS || x.leavesToTenants(t.host, false)) || cut && x.leavesToTenants(t.host, true) {
-		return
-	}
 	switch {
-	case cut:
+	case t.Type == rdata.NS && x.come.Owner.IsApex():
+	case t.Type == rdata.NS:
 		plan.WarnOfHost(t.fqdn, "NS at %s names %s, which has no address in zone %s, so no resolver finds it: write A or AAAA "+
 			"there (S5.14)", x.place.fqdn, t.fqdn, x.zone.FQDN())
-	case slices.Contains(clientTypes, t.Type):
+	case slices.Contains(law.PointerTypes, t.Type):
 		plan.WarnOfHost(t.fqdn, "%s at %s names %s, and zone %s has no record there: check the spelling, or create one (S5.14)",
 			t.Type, x.place.fqdn, t.fqdn, x.zone.FQDN())
 	}
 }
-
-// clientTypes are the types by which clients look for the address of a host.
-var clientTypes = []rdata.Type{rdata.CNAME, rdata.MX, rdata.SRV, rdata.SVCB, rdata.HTTPS}
 
 func lastLabel(r name.Rel) string {
 	labels := r.Labels()

@@ -135,18 +135,38 @@ func (x *delta) noteLeftName(n name.Rel, plan *law.Plan) {
 	x.tellHidden(plan, hidden, 0, a.Wildcard)
 }
 
-// tellHidden tells the writer which names guests hide from a wildcard, and notes them for the zone's own namespace if
-// that is another.
+// tellHidden tells the writer which names guests hide from a wildcard, and notes them for the zone's own namespace and
+// for the tenants of the wildcard, if these are others.
 func (x *delta) tellHidden(plan *law.Plan, names []name.Name, more int, wildcard name.Rel) {
 	if len(names) == 0 {
 		return
 	}
-	if x.ask.Cascade || x.ask.Namespace != x.zone.Namespace {
-		x.hides = append(x.hides, names...)
+	for _, ns := range x.listHolders(wildcard) {
+		for _, n := range names {
+			if ns == x.zone.Namespace {
+				x.news = append(x.news, law.News{Reason: law.NewsNameHidden, Name: n})
+			} else {
+				x.news = append(x.news, law.News{Reason: law.NewsNameHidden, Name: n, Wildcard: wildcard, Namespace: ns})
+			}
+		}
 	}
 	if !x.ask.Cascade {
 		x.warnOfHidden(plan, "records by underscore rules below hide", names, more, wildcard)
 	}
+}
+
+// listHolders returns the zone's own namespace and the first law.FirstNames tenants that claim the name of a wildcard,
+// without the one that reads the answer.
+func (x *delta) listHolders(wildcard name.Rel) []string {
+	all := []string{x.zone.Namespace}
+	if o := x.ownerAt(rules.Base(wildcard)); o != nil {
+		for _, c := range o.Claims {
+			if c.Namespace != x.zone.Namespace && len(all) <= law.FirstNames {
+				all = append(all, c.Namespace)
+			}
+		}
+	}
+	return slices.DeleteFunc(all, func(ns string) bool { return ns == x.ask.Namespace && !x.ask.Cascade })
 }
 
 // warnOfHidden warns of names without data that some records hide from a wildcard. what begins the sentence, and more

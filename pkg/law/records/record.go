@@ -155,7 +155,7 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 				refusal.Message += fmt.Sprintf("; as it stands it stays until about %s", time.Unix(b.EndsAt, 0).UTC().Format(time.RFC3339))
 			}
 			return nil, z.NameContact(refusal, d.ask.Namespace)
-		case refusal != nil && home != nil && refusal.Kind == law.Forbidden:
+		case refusal != nil && home != nil && refusal.Kind == law.Forbidden && !x.signsAnother():
 			return d.withdrawRecord(plan, holding, p, refusal)
 		case refusal != nil:
 			plan.Warnings = nil
@@ -171,6 +171,8 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 	if x.come != nil {
 		x.countClaim(x.come, x.admission, 1)
 	}
+	x.countPointers()
+	x.noteTaken()
 	x.noteHidden(plan)
 	for i := range x.named {
 		x.diff.compareOwner(&x.owners[i], x.gone, x.come)
@@ -224,7 +226,7 @@ func (x *delta) planStep(plan *law.Plan, holding *law.Holding) (*law.Plan, *law.
 		return nil, law.NewLater("", "Records wait at %d names of zone %s that namespace %q has left, "+
 			"and come first there (S2.14; try again when they are in)", law.MaxRemovals, z.FQDN(), ask.Namespace)
 	}
-	change := &law.ZoneChange{Zone: z, Holding: holding.WithWork(ask.Work, z.Namespace, ask.WorkBy, ask.Now.Unix()), Hides: x.hides}
+	change := &law.ZoneChange{Zone: z, Holding: holding.WithWork(ask.Work, z.Namespace, ask.WorkBy, ask.Now.Unix()), News: x.news}
 	if !x.diff.empty() {
 		record := &content.RecordRef{Namespace: ask.Namespace, Name: ask.Name, UID: ask.UID}
 		if r := AdvanceZone(change, z, ask.Set, &x.diff, ask.Now, record, ask.By); r != nil {

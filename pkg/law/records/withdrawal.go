@@ -98,13 +98,13 @@ const MaxReleases = 16
 // that a rule names for its namespace, and that the rules allow them no more (S2.13). A rule with "*" does not, so that
 // no neighbour takes a name that lost its rule by accident. refused says that what tenants have at the name or above
 // it, or also below, refuses the record; the zone's own namespace is refused nothing, and has what stands at the name
-// go.
+// go, or also below.
 func (x *delta) findYielding(refused, below bool) (from []string, at name.Rel) {
 	z, base := x.zone, rules.Base(x.come.Owner)
 	if x.ask.Before != nil || !x.ask.Yields.IsZero() && x.ask.Yields.Encloses(base) || base.IsApex() || slices.Contains(z.MadeNames, base) {
 		return nil, at
 	}
-	if o := x.ownerAt(base); !refused && !o.HasTenant(z) {
+	if o := x.ownerAt(base); !refused && !below && !o.HasTenant(z) {
 		return nil, at
 	}
 	c := x.claimant(rules.AdmittedPlain, nil)
@@ -118,7 +118,7 @@ func (x *delta) findYielding(refused, below bool) (from []string, at name.Rel) {
 		return nil, at
 	}
 	if !refused {
-		return c.FindYielding(base, base, false), at
+		return c.FindYielding(base, base, below), at
 	}
 	return c.FindYielding(base, at, below), at
 }

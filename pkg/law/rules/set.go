@@ -171,6 +171,15 @@ func (s *Set) AllowsName(n name.Name, namespace string) bool {
 	return false
 }
 
+// GivesTenants reports whether a rule of the Zone gives n to other namespaces than its own.
+func (s *Set) GivesTenants(n name.Name) bool {
+	return slices.ContainsFunc(s.Lists[0], func(r Rule) bool {
+		gives := func(p pattern.Pattern) bool { return p.Match(n, s.Zone) && s.reaches(p, "") }
+		return !slices.Equal(r.Namespaces, []string{s.Own}) && (slices.ContainsFunc(r.Zones, gives) ||
+			slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return gives(rr.Pattern) }))
+	})
+}
+
 // NamesFor reports whether a rule of z names n literally for the namespace, for some type. Where that rule went, the
 // records that it let in excuse each other no more (S4.17).
 func (s *Set) NamesFor(n name.Name, namespace string) bool {

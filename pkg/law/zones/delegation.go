@@ -127,7 +127,7 @@ func (d *delegationDecision) decideDelegation() (*law.Plan, *law.Refusal) {
 			if before != nil {
 				had = []rules.Rule{*before}
 			}
-			warnOfHeld(d.Reading, plan, z, had, []rules.Rule{*after})
+			warnOfHeld(d.Reading, plan, z, ask.Name, had, []rules.Rule{*after})
 		}
 	}
 	if len(changed) == 0 {

@@ -182,6 +182,8 @@ type givenName struct {
 	pattern string
 	at      name.Rel
 	of      []string
+	// reserves says that the rule keeps others' patterns with "*" from the name (S4.20).
+	reserves bool
 }
 
 // newNames returns the first maxNames that rules of a zone give namespaces, and did not give them before. Shared names,
@@ -201,7 +203,7 @@ func newNames(z *law.Zone, before, after []rules.Rule) (names []givenName) {
 				continue
 			}
 			if at, ok := fqdn.Rel(z.FQDN()); ok && !at.IsApex() && rules.Base(at) == at {
-				names = append(names, givenName{rr.Text, at, rule.Namespaces})
+				names = append(names, givenName{rr.Text, at, rule.Namespaces, slices.Contains(rule.ListNamed(z.FQDN()), at)})
 			}
 			if len(names) == maxNames {
 				return names
@@ -212,8 +214,9 @@ func newNames(z *law.Zone, before, after []rules.Rule) (names []givenName) {
 }
 
 // warnOfHeld warns of new rules for a name that the zone's own namespace has, one for which they are not, or one below
-// NS or DNAME of others: no Record there is taken by them (S4.8, S4.10, S4.11, S5.7).
-func warnOfHeld(r *law.Reading, plan *law.Plan, z *law.Zone, before, after []rules.Rule) {
+// NS or DNAME of others: no Record there is taken by them (S4.8, S4.10, S4.11, S5.7). delegation is the Delegation that
+// has the rules; "": they are the Zone's.
+func warnOfHeld(r *law.Reading, plan *law.Plan, z *law.Zone, delegation string, before, after []rules.Rule) {
 	names := newNames(z, before, after)
 	var ks []law.Key
 	for _, n := range names {
@@ -224,24 +227,44 @@ func warnOfHeld(r *law.Reading, plan *law.Plan, z *law.Zone, before, after []rul
 	r.AskAll(ks)
 	for _, n := range names {
 		o := law.Get[law.Owner](r, law.OwnerKey(z.UID, n.at))
-		keeps := func(c law.Claim) bool { // others give way to a rule that names the name (S2.13)
-			at, err := n.at.In(z.FQDN())
-			reaching := z.RuleSet().Reaching(z.RuleSet().LeastLabels(n.at, c.Namespace))
-			return err == nil && c.Names() && !slices.Contains(n.of, c.Namespace) && reaching.AllowsName(at, c.Namespace)
-		}
 		at, t, cut := n.findCut(r, z)
 		switch {
 		case o.IsOwn(z) || slices.Contains(z.MadeNames, n.at):
 			plan.Warn("pattern %q gives nothing: the zone's own namespace has %s (S4.10); remove its records there first, or give "+
 				"the rule shared: true", n.pattern, n.at)
-		case o != nil && slices.ContainsFunc(o.Claims, keeps):
-			plan.Warn("pattern %q gives nothing yet: another namespace has %s (S4.8); have its records removed, or give both a "+
-				"rule with shared: true", n.pattern, n.at)
+		case n.isKept(r, z, delegation, o):
+			plan.Warn("pattern %q gives nothing yet: another namespace has %s, and rules allow it that name (S4.8); have its records "+
+				"removed, or give both a rule with shared: true", n.pattern, n.at)
 		case cut:
 			plan.Warn("pattern %q gives nothing yet: %s at %s, not of the rule's namespaces, cut %s off (S4.15); have them removed",
 				n.pattern, t, at, n.at)
 		}
 	}
+}
+
+// maxKeeping bounds the namespaces at one name whose rules are read for a Warning.
+const maxKeeping = 8
+
+// isKept reports whether another namespace has the name, and rules allow it that name still: else its records give way
+// to those of the rule (S2.13). o is what stands there.
+func (n *givenName) isKept(r *law.Reading, z *law.Zone, delegation string, o *law.Owner) bool {
+	fqdn, err := n.at.In(z.FQDN())
+	if o == nil || err != nil {
+		return false
+	}
+	return slices.ContainsFunc(o.Claims[:min(len(o.Claims), maxKeeping)], func(c law.Claim) bool {
+		if !c.Names() || slices.Contains(n.of, c.Namespace) {
+			return false
+		}
+		set := r.RuledWithout(z, c.Namespace, delegation).RuleSet()
+		least := set.LeastLabels(n.at, c.Namespace)
+		if !slices.ContainsFunc(set.FindNamed(n.at, c.Namespace), func(x rules.NamedAbove) bool {
+			return x.Labels == n.at.NumLabels() && x.Mine
+		}) && n.reserves {
+			least = n.at.NumLabels()
+		}
+		return set.Reaching(least).AllowsName(fqdn, c.Namespace)
+	})
 }
 
 // findCut finds NS or DNAME records above the name, of others than the namespaces of the rule.

@@ -237,7 +237,7 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 	d.undottedServers(plan, z, before)
 	if namespaces, changed := law.ChangedRules(before, z); changed {
 		if !ask.Cascade {
-			warnOfHeld(d.Reading, plan, z, before.Rules, z.Rules)
+			warnOfHeld(d.Reading, plan, z, "", before.Rules, z.Rules)
 		}
 		scans := []law.Scan{
 			{Kind: law.ScanMembers, Zone: z.UID, Owner: name.Apex, Namespaces: namespaces},

@@ -14,7 +14,6 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/klog/v2"
 
-	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/facts"
@@ -31,20 +30,20 @@ func (b *batch) answerCommitted(r *clientv3.TxnResponse, trip time.Duration) {
 	if b.change != nil && b.change.Held && com.held != nil {
 		com.held(b.object.DeepCopy())
 	}
-	if hides := b.listHidden(); len(hides) > 0 && com.hides != nil {
-		com.hides(b.object.DeepCopy(), hides)
+	if news := b.listNews(); len(news) > 0 && com.news != nil {
+		com.news(b.object.DeepCopy(), news)
 	}
 }
 
-// listHidden lists the names that the batch hides from a wildcard (law.ZoneChange.Hides) and leaves without data.
-func (b *batch) listHidden() []name.Name {
+// listNews lists the news of the batch, without names that it leaves with data and that are not hidden so.
+func (b *batch) listNews() []law.News {
 	if b.change == nil {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(b.change.Hides), func(n name.Name) bool {
-		at, _ := n.Rel(b.change.Zone.FQDN())
+	return slices.DeleteFunc(slices.Clone(b.change.News), func(x law.News) bool {
+		at, _ := x.Name.Rel(b.change.Zone.FQDN())
 		o, _ := b.Facts[law.OwnerKey(b.change.Zone.UID, at)].(*law.Owner)
-		return o != nil && len(o.Values) > 0
+		return x.Reason == law.NewsNameHidden && o != nil && len(o.Values) > 0
 	})
 }
 

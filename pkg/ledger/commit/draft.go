@@ -48,7 +48,7 @@ func (b *batch) moveOn(m *member) {
 	c := *m.plan.Zone
 	if before := b.change; before != nil {
 		c.Held = c.Held || before.Held
-		c.Hides = slices.Concat(before.Hides, c.Hides)
+		c.News = slices.Concat(before.News, c.News)
 		if c.Delegated == nil {
 			c.Delegated = before.Delegated
 		}

@@ -26,8 +26,8 @@ type Committer struct {
 	mem        *facts.Memory
 	jr         *journal.Journal
 	placer     *objects.Placer
-	held       func(*v1alpha1.Zone)              // ledger.Config.Held
-	hides      func(*v1alpha1.Zone, []name.Name) // ledger.Config.Hides
+	held       func(*v1alpha1.Zone)             // ledger.Config.Held
+	news       func(*v1alpha1.Zone, []law.News) // ledger.Config.News
 	slowCommit time.Duration
 	latency    latencies
 	Clients    atomic.Int64 // when a client last asked for a write of content, in unix nanoseconds
@@ -42,12 +42,12 @@ type Committer struct {
 	works  map[string]bool
 }
 
-// New returns a Committer over mem. It reports each zone that a mass deletion holds back to held (S7.5), and names that
-// underscore rules hide to hides (S4.25); both may be nil. slowCommit is the duration of a commit from which on a batch
-// waits for more writes.
+// New returns a Committer over mem. It reports each zone that a mass deletion holds back to held (S7.5), and the news
+// of its writes to news; both may be nil. slowCommit is the duration of a commit from which on a batch waits for more
+// writes.
 func New(mem *facts.Memory, jr *journal.Journal, placer *objects.Placer, held func(*v1alpha1.Zone),
-	hides func(*v1alpha1.Zone, []name.Name), slowCommit time.Duration) *Committer {
-	return &Committer{mem: mem, jr: jr, placer: placer, held: held, hides: hides, slowCommit: slowCommit,
+	news func(*v1alpha1.Zone, []law.News), slowCommit time.Duration) *Committer {
+	return &Committer{mem: mem, jr: jr, placer: placer, held: held, news: news, slowCommit: slowCommit,
 		queues: map[string]*queue{}, works: map[string]bool{}, wake: make(chan struct{}, 1),
 		freed: make(chan FreedName, maxFreed), noted: map[FreedName]bool{}}
 }

@@ -307,6 +307,13 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 				return had
 			})
 		}},
+		{"a pointer of own that is not counted", "S4.26", func(v *vandal) string {
+			return editValue(v, v.prefixOf("owners")+example+"/mail.", func(_ string, o *law.Owner) bool {
+				had := o.Pointers > 0
+				o.Pointers = 0
+				return had
+			})
+		}},
 		{"a wildcard of own that is not counted", "I1", drop("owners", example+"/mail._domainkey.")},
 		{"an owner gone", "I1", drop("owners", example+"/www.")},
 		{"an owner of nothing", "I1", func(v *vandal) string {

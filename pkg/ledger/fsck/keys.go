@@ -84,6 +84,9 @@ func (c *check) checkOwners() error {
 		if have.Own != want.Own {
 			return "S4.14", false
 		}
+		if have.Pointers != want.Pointers {
+			return "S4.26", false
+		}
 		return "S4.7", slices.Equal(have.Claims, want.Claims)
 	})
 }

@@ -138,6 +138,7 @@ func (z *zone) addRecord(r *record) {
 		}
 		z.ownerAt(at).Own++
 	}
+	z.addPointers(r)
 	o, guests := z.ownerAt(r.owner), 0
 	if r.admission == rules.AdmittedUnderscore && r.Namespace != z.Namespace {
 		guests = 1
@@ -146,6 +147,29 @@ func (z *zone) addRecord(r *record) {
 		wire, _ := v.Pack(z.FQDN()) // what has no wire form has no size
 		o.Values = countValue(o.Values, law.OwnerValue{Type: r.Type, Digest: law.DigestOf(v.Text), TTL: r.TTL, Count: 1, Guests: guests,
 			Size: len(wire), SPF: r.Type == rdata.TXT && rdata.IsSPF(v.Text)})
+	}
+}
+
+// maxPointed bounds the hosts of one record that are counted (S4.26).
+const maxPointed = 8
+
+// addPointers counts a record of the zone's own namespace at the base names of the first hosts to which it sends
+// clients, once at each.
+func (z *zone) addPointers(r *record) {
+	if r.Namespace != z.Namespace || !strings.Contains(" CNAME MX NS SRV SVCB HTTPS ", " "+r.Type.String()+" ") {
+		return
+	}
+	counted := map[name.Rel]bool{name.Apex: true}
+	for _, v := range r.Values {
+		n, err := name.ParseIn(v.Host(), z.FQDN())
+		if err != nil {
+			continue
+		}
+		host, below := n.Rel(z.FQDN())
+		if at := base(host); below && !counted[at] && len(counted) <= maxPointed {
+			counted[at] = true
+			z.ownerAt(at).Pointers++
+		}
 	}
 }
 

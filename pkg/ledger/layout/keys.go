@@ -139,9 +139,10 @@ func IsRange(k law.Key) bool {
 	return k.Kind == law.KindZonesBelow || k.Kind == law.KindOwnersBelow || k.Kind == law.KindForeign || k.Kind == law.KindAwaited
 }
 
-// MostKeys is the number of keys that are read for a fact about a range; 0: all.
+// MostKeys is the number of keys that are read for a fact about a range; 0: all. No refusal rests on what stands below
+// the apex of a zone, which are all of its owners.
 func MostKeys(k law.Key) int64 {
-	if k.Kind == law.KindForeign && !k.Name.IsZero() {
+	if k.Kind == law.KindForeign && !k.Name.IsZero() || k.Kind == law.KindOwnersBelow && k.Owner.IsApex() {
 		return law.FirstKeys
 	} else if k.Kind == law.KindAwaited {
 		return 1

@@ -80,6 +80,7 @@ func TestDelegationUpdate_S4_3(t *testing.T) {
 	}
 }
 
+// The author of a rule for challenges at names of others is warned, but not its own namespace (F10).
 func TestDelegationWarnings(t *testing.T) {
 	for want, change := range map[string]func(*v1alpha1.DelegationSpec){
 		"so it allows nothing (S4.1)": func(s *v1alpha1.DelegationSpec) { s.Records = nil },

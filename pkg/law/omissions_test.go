@@ -1,0 +1,110 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package law_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"kubi.zone/kubizone/test/must"
+)
+
+// omissions leave a rule out of the law: before text in a file stands instead, which omits the rule where OMITTED is
+// true. By it one of the twins hears a stranger: of speakers or of strangers.
+var omissions = []struct{ rule, twin, file, text, instead string }{
+	{"S4.8 below", "TestSpeakers", "claims/claim.go", "\tif refusal := c.refuseBelow(base, c.othersBelow); refusal != nil {\n",
+		"\tif refusal := c.refuseBelow(base, c.othersBelow); refusal != nil && !OMITTED {\n"},
+	{"S4.8 above", "TestSpeakers", "claims/claim.go", "\t\t\treturn up, others\n", "\t\t\treturn up, others && !OMITTED\n"},
+	{"S4.8 at", "TestSpeakers", "claims/claim.go", "\tif _, others := c.claimsAt(n); !others {\n",
+		"\tif _, others := c.claimsAt(n); !others || OMITTED {\n"},
+	{"S4.15", "TestSpeakers", "claims/claim.go", "func (c *Claimant) CutsOff(owner name.Rel, literal bool) bool {\n",
+		"if OMITTED {\nreturn false\n}\n"},
+	{"S4.7", "TestSpeakers", "rules/base.go", "func Base(owner name.Rel) name.Rel {\n", "if OMITTED {\nreturn owner\n}\n"},
+
+	{"S4.20", "TestStrangers", "claims/bar.go", "func (c *Claimant) findNamed(base name.Rel, found []rules.NamedAbove) Bar {\n",
+		"if OMITTED {\nreturn Bar{}\n}\n"},
+	{"S2.13", "TestStrangers", "records/withdrawal.go",
+		"func (x *delta) findYielding(refused, below bool) (from []string, at name.Rel) {\n", "if OMITTED {\nreturn nil, at\n}\n"},
+	{"S4.9", "TestStrangers", "claims/bar.go",
+		"func (c *Claimant) findOwn(base name.Rel, found []rules.NamedAbove) (at name.Rel, ok bool) {\n",
+		"if OMITTED {\nreturn at, false\n}\n"},
+	{"S4.10", "TestStrangers", "claims/bar.go", "func (c *Claimant) isService(n name.Rel) bool {\n", "if OMITTED {\nreturn false\n}\n"},
+	{"S4.14", "TestStrangers", "claims/claim.go", "func (c *Claimant) RefuseData(owner name.Rel) *law.Refusal {\n",
+		"if OMITTED {\nreturn nil\n}\n"},
+	{"S2.14", "TestStrangers", "records/waiting.go",
+		"func (x *delta) lockReplaced(plan *law.Plan, h *law.Holding) *law.Holding {\n", "if OMITTED {\nreturn h\n}\n"},
+	{"S4.23", "TestStrangers", "claims/guest.go", "func (c *Claimant) RefuseHiding(what string, owner name.Rel) *law.Refusal {\n",
+		"if OMITTED {\nreturn nil\n}\n"},
+	{"S4.24 one type", "TestStrangers", "claims/guest.go",
+		"func (c *Claimant) RefuseExcluding(what string, owner name.Rel, needs string) *law.Refusal {\n", "if OMITTED {\nreturn nil\n}\n"},
+	{"S4.24 half", "TestStrangers", "records/guest.go",
+		"func (x *delta) refuseFull(after, before *law.Owner) *law.Refusal {\n", "if OMITTED {\nreturn nil\n}\n"},
+	{"S4.25", "TestStrangers", "records/guest.go", "func (x *delta) noteHidden(plan *law.Plan) {\n", "if OMITTED {\nreturn\n}\n"},
+	{"S2.10", "TestStrangers", "records/delta.go",
+		"func (x *delta) speaksAbove(base name.Rel, grants []rules.Grant) bool {\n", "if OMITTED {\nreturn true\n}\n"},
+	{"S3.10", "TestStrangers", "records/admission.go", "func (x *delta) signsAnother() bool {\n", "if OMITTED {\nreturn false\n}\n"},
+	{"S4.18", "TestStrangers", "records/dot.go", "func (x *delta) leads(t target) bool {\n", "if OMITTED {\nreturn false\n}\n"},
+	{"S4.26", "TestStrangers", "records/pointer.go", "func (x *delta) noteTaken() {\n", "if OMITTED {\nreturn\n}\n"},
+}
+
+// TestOmissions_areHeard builds the law once so that each rule of omissions can be left out, and has the twin that
+// tests its goal fail without it (F9).
+func TestOmissions_areHeard(t *testing.T) {
+	dir := t.TempDir()
+	files := map[string]string{"rules/omitted.go": "package rules\n\nimport \"os\"\n\n" +
+		"func Omits(rule string) bool { return os.Getenv(\"OMITTED_RULE\") == rule }\n"}
+	for _, x := range omissions {
+		if files[x.file] == "" {
+			files[x.file] = string(must.Get(os.ReadFile(x.file))(t))
+		}
+		if strings.Count(files[x.file], x.text) != 1 {
+			t.Fatalf("%s has not once: %s", x.file, x.text)
+		}
+		omits := "rules.Omits"
+		if strings.HasPrefix(x.file, "rules/") {
+			omits = "Omits"
+		}
+		instead := strings.ReplaceAll(x.instead, "OMITTED", omits+`("`+x.rule+`")`)
+		if strings.HasPrefix(x.text, "func ") {
+			instead = x.text + instead
+		}
+		files[x.file] = strings.Replace(files[x.file], x.text, instead, 1)
+	}
+	replace := map[string]string{}
+	for file, text := range files {
+		changed := filepath.Join(dir, strings.ReplaceAll(file, "/", "-"))
+		must.Succeed(t, os.WriteFile(changed, []byte(text), 0o600))
+		replace[must.Get(filepath.Abs(file))(t)] = changed
+	}
+	overlay, program := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "law.test")
+	must.Succeed(t, os.WriteFile(overlay, must.Get(json.Marshal(map[string]any{"Replace": replace}))(t), 0o600))
+	if out, err := exec.Command("go", "test", "-c", "-overlay", overlay, "-o", program, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	run := func(t *testing.T, rule, tests string) (out string, err error) {
+		c := exec.CommandContext(t.Context(), program, "-test.run", tests, "-test.failfast", "-rapid.nofailfile", "-rapid.shrinktime=100ms")
+		c.Env = append(os.Environ(), "KUBIZONE_TEST_LONG=1", "OMITTED_RULE="+rule) // it ends when something is heard
+		text, err := c.CombinedOutput()
+		return string(text), err
+	}
+	if out, err := run(t, "", "^TestStrangers_holesStayClosed$"); err != nil {
+		t.Errorf("a stranger is heard, and no rule is left out: %v\n%s", err, out)
+	}
+	for _, x := range omissions {
+		t.Run(x.rule, func(t *testing.T) {
+			t.Parallel()
+			tests := "^TestSpeakers$"
+			if x.twin == "TestStrangers" {
+				tests = "^TestStrangers_holesStayClosed$"
+			}
+			if out, err := run(t, x.rule, tests); err == nil || !strings.Contains(out, "--- FAIL: "+x.twin) {
+				t.Errorf("without %s nothing is heard: %v\n%s", x.rule, err, out)
+			}
+		})
+	}
+}

@@ -1,0 +1,39 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package law
+
+import (
+	"slices"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law/rules"
+)
+
+// A record that sends clients to a host gives the one that has the host what is meant for its own name. So the owner
+// keys have the number of records of the zone's own namespace that do so, and a tenant's claim there is told (S4.26).
+
+// PointerTypes are the types by which clients look for the address of a host.
+var PointerTypes = []rdata.Type{rdata.CNAME, rdata.MX, rdata.NS, rdata.SRV, rdata.SVCB, rdata.HTTPS}
+
+// ListPointed returns the base names of the first MaxPointed hosts of a zone to which the contribution sends clients,
+// each once, without the apex. A nil one has none.
+func (c *Contribution) ListPointed(zone name.Name) (bases []name.Rel) {
+	if c == nil || !slices.Contains(PointerTypes, c.Type) {
+		return nil
+	}
+	for _, v := range c.Values {
+		fqdn, ok := v.Target(zone)
+		if !ok {
+			continue
+		}
+		host, ok := fqdn.Rel(zone)
+		if base := rules.Base(host); ok && !base.IsApex() && !slices.Contains(bases, base) {
+			if bases = append(bases, base); len(bases) == MaxPointed {
+				break
+			}
+		}
+	}
+	return bases
+}

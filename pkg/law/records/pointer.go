@@ -1,0 +1,68 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package records
+
+import (
+	"slices"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/rules"
+)
+
+// countPointers counts what goes and what comes at the hosts to which they send clients.
+func (x *delta) countPointers() {
+	gone, come := x.listPointed(x.gone), x.listPointed(x.come)
+	for _, n := range gone {
+		if slices.Contains(come, n) {
+			continue
+		}
+		o := x.changeUpper(n)
+		if o.Pointers--; o.Pointers < 0 {
+			x.ReadAnew()
+		}
+	}
+	for _, n := range come {
+		if !slices.Contains(gone, n) {
+			x.changeUpper(n).Pointers++
+		}
+	}
+}
+
+// noteTaken notes the hosts to which own sends clients and that a tenant has from this step on (S4.26): by its first
+// claim there, by a wildcard or a cut above, or since a cascade brings the record of own.
+func (x *delta) noteTaken() {
+	z, come := x.zone, x.come
+	if come == nil {
+		return
+	}
+	if x.ask.Namespace == z.Namespace {
+		if x.ask.Cascade && x.isNew() {
+			hosts := slices.DeleteFunc(x.listPointed(come), func(n name.Rel) bool { return !x.ownerAt(n).HasTenant(z) })
+			x.news = append(x.news, tellTaken(z, hosts)...)
+		}
+		return
+	}
+	i := slices.IndexFunc(x.owners, func(o ownerChange) bool { return o.at == rules.Base(come.Owner) })
+	if i >= 0 && x.owners[i].after.Pointers > 0 && !x.owners[i].before.HasTenant(z) && x.owners[i].after.HasTenant(z) {
+		x.news = append(x.news, tellTaken(z, []name.Rel{x.owners[i].at})...)
+	}
+	before := x.storedOwner(come.Owner)
+	cuts := !come.Owner.IsApex() && (come.Type == rdata.NS || come.Type == rdata.DNAME) && !before.HasType(come.Type)
+	if cuts || come.Owner.IsWildcard() && len(before.Types()) == 0 {
+		if below := law.Get[law.OwnersBelow](x.Reading, law.OwnersBelowKey(z.UID, rules.Unstarred(come.Owner))); below != nil {
+			x.news = append(x.news, tellTaken(z, below.Pointed)...)
+		}
+	}
+}
+
+// tellTaken returns the news of hosts of a zone that another namespace has.
+func tellTaken(z *law.Zone, hosts []name.Rel) (news []law.News) {
+	for _, n := range hosts {
+		at, _ := n.In(z.FQDN())
+		news = append(news, law.News{Reason: law.NewsHostTaken, Name: at})
+	}
+	return news
+}
