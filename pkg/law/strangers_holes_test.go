@@ -295,4 +295,16 @@ own writes x DNAME wait
 own rules own: zone:x; c: x
 servers settle
 `},
+	{"F8", "host of own's pointer: a stranger has it", `
+own rules a: zone:*
+a zones x
+servers settle
+own writes w HTTPS x
+`},
+	{"F8", "host of own's pointer: a stranger has it", `
+own rules a: zone:*
+own writes w HTTPS x
+a zones x
+servers settle
+`},
 }

@@ -434,7 +434,9 @@ func (c *comparison) compareActs() {
 // compareWaits notes a Record at the name that waits because of strangers, not because own has written there or below
 // meanwhile.
 func (c *comparison) compareWaits() {
-	isOwn := func(d *datum) bool { return d.by != nil && d.by.own && d.from != (object{}) && c.name.Encloses(baseOf(d)) }
+	isOwn := func(d *datum) bool {
+		return d.by != nil && d.by.own && d.from != (object{}) && c.name.Encloses(baseOf(d))
+	}
 	if !c.actual.settled || !c.other.settled || slices.ContainsFunc(c.actual.forest.listData(), isOwn) && !c.isOwnTitle() {
 		return
 	}

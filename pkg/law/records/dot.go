@@ -89,9 +89,12 @@ func (x *delta) warnOfTargets(plan *law.Plan) {
 	}
 	for _, t := range x.listTargets() {
 		stands, repeats := x.standsAt(t), !name.IsAbsolute(t.Host()) && RepeatsOrigin(t.host, z.FQDN())
-		mine, another := x.findHolder(t)
+		var mine, another bool
+		if x.leads(t) {
+			mine, another = x.findHolder(t)
+		}
 		switch {
-		case another && x.leads(t):
+		case another:
 			plan.Warn("%s at %s names %s, which another namespace claims: it says where that leads (S4.18)", t.Type, p.fqdn, t.fqdn)
 		case repeats || !stands && SeemsUndotted(t.Host(), come.Owner):
 			plan.Warn("%s", UndottedWarning(fmt.Sprintf("%s at %s names a host:", t.Type, p.fqdn), t.Host(), t.fqdn, "S5.1"))
@@ -117,17 +120,19 @@ func (x *delta) leads(t target) bool {
 }
 
 // findHolder reports whether the writer of what names a host has it (mine), or another tenant. The nearest name at or
-// above the host decides that a namespace claims, or that is the writer's from now on.
+// above the host decides that a namespace claims or that a child zone has, or that is the writer's from now on.
 func (x *delta) findHolder(t target) (mine, another bool) {
-	z := x.zone
+	z, ns := x.zone, x.ask.Namespace
+	isAnother := func(of string) bool { return of != z.Namespace && of != ns }
 	for at, ok := rules.Base(t.host), true; ok && !at.IsApex(); at, ok = at.Parent() {
 		o := x.ownerAt(at)
-		c := o.ClaimOf(x.ask.Namespace)
-		mine = c != nil && c.Names()
-		another = o != nil && slices.ContainsFunc(o.Claims, func(c law.Claim) bool {
-			return c.Namespace != z.Namespace && c.Namespace != x.ask.Namespace
-		})
-		mine = mine || at == rules.Base(x.come.Owner)
+		if slices.ContainsFunc(ownerCut(o), func(v law.OwnerValue) bool { return v.Type == rdata.NS }) {
+			child := law.Get[law.Holding](x.Reading, law.HoldingKey(x.place.view, x.nameOf(at)))
+			return child != nil && child.Namespace == ns, child != nil && isAnother(child.Namespace)
+		}
+		c := o.ClaimOf(ns)
+		mine = c != nil && c.Names() || at == rules.Base(x.come.Owner)
+		another = o != nil && slices.ContainsFunc(o.Claims, func(c law.Claim) bool { return isAnother(c.Namespace) })
 		if mine || another || o.IsOwn(z) {
 			return mine, another
 		}
