@@ -86,8 +86,8 @@ func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *d
 }
 
 // newAnswers returns a function for the reasons of the Warnings of a set that the rest of its file answers: that an
-// address below a zone cut is glue at most, if an NS names it (S5.6), and that no namespace has a host or nothing stands
-// there, if the file has each (S4.18, S5.14), of NS with an address.
+// address below a zone cut is glue at most, if an NS names it (S5.6), and that no namespace has a host or nothing
+// stands there, if the file has each (S4.18, S5.14), of NS with an address.
 func newAnswers(sets []*set, origin name.Name) func(s *set) map[string]bool {
 	named, addressed := namedHosts(sets, origin, rdata.NS), map[name.Rel]bool{}
 	var written WrittenNames
