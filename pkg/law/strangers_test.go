@@ -111,8 +111,8 @@ func (c *comparison) endsSoon(d *datum) bool {
 func (c *comparison) holderComes(d *datum) bool {
 	return slices.ContainsFunc(c.actual.forest.listData(), func(x *datum) bool {
 		guest := x.by != nil && x.by.meant && !x.by.own && strings.Contains(x.owner.String(), "_")
-		return x.by != nil && !guest && x.from != (object{}) && slices.Contains(c.title.holders, x.by.namespace) && baseOf(x) == baseOf(d) &&
-			c.actual.stands[x.from] >= c.actual.ruled
+		return x.by != nil && !guest && x.from != (object{}) && slices.Contains(c.title.holders, x.by.namespace) &&
+			baseOf(x) == baseOf(d) && c.actual.stands[x.from] >= c.actual.ruled
 	})
 }
 

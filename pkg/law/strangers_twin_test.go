@@ -441,7 +441,8 @@ func (c *comparison) compareWaits() {
 		return
 	}
 	for o := range c.actual.waits {
-		if d := c.other.findDatum(o); d != nil && !d.ends && slices.Contains(c.title.holders, o.Namespace) && scriptBase(o.readOwner()) == c.name {
+		d := c.other.findDatum(o)
+		if d != nil && !d.ends && slices.Contains(c.title.holders, o.Namespace) && scriptBase(o.readOwner()) == c.name {
 			c.noteTitle("a record waits on", "%s waits", o)
 		}
 	}
