@@ -258,11 +258,6 @@ b writes x DS
 own zones x; a: *
 servers settle
 `},
-	{"new 4", "named name: a record is refused", `
-own rules a: *; cert: * y.x
-a writes x A
-cert writes _acme-challenge.z.y.x TXT
-`},
 	{"F6", "zone: a stranger's DS", `
 own rules b: x[DS,A]
 b writes x DS

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
 )
 
@@ -80,10 +81,14 @@ var strangerExemptions = []exemption{
 	{what: "locked below", why: "a new claim above such a name waits for the moment in which that is locked (S2.10)",
 		script: "own rules b: * x; c: *.x|c writes y.x A|c writes y.x CNAME wait|c deletes y.x A|b writes *.x CAA",
 		refuses: func(c *comparison) bool {
-			return c.actual.refusal.Kind == law.Later && c.areGivenBelow() && !slices.ContainsFunc(c.title.holders, func(ns string) bool {
-				o := c.actual.forest.findTop(c.name)
-				return o == nil || slices.ContainsFunc(o.data[c.name], func(d *datum) bool { return d.by.namespace == ns })
-			})
+			return c.actual.refusal.Kind == law.Later && c.areGivenBelow() && !c.holderHas(c.name)
+		}},
+	{what: "claimed above", why: "claims do not nest by \"*\": below another's claim a namespace writes its reserved name first, by the " +
+		"rule for it, and below that freely (S4.12, S4.8)",
+		script: "own rules a: *; cert: * y.x|a writes x A|cert writes _acme-challenge.z.y.x TXT",
+		refuses: func(c *comparison) bool {
+			return c.title.isGiven() && !c.holderHas(c.title.name) && c.actual.refusal.Kind == law.Forbidden &&
+				strings.Contains(c.actual.refusal.Message, "which another namespace claims with all below it")
 		}},
 }
 
@@ -114,6 +119,12 @@ func (c *comparison) holderComes(d *datum) bool {
 		return x.by != nil && !guest && x.from != (object{}) && slices.Contains(c.title.holders, x.by.namespace) &&
 			baseOf(x) == baseOf(d) && c.actual.stands[x.from] >= c.actual.ruled
 	})
+}
+
+// holderHas reports whether a holder has a Record at a name.
+func (c *comparison) holderHas(n name.Name) bool {
+	z := c.actual.forest.findTop(n)
+	return z != nil && slices.ContainsFunc(z.data[n], func(d *datum) bool { return slices.Contains(c.title.holders, d.by.namespace) })
 }
 
 // hasOwnBelow reports whether own has a Record strictly below the name.

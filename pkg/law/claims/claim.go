@@ -94,7 +94,8 @@ func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 	if refusal := c.RefuseOthers(base); refusal != nil {
 		return refusal
 	}
-	if c.Admission == rules.AdmittedLiteral || base.IsApex() || c.Rule != nil && c.Rule.NamesShared(base, c.Zone.FQDN()) {
+	literal := c.Admission == rules.AdmittedLiteral || c.Rule != nil && owner == base && c.Rule.NamesShared(base, c.Zone.FQDN())
+	if literal || base.IsApex() {
 		return nil
 	}
 	if up, ok := c.FindAbove(base); ok {
@@ -206,16 +207,11 @@ func (c *Claimant) namesOwnHost(of func(name.Rel) bool) (own bool) {
 	return own
 }
 
-// FindAbove finds the nearest name above that a tenant claims, where another one does, and no name that rules name for
-// the namespace lies between.
+// FindAbove finds the nearest name above that a tenant claims, where another one does.
 func (c *Claimant) FindAbove(n name.Rel) (up name.Rel, others bool) {
 	for up, ok := n.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
 		if o := c.OwnerAt(up); o != nil && slices.ContainsFunc(o.Claims, c.isTenant) {
 			_, others := c.claimsAt(up)
-			if others {
-				mine, named := c.FindMine(n)
-				others = !named || mine == up || !rules.Encloses(up, mine)
-			}
 			return up, others
 		}
 	}
