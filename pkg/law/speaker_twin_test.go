@@ -12,8 +12,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law"
-	"kubi.zone/kubizone/pkg/law/pattern"
-	"kubi.zone/kubizone/pkg/law/rules"
 )
 
 // The speaker twin says what the rules about names are for, and none of them: whatever a resolver, a CA or a mail host
@@ -120,15 +118,6 @@ func (w *world) tellZoneVoice(z *law.Zone) *voice {
 	return v
 }
 
-// namesFor reports whether rules of the zone name n for the namespace: what lies below is meant for it, too.
-func (v *voice) namesFor(n name.Name) bool {
-	return slices.ContainsFunc(v.zone.Rules, func(r rules.Rule) bool {
-		names := func(p pattern.Pattern) bool { return p.Names(n, v.zone.FQDN()) }
-		return (len(r.Namespaces) == 0 || slices.Contains(r.Namespaces, v.namespace)) && (slices.ContainsFunc(r.Zones, names) ||
-			slices.ContainsFunc(r.Records, func(rr rules.RecordRule) bool { return names(rr.Pattern) }))
-	})
-}
-
 // scene is what stands: the DNS, the names that tenants claim, and those that a namespace has or had.
 type scene struct {
 	forest dnsForest
@@ -197,11 +186,6 @@ func (w *world) buildScene() *scene {
 			return
 		}
 		had = append(had, tenure{v.namespace, n, v.came, w.now.Unix(), v.meant && whole})
-		for up, ok := n, true; ok && up != v.zone.FQDN(); up, ok = up.Parent() {
-			if v.namesFor(up) {
-				had = append(had, tenure{v.namespace, up, v.came, w.now.Unix(), true})
-			}
-		}
 		if v.own || v.meant || n == v.zone.FQDN() {
 			return
 		}
