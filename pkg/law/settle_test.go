@@ -48,6 +48,9 @@ func (w *world) tryWaiting() bool {
 				z := p.Zone.Zone
 				work.Zones = []law.Place{{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}}
 			}
+			if at := r.waits; at != nil && at.Zone != nil && (at.View != p.Record.View || at.FQDN != p.Record.FQDN) {
+				work.Scans = append(work.Scans, law.Scan{Kind: law.ScanReferring, Target: at.Zone})
+			}
 			w.outbox = append(w.outbox, work)
 			return true
 		}
