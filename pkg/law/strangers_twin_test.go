@@ -574,11 +574,13 @@ func (q *inquest) judgeAlone(i int) {
 	}
 }
 
-// judgePointer notes that a datum of own points to a name of its zone at which a tenant answers by a rule with "*".
+// judgePointer notes that a datum of own points to another name of its zone at which a tenant answers by a rule with
+// "*".
 func (q *inquest) judgePointer(i int, d *datum) {
 	m := q.actual[i]
 	c := &comparison{inquest: q, act: i, title: title{kind: titlePointer}, name: d.target, actual: m}
-	if d.from == (object{}) || !d.by.own || d.target.IsZero() || !d.by.zone.FQDN().Encloses(d.target) || c.isExempt(d) {
+	if d.from == (object{}) || !d.by.own || d.target.IsZero() || d.target == d.owner ||
+		!d.by.zone.FQDN().Encloses(d.target) || c.isExempt(d) {
 		return
 	}
 	for _, t := range scriptTypes {
