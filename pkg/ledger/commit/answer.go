@@ -190,9 +190,9 @@ func (b *batch) resolveConflicts(ctx context.Context, r *clientv3.TxnResponse) (
 		return nil
 	}
 	explained := len(moved) > 0
-	for i, m := range b.members {
+	for i, m := range b.comparedMembers() {
 		kv := etcd.One(r.Responses[len(b.zones)+i])
-		if m.moved = etcd.ModRevision(kv) != m.Expected && !b.groups[0].preview; m.moved {
+		if m.moved = etcd.ModRevision(kv) != m.Expected; m.moved {
 			m.out, explained = Outcome{Rev: r.Header.Revision, KV: kv}, true
 		}
 	}

@@ -305,8 +305,16 @@ func (b *batch) readCompared() (ops []clientv3.Op) {
 	for _, z := range b.zones {
 		ops = append(ops, clientv3.OpGet(z.Key))
 	}
-	for _, m := range b.members {
+	for _, m := range b.comparedMembers() {
 		ops = append(ops, clientv3.OpGet(m.Key))
 	}
 	return ops
+}
+
+// comparedMembers returns the members whose objects are compared: none of a preview, which may have no object at all.
+func (b *batch) comparedMembers() []*member {
+	if b.groups[0].preview {
+		return nil
+	}
+	return b.members
 }
