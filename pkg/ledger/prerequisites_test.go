@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/test/store"
 )
@@ -145,6 +146,20 @@ func TestRace_prerequisitesAreCompared_S10_5(t *testing.T) {
 		})
 		if won.Load() != 1 {
 			t.Fatalf("round %d: %d sets were written", round, won.Load())
+		}
+	}
+}
+
+// S13.4: a server whose memory is behind another one's write finds the zone of it all the same.
+func TestFindZone_ofAnotherServer(t *testing.T) {
+	st := store.New(t)
+	s, other := st.Server(), st.Server()
+	for i := range 20 {
+		apex := fmt.Sprintf("new-%d.example.", i)
+		made := store.Must(other.CreateZone(store.Zone("team", fmt.Sprint("new-", i), apex)))
+		at, ok, err := s.Ledger.FindZone(t.Context(), "team", "", name.MustParse(apex))
+		if err != nil || !ok || at.UID != made.UID {
+			t.Errorf("%s: %+v, %t, %v", apex, at, ok, err)
 		}
 	}
 }
