@@ -186,9 +186,8 @@ func (a *announcer) isRepeated(event string) bool {
 	return again
 }
 
-// announceNews tells by an Event of the Zone, or of a Record of the wildcard, what others' writes mean for its
-// namespace (S4.25, S4.26). The reference has no resourceVersion, so that what happens to a name again and again makes
-// one series of Events.
+// announceNews writes an Event about a hidden name or a taken host, at the Zone or at a tenant's Record of the
+// wildcard (S4.25, S4.26). The reference has no resourceVersion: repeated news of a name make one series of Events.
 func (a *announcer) announceNews(o *v1alpha1.Zone, news []law.News) {
 	if a.recorder == nil {
 		return
@@ -205,8 +204,8 @@ func (a *announcer) announceNews(o *v1alpha1.Zone, news []law.News) {
 			e.action, e.note = actionHide, x.Name.String()+" has no answer from the wildcard above: records that underscore rules let "+
 				"in stand below it (S4.25; write a record there, or narrow the rule)"
 		case law.NewsHostTaken:
-			e.action, e.note = actionTake, x.Name.String()+", to which records of namespace "+o.Namespace+" lead, is another "+
-				"namespace's since its write: it says where they lead (S4.26; let them name another host, or narrow the rule)"
+			e.action, e.note = actionTake, x.Name.String()+" is taken by another namespace, and records of namespace "+
+				o.Namespace+" lead there (S4.26; let the records name another host, or reserve the name)"
 		}
 		if x.Namespace != "" {
 			e.about = &corev1.ObjectReference{APIVersion: about.APIVersion, Kind: "Record", Namespace: x.Namespace}

@@ -110,8 +110,8 @@ func (x *delta) warnOfTargets(plan *law.Plan) {
 	}
 }
 
-// leads reports whether it matters to the writer of what names a host who has that: to own wherever clients are sent
-// there, to a tenant for the servers of a cut and for the apex (S4.18).
+// leads reports whether the writer of a record is warned of the holder of its target (S4.18): own for each type that
+// sends clients to a host, a tenant for NS and for records at the apex.
 func (x *delta) leads(t target) bool {
 	if !slices.Contains(law.PointerTypes, t.Type) {
 		return false
@@ -119,8 +119,8 @@ func (x *delta) leads(t target) bool {
 	return x.ask.Namespace == x.zone.Namespace || x.come.Owner.IsApex() || t.Type == rdata.NS
 }
 
-// findHolder reports whether the writer of what names a host has it (mine), or another tenant. The nearest name at or
-// above the host decides that a namespace claims or that a child zone has, or that is the writer's from now on.
+// findHolder reports whether the host of a target belongs to the writer (mine), or to another tenant. The nearest
+// claimed name, or child zone, at or above the host decides; the name of the new record counts as claimed.
 func (x *delta) findHolder(t target) (mine, another bool) {
 	z, ns := x.zone, x.ask.Namespace
 	isAnother := func(of string) bool { return of != z.Namespace && of != ns }

@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// countPointers counts what goes and what comes at the hosts to which they send clients.
+// countPointers counts the old record out and the new one in, at the hosts of both.
 func (x *delta) countPointers() {
 	gone, come := x.listPointed(x.gone), x.listPointed(x.come)
 	for _, n := range gone {

@@ -343,7 +343,7 @@ func (b *batch) askMemory(s *facts.Session, ask func(*law.Seen) law.Outcome) (ou
 	return out, nil, true
 }
 
-// takeRead makes the zone of the batch that which a decision has read.
+// takeRead takes the zone of the batch from the reads of a decision.
 func (b *batch) takeRead(s *facts.Session) {
 	z := s.Zone(b.head.Key)
 	if z == nil {

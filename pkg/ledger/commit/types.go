@@ -96,7 +96,7 @@ type batch struct {
 	sent     bool
 }
 
-// attempt is how a batch is tried: under which locks, for the how manieth time, and within how many octets.
+// attempt has the locks of a batch, the number of tries before this one, and the bound of its octets.
 type attempt struct {
 	locks []*queue
 	head  *queue // of the zone; nil where no zone is locked
@@ -108,7 +108,7 @@ type attempt struct {
 type draft struct {
 	facts.Overlay
 	change *law.ZoneChange
-	object *v1alpha1.Zone // the zone as it will stand, if a write changes its object
+	object *v1alpha1.Zone // the zone after the batch, if a write changes its object
 	undo   []undone       // the facts before the group under decision
 	writes int            // members that write their object
 	octets int            // of all that, about

@@ -41,7 +41,7 @@ type Write struct {
 	// Ask runs the law.
 	Ask func(*law.Seen) law.Outcome
 	// Primary is the operation on Key under a plan, nil for none. When Key is a
-	// zone it also returns the object as it will stand (nil: gone).
+	// zone it also returns the object after the write (nil: deleted).
 	Primary func(ctx context.Context, plan *law.Plan) (op *clientv3.Op, zone *v1alpha1.Zone, err error)
 	// Also are further operations and compares of the same transaction.
 	Also func(plan *law.Plan) ([]clientv3.Cmp, []clientv3.Op)
@@ -67,7 +67,7 @@ func (com *Committer) WriteOf(resource string, o metav1.Object, expected int64) 
 }
 
 // Outcome is what etcd3.store wants to know of a write. OK false means that the key was not at the expected revision,
-// and KV is what stands there.
+// and KV is the present value.
 type Outcome struct {
 	OK  bool
 	Rev int64
@@ -174,7 +174,7 @@ type member struct {
 	moved bool
 }
 
-// writesObject reports whether what was decided is more than what stands already.
+// writesObject reports whether the decision puts or deletes the object.
 func (m *member) writesObject() bool { return m.op.IsPut() || m.op.IsDelete() }
 
 // order is shared by writes of which none is committed once one before it was not.
@@ -208,7 +208,7 @@ func (g *group) renew() *group {
 func (g *group) firstWrite() *Write { return g.members[0].Write }
 
 // goesAlone reports whether the group is a batch by itself. A write of a zone's own object, or of objects beside it, is
-// decided on the zone as it stands.
+// decided on the stored zone.
 func (g *group) goesAlone() bool {
 	return g.alone || g.set != nil && len(g.members) > maxJoined || g.firstWrite().Resource != "records" || g.firstWrite().Keep
 }
