@@ -22,7 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
-	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
@@ -155,7 +155,7 @@ func (o *options) openUpdates(logger *slog.Logger) (server.Backend, error) {
 	if o.tsigKeyFile == "" {
 		return nil, errors.New("--tsig-key-file: --rfc2136-server takes signed updates; name the file of a key")
 	}
-	keys, warnings, err := primary.ReadKeyFile(o.tsigKeyFile)
+	keys, warnings, err := tsig.ReadKeyFile(o.tsigKeyFile)
 	if err != nil {
 		return nil, fmt.Errorf("--tsig-key-file: %w", err)
 	}

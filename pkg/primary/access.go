@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+
+	"kubi.zone/kubizone/pkg/primary/tsig"
 )
 
 // Rule allows a peer to ask for SOA, AXFR and IXFR. A request matches when its source is
@@ -22,7 +24,7 @@ type Rule struct {
 
 // Rules are the rules for a list of prefixes and a list of keys: where there are keys, a
 // peer needs both, its address and any one of them; where there are none, its address.
-func Rules(prefixes []netip.Prefix, keys []Key) []Rule {
+func Rules(prefixes []netip.Prefix, keys []tsig.Key) []Rule {
 	if len(keys) == 0 {
 		return []Rule{{Prefixes: prefixes}}
 	}
@@ -46,12 +48,12 @@ type Target struct {
 }
 
 // newAccess checks rules and brings them into the form in which they are compared. Without a rule no peer is allowed.
-func newAccess(rules []Rule, keys keyring) ([]Rule, error) {
+func newAccess(rules []Rule, keys tsig.Keyring) ([]Rule, error) {
 	var out []Rule
 	var faults []error
 	for i, r := range rules {
 		if r.Key != "" {
-			r.Key = canonicalKeyName(r.Key)
+			r.Key = tsig.CanonicalName(r.Key)
 			if _, ok := keys[r.Key]; !ok {
 				faults = append(faults, fmt.Errorf("config: Allow[%d].Key: no key %q in Keys; add it there or name one that is", i, r.Key))
 			}
@@ -80,7 +82,7 @@ func (r Rule) covers(from netip.Addr) bool {
 
 // allows answers for a request whose signature, if any, holds; key is nil when unsigned. signs says that it is from a
 // peer that signs.
-func (c *Class) allows(from netip.Addr, key *signingKey) (allowed, signs bool) {
+func (c *Class) allows(from netip.Addr, key *tsig.SigningKey) (allowed, signs bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	for _, r := range c.access {
@@ -120,7 +122,7 @@ func (c *Class) standingOf(from netip.Addr) standing {
 }
 
 // newTargets checks targets; the keys that they name are of this class.
-func newTargets(list []Target, keys keyring) ([]Target, error) {
+func newTargets(list []Target, keys tsig.Keyring) ([]Target, error) {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
 	targets := append([]Target(nil), list...)
@@ -132,7 +134,7 @@ func newTargets(list []Target, keys keyring) ([]Target, error) {
 		if t.Key == "" {
 			continue
 		}
-		t.Key = canonicalKeyName(t.Key)
+		t.Key = tsig.CanonicalName(t.Key)
 		if _, ok := keys[t.Key]; !ok {
 			fault("Notify[%d].Key: no key %q in Keys; add it there or name one that is", i, t.Key)
 		}

@@ -10,6 +10,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
@@ -31,17 +32,17 @@ func (r *responder) answerMessage(msg []byte, from netip.Addr, overTCP bool) ans
 		return answer{msg: headerOnly(req, rcodeFormErr), refusal: "malformed"}
 	}
 	roster := r.classes.roster.Load()
-	var key *signingKey
+	var key *tsig.SigningKey
 	if req.signature != nil {
-		v := roster.keys.verifySignature(msg, req.signature, nil, r.clock())
+		v := roster.keys.Verify(msg, req.signature, nil, r.clock())
 		switch {
-		case v.malformed:
+		case v.Malformed:
 			return answer{msg: headerOnly(req, rcodeFormErr), zone: req.qname, refusal: "MAC of impossible length"}
-		case v.err != 0:
-			return answer{msg: r.replyBadSignature(req, v, len(msg)), zone: req.qname, refusal: tsigErrors[v.err],
-				advice: roster.adviseAlgorithm(v.otherAlgorithm, req.signature.algorithm, r.clock())}
+		case v.Err != 0:
+			return answer{msg: r.replyBadSignature(req, v, len(msg)), zone: req.qname, refusal: tsig.ErrorNames[v.Err],
+				advice: roster.adviseAlgorithm(v.OtherAlgorithm, req.signature.Algorithm, r.clock())}
 		}
-		key = v.key
+		key = v.Key
 	}
 	reply := func(rcode uint16, why string) answer {
 		return answer{msg: r.replyStatus(req, key, rcode), zone: req.qname, refusal: why, extended: rcode >> 4}
@@ -79,7 +80,7 @@ func (r *responder) answerMessage(msg []byte, from netip.Addr, overTCP bool) ans
 }
 
 // answerPeer answers a peer that may know of the zones of the classes that are open to it.
-func (r *responder) answerPeer(req request, key *signingKey, open []opening, overTCP bool,
+func (r *responder) answerPeer(req request, key *tsig.SigningKey, open []opening, overTCP bool,
 	reply func(rcode uint16, why string) answer) answer {
 	if req.qtype == typeAXFR && !overTCP {
 		return reply(rcodeFormErr, "AXFR over UDP") // RFC 5936 §4.2 defines none
@@ -124,7 +125,7 @@ func (r *responder) findZone(open []opening, fqdn name.Name) (*zoneview.Snapshot
 }
 
 // answerQuestion answers an ordinary question.
-func (r *responder) answerQuestion(req request, key *signingKey, open []opening, overTCP bool) answer {
+func (r *responder) answerQuestion(req request, key *tsig.SigningKey, open []opening, overTCP bool) answer {
 	fail := func(rcode uint16, why string, fault error) answer {
 		return answer{msg: r.replyStatus(req, key, rcode), zone: req.qname, refusal: why, fault: fault}
 	}
@@ -145,7 +146,7 @@ func (r *responder) answerQuestion(req request, key *signingKey, open []opening,
 }
 
 // writeResult writes the answer to a question. Over UDP what does not fit is left to TCP (RFC 2181 §9).
-func (r *responder) writeResult(req request, key *signingKey, zone *zoneview.Snapshot, res result,
+func (r *responder) writeResult(req request, key *tsig.SigningKey, zone *zoneview.Snapshot, res result,
 	overTCP bool) answer {
 	limit := roomFor(req, key, overTCP)
 	m := newSmallMessage()
@@ -190,7 +191,7 @@ func (r *responder) findEnclosing(open []opening, q qname, qtype rdata.Type) (*z
 // answerDifference answers an IXFR from a peer that is behind: by the difference where there is one, over TCP else by
 // the whole zone, over UDP else by the SOA, upon which the peer asks over TCP (RFC 1995 §2, §4). Over TCP the
 // difference is made when the transfer has its place.
-func (r *responder) answerDifference(req request, key *signingKey, zone *zoneview.Snapshot, overTCP bool) answer {
+func (r *responder) answerDifference(req request, key *tsig.SigningKey, zone *zoneview.Snapshot, overTCP bool) answer {
 	t := &transfer{zone: zone, request: req.copyForTransfer(), key: key, incremental: true}
 	if overTCP {
 		return answer{transfer: t}

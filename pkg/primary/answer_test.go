@@ -20,6 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/must"
 )
@@ -130,12 +131,12 @@ func TestRespond_toAllowedPeer(t *testing.T) {
 // A source that is not allowed cannot tell a zone that is here from one that is not: the
 // answers differ in nothing but the question, and none is longer than what was asked.
 func TestRespond_outsiderLearnsNothing(t *testing.T) {
-	k := testKey(t, "transfer.example.", HMACSHA256)
-	stranger := testKey(t, "stranger.example.", HMACSHA256)
+	k := testKey(t, "transfer.example.", tsig.HMACSHA256)
+	stranger := testKey(t, "stranger.example.", tsig.HMACSHA256)
 	for what, r := range map[string]*responder{
 		"by address": testResponder(t, serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), Rules(local, nil)),
 		"by key":     testResponder(t, serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), []Rule{{Key: k.Name}}, k),
-		"by both":    testResponder(t, serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), Rules(local, []Key{k}), k),
+		"by both":    testResponder(t, serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), Rules(local, []tsig.Key{k}), k),
 		"nobody":     testResponder(t, serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), nil),
 	} {
 		r.clock = func() time.Time { return time.Unix(1700000000, 0) }
@@ -370,7 +371,7 @@ func TestRespond_refusedSignatureIsNoAmplifier(t *testing.T) {
 	label := strings.Repeat("k", 60) + "."
 	wire := packMessage(t, makeQuery(label+label+label+"example.", mdns.TypeSOA))
 	wire = append(wire, 0xC0, headerLen, 0, typeTSIG, 0, classANY, 0, 0, 0, 0)
-	algorithm := must.Get(wireName(string(HMACSHA256)))(t)
+	algorithm := must.Get(packName(string(tsig.HMACSHA256)))(t)
 	wire = append(wire, 0, byte(len(algorithm)+16))
 	wire = append(wire, algorithm...)
 	wire = withArcount(append(wire, make([]byte, 16)...), 1)
@@ -389,7 +390,7 @@ func TestRule_coversAddressesWithAZone(t *testing.T) {
 }
 
 func FuzzRespond(f *testing.F) {
-	k := testKey(f, "transfer.example.", HMACSHA256)
+	k := testKey(f, "transfer.example.", tsig.HMACSHA256)
 	set := serveZones(makeSnapshot(f, "u", "", "example.org.", 7, "www A 192.0.2.1"), makeSnapshot(f, "root", "", ".", 8))
 	r := testResponder(f, set, []Rule{{Prefixes: local}, {Key: k.Name}}, k)
 	now := time.Unix(1700000000, 0)
@@ -401,7 +402,7 @@ func FuzzRespond(f *testing.F) {
 		f.Add(packMessage(f, m), false)
 		wire, _ := signQuery(f, m, k, now)
 		f.Add(wire, true)
-		stranger := testKey(f, "stranger.example.", HMACSHA256)
+		stranger := testKey(f, "stranger.example.", tsig.HMACSHA256)
 		wire, _ = signQuery(f, m, stranger, now)
 		f.Add(wire, false)
 	}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	mdns "github.com/miekg/dns"
+
+	"kubi.zone/kubizone/pkg/primary/tsig"
 )
 
 // Attacks are numbered as in the project's list; those not here are tested where their code is:
@@ -44,9 +46,9 @@ func TestAttack35_forgedSourcesAmplifyLittle(t *testing.T) {
 		rows = append(rows, fmt.Sprintf("big TXT %s%02d", strings.Repeat("x", 30), i), fmt.Sprintf("any A 192.0.2.%d", i))
 	}
 	rows = append(rows, "any TXT little", "any AAAA 2001:db8::1")
-	k, now := testKey(t, "transfer.example.", HMACSHA256), time.Now()
+	k, now := testKey(t, "transfer.example.", tsig.HMACSHA256), time.Now()
 	r := testResponder(t, serveZones(makeSnapshot(t, "u", "", "example.org.", 7, rows...)),
-		append(Rules(local, nil), Rules(local, []Key{k})...), k)
+		append(Rules(local, nil), Rules(local, []tsig.Key{k})...), k)
 	r.clock = func() time.Time { return now }
 	worst := 0.0
 	for _, qtype := range []uint16{mdns.TypeANY, mdns.TypeTXT, mdns.TypeA, mdns.TypeSOA, mdns.TypeNS, mdns.TypeIXFR, mdns.TypeDNSKEY} {
@@ -93,9 +95,9 @@ func TestAttack35_forgedSourcesAmplifyLittle(t *testing.T) {
 
 // Attacks 32, 34 and 36: a replayed or forged NOTIFY or UPDATE changes nothing and gets no more back than was sent.
 func TestAttack32_34_36_nobodyWritesToAPrimary(t *testing.T) {
-	k := testKey(t, "transfer.example.", HMACSHA256)
+	k := testKey(t, "transfer.example.", tsig.HMACSHA256)
 	set := serveZones(makeSnapshot(t, "u", "", "example.org.", 7))
-	r := testResponder(t, set, Rules(local, []Key{k}), k)
+	r := testResponder(t, set, Rules(local, []tsig.Key{k}), k)
 	now := time.Now()
 	r.clock = func() time.Time { return now }
 	update := new(mdns.Msg)

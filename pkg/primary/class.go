@@ -15,6 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/precedence"
+	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
@@ -31,7 +32,7 @@ type ClassConfig struct {
 	Catalog name.Name
 	// Keys are the TSIG keys of its peers. Allow and Notify name them. A key of the same name in another class is the
 	// same key.
-	Keys []Key
+	Keys []tsig.Key
 	// Allow says which peers may ask for the zones and the catalog. Without a rule none may.
 	Allow []Rule
 	// Notify are the secondaries told of new serials, and of a new catalog.
@@ -113,7 +114,7 @@ func (c *Class) configureClass(config ClassConfig, isNew bool) error {
 	case !isNew && (!found || before.classes[at] != c):
 		return fail(errors.New("it is closed"))
 	}
-	keys, err := newKeyring(config.Keys)
+	keys, err := tsig.NewKeyring(config.Keys)
 	if err != nil {
 		return fail(err)
 	}

@@ -19,6 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/must"
 )
@@ -27,9 +28,9 @@ var elsewhere = netip.MustParseAddr("192.0.2.53")
 
 // twoClasses are "red", for peers with its key, and "blue", for peers elsewhere; example.org is red, example.net
 // is blue, example.com is both and example.edu is in neither.
-func twoClasses(t *testing.T) (p *Primary, red, blue *Class, key, blueKey Key) {
+func twoClasses(t *testing.T) (p *Primary, red, blue *Class, key, blueKey tsig.Key) {
 	t.Helper()
-	key, blueKey = testKey(t, "red.example.", HMACSHA256), testKey(t, "blue.example.", HMACSHA256)
+	key, blueKey = testKey(t, "red.example.", tsig.HMACSHA256), testKey(t, "blue.example.", tsig.HMACSHA256)
 	set := serveZones(makeSnapshot(t, "org", "", "example.org.", 1), makeSnapshot(t, "net", "other", "example.net.", 2),
 		makeSnapshot(t, "com", "", "example.com.", 3), makeSnapshot(t, "edu", "", "example.edu.", 4))
 	p, err := New(Config{Zones: set, Listen: netip.MustParseAddrPort("127.0.0.1:0")})
@@ -38,11 +39,11 @@ func twoClasses(t *testing.T) (p *Primary, red, blue *Class, key, blueKey Key) {
 	}
 	t.Cleanup(func() { p.Close() })
 	com := Member{"com", name.MustParse("example.com.")}
-	red, err = p.AddClass(ClassConfig{Name: "red", Catalog: name.MustParse("red.catalog.example."), Keys: []Key{key}, Allow: []Rule{{Key: key.Name}}}, Membership{Members: []Member{{"org", name.MustParse("example.org.")}, com}, Serial: 1000})
+	red, err = p.AddClass(ClassConfig{Name: "red", Catalog: name.MustParse("red.catalog.example."), Keys: []tsig.Key{key}, Allow: []Rule{{Key: key.Name}}}, Membership{Members: []Member{{"org", name.MustParse("example.org.")}, com}, Serial: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
-	blue, err = p.AddClass(ClassConfig{Name: "blue", Catalog: name.MustParse("blue.catalog.example."), Keys: []Key{blueKey}, Allow: []Rule{{Prefixes: []netip.Prefix{netip.MustParsePrefix("192.0.2.53/32")}}, {Key: blueKey.Name}}}, Membership{Members: []Member{{"net", name.MustParse("example.net.")}, com}, Serial: 1000})
+	blue, err = p.AddClass(ClassConfig{Name: "blue", Catalog: name.MustParse("blue.catalog.example."), Keys: []tsig.Key{blueKey}, Allow: []Rule{{Prefixes: []netip.Prefix{netip.MustParsePrefix("192.0.2.53/32")}}, {Key: blueKey.Name}}}, Membership{Members: []Member{{"net", name.MustParse("example.net.")}, com}, Serial: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +55,7 @@ func TestClass_peersSeeTheirOwnZonesAlone(t *testing.T) {
 	p, _, _, key, blueKey := twoClasses(t)
 	r := p.tcp.responder
 	r.clock = func() time.Time { return time.Unix(1700000000, 0) }
-	ask := func(zone string, qtype uint16, from netip.Addr, key *Key) []byte {
+	ask := func(zone string, qtype uint16, from netip.Addr, key *tsig.Key) []byte {
 		m := makeQuery(zone, qtype)
 		m.Id = 4711
 		if qtype == mdns.TypeIXFR {
@@ -74,7 +75,7 @@ func TestClass_peersSeeTheirOwnZonesAlone(t *testing.T) {
 	for _, peer := range []struct {
 		what string
 		from netip.Addr
-		key  *Key
+		key  *tsig.Key
 		own  []string
 	}{
 		{"red's key", outside, &key, []string{"example.org.", "example.com.", "red.catalog.example."}},
@@ -127,9 +128,9 @@ func TestClass_namesAndKeysAreOneInEach(t *testing.T) {
 	if err := blue.Update(ClassConfig{Catalog: name.MustParse("example.net.")}); err == nil {
 		t.Error("a catalog named as a zone of the class")
 	}
-	another := must.Get(NewKey(key.Name, HMACSHA256, []byte("another secret of thirty-two octets")))(t)
+	another := must.Get(tsig.NewKey(key.Name, tsig.HMACSHA256, []byte("another secret of thirty-two octets")))(t)
 	for what, config := range map[string]ClassConfig{
-		"another key of the name": {Name: "green", Keys: []Key{another}, Allow: []Rule{{Key: another.Name}}},
+		"another key of the name": {Name: "green", Keys: []tsig.Key{another}, Allow: []Rule{{Key: another.Name}}},
 		"a name twice":            {Name: "red"},
 		"no name":                 {},
 		"a key that is not there": {Name: "green", Allow: []Rule{{Key: "red.example."}}},
@@ -140,7 +141,7 @@ func TestClass_namesAndKeysAreOneInEach(t *testing.T) {
 			t.Errorf("%s is taken", what)
 		}
 	}
-	green, err := p.AddClass(ClassConfig{Name: "green", Keys: []Key{key}, Allow: []Rule{{Key: key.Name}}}, Membership{})
+	green, err := p.AddClass(ClassConfig{Name: "green", Keys: []tsig.Key{key}, Allow: []Rule{{Key: key.Name}}}, Membership{})
 	if err != nil {
 		t.Fatalf("the same key in two classes: %v", err)
 	}
@@ -362,11 +363,11 @@ func TestClass_pausedZonesAreListedAndNotHandedOut(t *testing.T) {
 // too would answer without signatures. The zones that are not signed are handed to both.
 func TestClass_signedZonesAreForTheSignerAlone(t *testing.T) {
 	p, red, _, follower, signer := twoClasses(t)
-	must.Succeed(t, red.Update(ClassConfig{Catalog: name.MustParse("red.catalog.example."), Keys: []Key{follower, signer},
+	must.Succeed(t, red.Update(ClassConfig{Catalog: name.MustParse("red.catalog.example."), Keys: []tsig.Key{follower, signer},
 		Allow: []Rule{{Key: follower.Name}, {Key: signer.Name, Signs: true}}}))
 	members := []Member{{"org", name.MustParse("example.org.")}, {"com", name.MustParse("example.com.")}}
 	rcodes := func(zone string) (codes [2]int) {
-		for i, key := range []Key{follower, signer} {
+		for i, key := range []tsig.Key{follower, signer} {
 			wire, _ := signQuery(t, makeQuery(zone, mdns.TypeSOA), key, time.Now())
 			codes[i] = unpackMessage(t, p.tcp.responder.answerMessage(wire, outside, false).msg).Rcode
 		}
@@ -390,7 +391,7 @@ func TestClass_signedZonesAreForTheSignerAlone(t *testing.T) {
 	}
 	// A primary that is started again begins with what is signed.
 	red.Close()
-	config := ClassConfig{Name: "red", Keys: []Key{follower, signer}, Allow: []Rule{{Key: follower.Name}, {Key: signer.Name, Signs: true}}}
+	config := ClassConfig{Name: "red", Keys: []tsig.Key{follower, signer}, Allow: []Rule{{Key: follower.Name}, {Key: signer.Name, Signs: true}}}
 	must.Get(p.AddClass(config, Membership{Members: members, Signed: map[string]bool{"org": true}}))(t)
 	if got := rcodes("example.org."); got != [2]int{mdns.RcodeRefused, mdns.RcodeSuccess} {
 		t.Errorf("signed from the beginning: follower and signer get %d", got)

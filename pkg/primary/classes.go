@@ -18,6 +18,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
@@ -34,12 +35,12 @@ type classes struct {
 
 // openingBy is what lets requests in to a class.
 type openingBy struct {
-	keys keyring
+	keys tsig.Keyring
 	// address says that some rule depends on the source, anyAddress that some key is taken from every source.
 	address, anyAddress bool
 }
 
-func newOpeningBy(keys keyring, rules []Rule) openingBy {
+func newOpeningBy(keys tsig.Keyring, rules []Rule) openingBy {
 	by := openingBy{keys: keys}
 	for _, rule := range rules {
 		by.address = by.address || len(rule.Prefixes) > 0
@@ -50,7 +51,7 @@ func newOpeningBy(keys keyring, rules []Rule) openingBy {
 
 // roster is all classes and keys at one moment. It is replaced, never changed.
 type roster struct {
-	keys    keyring
+	keys    tsig.Keyring
 	classes []*Class
 	// byKey are the classes that have a key, and byAddress those of which some rule depends on the source, in the order
 	// of classes: a question is for few of many classes, and its cost does not grow with their number.
@@ -63,7 +64,7 @@ type roster struct {
 }
 
 // newClasses begins with the nameless class, which has the zones of views.
-func newClasses(config *Config, keys keyring, log klog.Logger) *classes {
+func newClasses(config *Config, keys tsig.Keyring, log klog.Logger) *classes {
 	s := &classes{zones: config.Zones, catalogs: zoneview.NewSet(zoneview.Config{}), changes: newChanges(), log: log}
 	nameless := &Class{all: s, views: config.Views, access: config.Allow, notify: config.Notify, by: newOpeningBy(keys, config.Allow)}
 	first, _ := newRoster([]*Class{nameless}, nil) // keys of one class do not differ
@@ -84,7 +85,7 @@ func (s *classes) addClass(c ClassConfig, of Membership) (*Class, error) {
 // newRoster is of classes in the order of their names, the nameless class first, and has the keys of all. Those of
 // classes have a name before updaters.
 func newRoster(classes []*Class, updaters map[string]*updater) (*roster, error) {
-	after := &roster{keys: keyring{}, classes: classes, byKey: map[string][]*Class{}, updaters: map[string]*updater{}}
+	after := &roster{keys: tsig.Keyring{}, classes: classes, byKey: map[string][]*Class{}, updaters: map[string]*updater{}}
 	for _, c := range after.classes {
 		by := &c.by
 		after.anyAddress = after.anyAddress || by.anyAddress
@@ -92,7 +93,7 @@ func newRoster(classes []*Class, updaters map[string]*updater) (*roster, error) 
 			after.byAddress = append(after.byAddress, c)
 		}
 		for keyName, k := range by.keys {
-			if known, ok := after.keys[keyName]; ok && !known.sameAs(k) {
+			if known, ok := after.keys[keyName]; ok && !known.SameAs(k) {
 				return nil, fmt.Errorf("class: Keys: %q is another key in another class; a peer says which it means by the name alone, "+
 					"so name one of them otherwise", k)
 			}
@@ -115,7 +116,7 @@ type opening struct {
 }
 
 // classesFor are the classes that let this request in.
-func (r *roster) classesFor(from netip.Addr, key *signingKey) []opening {
+func (r *roster) classesFor(from netip.Addr, key *tsig.SigningKey) []opening {
 	var open []opening
 	for _, c := range r.candidatesFor(key) {
 		if allowed, signs := c.allows(from, key); allowed {
@@ -126,7 +127,7 @@ func (r *roster) classesFor(from netip.Addr, key *signingKey) []opening {
 }
 
 // candidatesFor are the classes that may let in a request with this key, nil for none, in the order of classes.
-func (r *roster) candidatesFor(key *signingKey) []*Class {
+func (r *roster) candidatesFor(key *tsig.SigningKey) []*Class {
 	if key == nil {
 		return r.byAddress
 	}

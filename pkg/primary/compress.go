@@ -8,6 +8,8 @@ import (
 	"encoding/binary"
 	"hash/maphash"
 
+	mdns "github.com/miekg/dns"
+
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
@@ -223,3 +225,10 @@ func (c *compressor) rememberName(hash uint64, at int) {
 }
 
 func appendPointer(b []byte, at uint16) []byte { return append(b, 0xC0|byte(at>>8), byte(at)) }
+
+// packName returns a name in wire format, without compression.
+func packName(text string) ([]byte, error) {
+	buf := make([]byte, 256)
+	n, err := mdns.PackDomainName(text, buf, 0, nil, false)
+	return buf[:n:n], err
+}

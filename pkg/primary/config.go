@@ -17,6 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
@@ -52,7 +53,7 @@ type Config struct {
 	// the same for both; see Addr.
 	Listen netip.AddrPort
 	// Keys are the TSIG keys known. Allow and Notify name them.
-	Keys []Key
+	Keys []tsig.Key
 	// Allow says which peers may ask. Without a rule every source is REFUSED.
 	Allow []Rule
 	// Notify are the secondaries told of new serials.
@@ -112,7 +113,7 @@ type Config struct {
 
 // completeConfig fills in the defaults, brings the rules and targets into the form in which they are compared, and
 // reports all faults at once.
-func (c Config) completeConfig() (Config, keyring, error) {
+func (c Config) completeConfig() (Config, tsig.Keyring, error) {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
 	if c.Zones == nil {
@@ -141,7 +142,7 @@ func (c Config) completeConfig() (Config, keyring, error) {
 	if c.Logger.GetSink() == nil {
 		c.Logger = klog.Background()
 	}
-	keys, errKeys := newKeyring(c.Keys)
+	keys, errKeys := tsig.NewKeyring(c.Keys)
 	rules, errAccess := newAccess(c.Allow, keys)
 	targets, errNotify := newTargets(c.Notify, keys)
 	faults = append(faults, errKeys, errAccess, errNotify)

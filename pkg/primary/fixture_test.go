@@ -5,6 +5,7 @@ package primary
 
 import (
 	"cmp"
+	"encoding/hex"
 	"fmt"
 	"net"
 	"net/netip"
@@ -20,6 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/sethash"
+	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/must"
 )
@@ -30,9 +32,9 @@ var (
 	local    = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 )
 
-func testKey(t testing.TB, keyName string, a Algorithm) Key {
+func testKey(t testing.TB, keyName string, a tsig.Algorithm) tsig.Key {
 	t.Helper()
-	return must.Get(NewKey(keyName, a, []byte("a secret of thirty-two octets ok")))(t)
+	return must.Get(tsig.NewKey(keyName, a, []byte("a secret of thirty-two octets ok")))(t)
 }
 
 // makeHeader returns a zone's header with one name server outside of it.
@@ -89,7 +91,7 @@ func serveZones(zones ...*zoneview.Snapshot) *zoneview.Set {
 	return set
 }
 
-func testResponder(t testing.TB, set *zoneview.Set, rules []Rule, keys ...Key) *responder {
+func testResponder(t testing.TB, set *zoneview.Set, rules []Rule, keys ...tsig.Key) *responder {
 	t.Helper()
 	c, known, err := Config{Zones: set, Views: []string{""}, Listen: netip.MustParseAddrPort("127.0.0.1:0"), Keys: keys, Allow: rules}.completeConfig()
 	if err != nil {
@@ -125,9 +127,16 @@ func unpackMessage(t testing.TB, b []byte) *mdns.Msg {
 	return m
 }
 
-// secretOf is the base64 form that miekg/dns takes.
-func secretOf(k Key) map[string]string {
-	return map[string]string{k.Name: base64Of(k.secret)}
+// macBy has miekg/dns sign and verify with a key: the digest is that library's, only the MAC over it is the key's.
+type macBy struct{ tsig.Key }
+
+func (k macBy) Generate(digest []byte, _ *mdns.TSIG) ([]byte, error) { return k.MAC(digest), nil }
+
+func (k macBy) Verify(digest []byte, record *mdns.TSIG) error {
+	if hex.EncodeToString(k.MAC(digest)) != record.MAC {
+		return mdns.ErrSig
+	}
+	return nil
 }
 
 // startPrimary runs a primary until the test ends.

@@ -20,6 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/sethash"
+	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/must"
 )
@@ -93,11 +94,11 @@ func TestTransfer_messageEdgesLoseNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: messages are made by one goroutine, of which the race detector learns nothing")
 	}
-	k := testKey(t, "transfer.example.", HMACSHA512)
+	k := testKey(t, "transfer.example.", tsig.HMACSHA512)
 	for _, withKey := range []bool{false, true} {
 		var rules []Rule
 		if withKey {
-			rules = Rules(local, []Key{k})
+			rules = Rules(local, []tsig.Key{k})
 		} else {
 			rules = Rules(local, nil)
 		}
@@ -171,16 +172,16 @@ func TestMessage_limitIsExact(t *testing.T) {
 
 // RFC 8945 §5.3.1: every message of a signed transfer is signed, in a chain that miekg/dns verifies.
 func TestTransfer_everyMessageSigned(t *testing.T) {
-	k := testKey(t, "transfer.example.", HMACSHA256)
+	k := testKey(t, "transfer.example.", tsig.HMACSHA256)
 	s := makeSnapshot(t, "u", "", "example.org.", 9, makeHosts(8000)...)
-	r := testResponder(t, serveZones(s), Rules(local, []Key{k}), k)
+	r := testResponder(t, serveZones(s), Rules(local, []tsig.Key{k}), k)
 	wire, mac := signQuery(t, makeQuery("example.org.", mdns.TypeAXFR), k, time.Now())
 	messages := collectTransfer(t, r, wire)
 	if len(messages) < 3 {
 		t.Fatalf("%d messages", len(messages))
 	}
 	for i, b := range messages {
-		if err := mdns.TsigVerify(bytes.Clone(b), base64Of(k.secret), mac, i > 0); err != nil {
+		if err := mdns.TsigVerifyWithProvider(bytes.Clone(b), macBy{k}, mac, i > 0); err != nil {
 			t.Fatalf("message %d: %v", i, err)
 		}
 		mac = unpackMessage(t, b).IsTsig().MAC

@@ -18,6 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/primary/tsig"
 )
 
 // notification is what one NOTIFY says: this zone is at this serial.
@@ -29,7 +30,7 @@ type notification struct {
 
 // sendOne sends one NOTIFY, signed by the key unless that is nil, and waits for its answer. Nil means that the
 // target confirmed.
-func (n *notifier) sendOne(ctx context.Context, target Target, key *signingKey, w *notification) error {
+func (n *notifier) sendOne(ctx context.Context, target Target, key *tsig.SigningKey, w *notification) error {
 	conn, err := n.dialFrom(target.Addr)
 	if err != nil {
 		return err
@@ -78,10 +79,10 @@ func (n *notifier) dialFrom(to netip.AddrPort) (*net.UDPConn, error) {
 }
 
 // packNotify makes the message, and its MAC where it is signed.
-func (n *notification) packNotify(key *signingKey, now time.Time) (msg, mac []byte, err error) {
+func (n *notification) packNotify(key *tsig.SigningKey, now time.Time) (msg, mac []byte, err error) {
 	var id [2]byte
 	rand.Read(id[:])
-	zone, err := wireName(n.fqdn.String())
+	zone, err := packName(n.fqdn.String())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -95,14 +96,14 @@ func (n *notification) packNotify(key *signingKey, now time.Time) (msg, mac []by
 	}
 	msg = m.finishMessage()
 	if key != nil {
-		msg, mac = key.signMessage(msg, nil, stampAt(now), false)
+		msg, mac = key.Sign(msg, nil, tsig.StampAt(now), false)
 	}
 	return msg, mac, nil
 }
 
 // readNotifyAnswer reports whether msg is the answer, and what it says. The socket is
 // connected, so it came from the target's address; with a key it must be signed.
-func readNotifyAnswer(msg []byte, id uint16, key *signingKey, mac []byte, now time.Time) (answered bool, err error) {
+func readNotifyAnswer(msg []byte, id uint16, key *tsig.SigningKey, mac []byte, now time.Time) (answered bool, err error) {
 	if len(msg) < headerLen || msg[2]&0x80 == 0 {
 		return false, nil
 	}
@@ -115,8 +116,8 @@ func readNotifyAnswer(msg []byte, id uint16, key *signingKey, mac []byte, now ti
 		if q.signature == nil {
 			return false, fmt.Errorf("unsigned answer with rcode %d", rcode)
 		}
-		if v := (keyring{key.Name: key}).verifySignature(msg, q.signature, mac, now); v.malformed || v.err != 0 || v.key != key {
-			return false, fmt.Errorf("answer with rcode %d, TSIG error %d and a signature that does not hold", rcode, q.signature.err)
+		if v := (tsig.Keyring{key.Name: key}).Verify(msg, q.signature, mac, now); v.Malformed || v.Err != 0 || v.Key != key {
+			return false, fmt.Errorf("answer with rcode %d, TSIG error %d and a signature that does not hold", rcode, q.signature.Err)
 		}
 	}
 	if rcode != rcodeSuccess {

@@ -16,6 +16,7 @@ import (
 	mdns "github.com/miekg/dns"
 
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/must"
 )
@@ -236,8 +237,8 @@ func TestNotify_targetsAreIndependent(t *testing.T) {
 
 // RFC 8945 §5.3: a signed NOTIFY is confirmed by a signed answer only.
 func TestNotify_signedNeedsSignedAnswer(t *testing.T) {
-	k := testKey(t, "transfer.example.", HMACSHA256)
-	other := must.Get(NewKey("transfer.example.", HMACSHA256, []byte("another secret, as long as this")))(t)
+	k := testKey(t, "transfer.example.", tsig.HMACSHA256)
+	other := must.Get(tsig.NewKey("transfer.example.", tsig.HMACSHA256, []byte("another secret, as long as this")))(t)
 	handler := mdns.NewServeMux()
 	serials := make(chan uint32, 100)
 	count := 0
@@ -254,13 +255,13 @@ func TestNotify_signedNeedsSignedAnswer(t *testing.T) {
 		w.WriteMsg(reply)
 	})
 	pc := must.Get(net.ListenPacket("udp", "127.0.0.1:0"))(t)
-	server := &mdns.Server{PacketConn: pc, Handler: handler, TsigSecret: secretOf(k), MsgAcceptFunc: func(mdns.Header) mdns.MsgAcceptAction { return mdns.MsgAccept }}
+	server := &mdns.Server{PacketConn: pc, Handler: handler, TsigProvider: macBy{k}, MsgAcceptFunc: func(mdns.Header) mdns.MsgAcceptAction { return mdns.MsgAccept }}
 	ended := make(chan struct{})
 	go func() { defer close(ended); server.ActivateAndServe() }()
 	t.Cleanup(func() { server.Shutdown(); <-ended })
 	set := serveZones(makeSnapshot(t, "u", "", "example.org.", 5))
 	target := []Target{{Addr: pc.LocalAddr().(*net.UDPAddr).AddrPort(), Key: "Transfer.example"}}
-	p := startPrimary(t, Config{Zones: set, Keys: []Key{k}, Notify: target, NotifyTimeout: 100 * time.Millisecond,
+	p := startPrimary(t, Config{Zones: set, Keys: []tsig.Key{k}, Notify: target, NotifyTimeout: 100 * time.Millisecond,
 		NotifyBackoff: 10 * time.Millisecond})
 	select {
 	case got := <-serials:
@@ -271,14 +272,14 @@ func TestNotify_signedNeedsSignedAnswer(t *testing.T) {
 		t.Error("not repeated after an unsigned answer")
 	}
 	// An answer signed with another secret is no answer.
-	sk := must.Get(newSigningKey(other))(t)
+	sk := must.Get(tsig.NewSigningKey(other))(t)
 	soa := must.Get(makeSnapshot(t, "u", "", "example.org.", 5).PackedSOA())(t)
 	msg, mac, err := (&notification{fqdn: name.MustParse("example.org."), serial: 5, soa: soa}).packNotify(p.classes.roster.Load().keys[k.Name], time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	reply := packMessage(t, new(mdns.Msg).SetReply(unpackMessage(t, msg)))
-	forged, _ := sk.signMessage(reply, mac, stampAt(time.Now()), false)
+	forged, _ := sk.Sign(reply, mac, tsig.StampAt(time.Now()), false)
 	if answered, _ := readNotifyAnswer(forged, unpackMessage(t, msg).Id, p.classes.roster.Load().keys[k.Name], mac, time.Now()); answered {
 		t.Error("a forged answer confirms")
 	}

@@ -19,6 +19,7 @@ import (
 	mdns "github.com/miekg/dns"
 	"go.uber.org/goleak"
 
+	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/test/must"
 )
 
@@ -134,7 +135,7 @@ func TestNew_takenPortIsNamed(t *testing.T) {
 }
 
 func TestNew_reportsAllFaults(t *testing.T) {
-	_, err := New(Config{Notify: []Target{{Key: "k"}}, Keys: []Key{{}}})
+	_, err := New(Config{Notify: []Target{{Key: "k"}}, Keys: []tsig.Key{{}}})
 	for _, want := range []string{"Zones: required", "Listen: not an address", "Notify[0].Addr", "Notify[0].Key", "Keys[0]"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not say %q", err, want)
@@ -216,9 +217,9 @@ func TestTCP_connectionsAreBounded(t *testing.T) {
 // those that do: 512 connections from four addresses, kept by unsigned questions, and a signed transfer is answered.
 func TestTCP_idleConnectionsTakeNoPeersPlaces(t *testing.T) {
 	everywhere := []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}
-	key := testKey(t, "transfer.example.", HMACSHA256)
-	p := startPrimary(t, Config{Zones: serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), Keys: []Key{key},
-		Allow: Rules(everywhere, []Key{key})})
+	key := testKey(t, "transfer.example.", tsig.HMACSHA256)
+	p := startPrimary(t, Config{Zones: serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), Keys: []tsig.Key{key},
+		Allow: Rules(everywhere, []tsig.Key{key})})
 	sign := func(m *mdns.Msg) []byte {
 		wire, _ := signQuery(t, m, key, time.Now())
 		return wire

@@ -9,6 +9,7 @@ import (
 	mdns "github.com/miekg/dns"
 
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/primary/tsig"
 )
 
 const (
@@ -66,23 +67,10 @@ type request struct {
 	udpSize    int // what the sender takes over UDP: 512 without OPT
 	optVersion uint8
 
-	signature *signature // nil: unsigned
+	signature *tsig.Signature // nil: unsigned
 
 	hasSerial bool // an SOA stood in the authority section (RFC 1995 §3)
 	serial    uint32
-}
-
-// signature is a TSIG record as received (RFC 8945 §4.2).
-type signature struct {
-	at        int    // where the record begins in the message
-	key       string // canonical: lower case, absolute
-	algorithm string
-	time      uint64
-	fudge     uint16
-	mac       []byte
-	originID  uint16
-	err       uint16
-	other     []byte
 }
 
 // reading says what became of a message.
@@ -198,7 +186,7 @@ func (r *request) takeRecord(msg []byte, rr record, section int) bool {
 	return true
 }
 
-func readSignature(msg []byte, rr record) *signature {
+func readSignature(msg []byte, rr record) *tsig.Signature {
 	key, _, err := mdns.UnpackDomainName(msg, rr.at)
 	if err != nil {
 		return nil
@@ -207,24 +195,24 @@ func readSignature(msg []byte, rr record) *signature {
 	if err != nil || rr.dataEnd-off < 10 {
 		return nil
 	}
-	s := &signature{at: rr.at, key: mdns.CanonicalName(key), algorithm: mdns.CanonicalName(algorithm)}
-	s.time = uint64(binary.BigEndian.Uint16(msg[off:]))<<32 | uint64(binary.BigEndian.Uint32(msg[off+2:]))
-	s.fudge = binary.BigEndian.Uint16(msg[off+6:])
+	s := &tsig.Signature{At: rr.at, Key: mdns.CanonicalName(key), Algorithm: mdns.CanonicalName(algorithm)}
+	s.Time = uint64(binary.BigEndian.Uint16(msg[off:]))<<32 | uint64(binary.BigEndian.Uint32(msg[off+2:]))
+	s.Fudge = binary.BigEndian.Uint16(msg[off+6:])
 	macLen := int(binary.BigEndian.Uint16(msg[off+8:]))
 	off += 10
 	if rr.dataEnd-off < macLen+6 {
 		return nil
 	}
-	s.mac = msg[off : off+macLen]
+	s.MAC = msg[off : off+macLen]
 	off += macLen
-	s.originID = binary.BigEndian.Uint16(msg[off:])
-	s.err = binary.BigEndian.Uint16(msg[off+2:])
+	s.OriginID = binary.BigEndian.Uint16(msg[off:])
+	s.Err = binary.BigEndian.Uint16(msg[off+2:])
 	otherLen := int(binary.BigEndian.Uint16(msg[off+4:]))
 	off += 6
 	if rr.dataEnd-off != otherLen {
 		return nil
 	}
-	s.other = msg[off:rr.dataEnd]
+	s.Other = msg[off:rr.dataEnd]
 	return s
 }
 
@@ -281,7 +269,7 @@ func (q request) copyForTransfer() request {
 	q.question = append([]byte(nil), q.question...)
 	if q.signature != nil {
 		s := *q.signature
-		s.mac = append([]byte(nil), s.mac...)
+		s.MAC = append([]byte(nil), s.MAC...)
 		q.signature = &s
 	}
 	return q
@@ -292,7 +280,7 @@ func (q request) priorMAC() []byte {
 	if q.signature == nil {
 		return nil
 	}
-	return q.signature.mac
+	return q.signature.MAC
 }
 
 func (q request) replyFlags(more, rcode uint16) uint16 {

@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
@@ -39,20 +40,20 @@ func headerOnly(q request, rcode uint16) []byte {
 }
 
 // replyStatus answers with an rcode and nothing else; its size is at most the request's.
-func (r *responder) replyStatus(q request, key *signingKey, rcode uint16) []byte {
+func (r *responder) replyStatus(q request, key *tsig.SigningKey, rcode uint16) []byte {
 	m := newSmallMessage()
 	m.beginMessage(q.id, q.replyFlags(0, rcode), q.question, q.qname, maxMessage)
 	return r.finishReply(m, q, key, rcode)
 }
 
 // finishReply adds what stands behind the answers: OPT if asked with one, TSIG if signed.
-func (r *responder) finishReply(m *message, q request, key *signingKey, rcode uint16) []byte {
+func (r *responder) finishReply(m *message, q request, key *tsig.SigningKey, rcode uint16) []byte {
 	if q.hasOPT {
 		m.addOPT(rcode)
 	}
 	b := m.finishMessage()
 	if key != nil {
-		b, _ = key.signMessage(b, q.priorMAC(), stampAt(r.clock()), false)
+		b, _ = key.Sign(b, q.priorMAC(), tsig.StampAt(r.clock()), false)
 	}
 	return b
 }
@@ -61,7 +62,7 @@ func (r *responder) finishReply(m *message, q request, key *signingKey, rcode ui
 // where key or MAC are in doubt, signed where only time or length is. asked is the size of
 // the request, which an unsigned answer does not exceed: a key's name may have come
 // compressed, and it goes back whole or not at all.
-func (r *responder) replyBadSignature(q request, v verdict, asked int) []byte {
+func (r *responder) replyBadSignature(q request, v tsig.Verdict, asked int) []byte {
 	m := newSmallMessage()
 	m.beginMessage(q.id, q.replyFlags(0, rcodeNotAuth), q.question, q.qname, maxMessage)
 	if q.hasOPT {
@@ -69,35 +70,31 @@ func (r *responder) replyBadSignature(q request, v verdict, asked int) []byte {
 	}
 	b := m.finishMessage()
 	s := q.signature
-	switch v.err {
-	case tsigBadTime:
-		p := stamp{time: s.time, fudge: s.fudge, err: v.err, other: make([]byte, 6)}
+	switch v.Err {
+	case tsig.BadTime:
+		p := tsig.Stamp{Time: s.Time, Fudge: s.Fudge, Err: v.Err, Other: make([]byte, 6)}
 		now := uint64(r.clock().Unix())
-		for i := range p.other {
-			p.other[i] = byte(now >> (8 * (5 - i)))
+		for i := range p.Other {
+			p.Other[i] = byte(now >> (8 * (5 - i)))
 		}
-		b, _ = v.key.signMessage(b, s.mac, p, false)
-	case tsigBadTrunc:
-		p := stampAt(r.clock())
-		p.err = v.err
-		b, _ = v.key.signMessage(b, s.mac, p, false)
+		b, _ = v.Key.Sign(b, s.MAC, p, false)
+	case tsig.BadTrunc:
+		p := tsig.StampAt(r.clock())
+		p.Err = v.Err
+		b, _ = v.Key.Sign(b, s.MAC, p, false)
 	default:
-		keyWire, keyErr := wireName(s.key)
-		algorithmWire, algorithmErr := wireName(s.algorithm)
-		if keyErr != nil || algorithmErr != nil {
+		unsigned, ok := tsig.AppendUnsigned(b, s, v.Err)
+		if !ok || len(unsigned) > asked {
 			return headerOnly(q, rcodeNotAuth)
 		}
-		b = appendTSIG(b, keyWire, algorithmWire, nil, stamp{time: s.time, fudge: s.fudge, err: v.err})
-		if len(b) > asked {
-			return headerOnly(q, rcodeNotAuth)
-		}
+		b = unsigned
 	}
 	return b
 }
 
 // replySOA answers an IXFR with the zone's SOA alone: there is nothing new (RFC 1995 §4), or what is new does not fit
 // UDP (§2). An SOA that does not fit is TC.
-func (r *responder) replySOA(q request, key *signingKey, zone *zoneview.Snapshot, overTCP bool) answer {
+func (r *responder) replySOA(q request, key *tsig.SigningKey, zone *zoneview.Snapshot, overTCP bool) answer {
 	m := newSmallMessage()
 	m.beginMessage(q.id, q.replyFlags(flagAA, rcodeSuccess), q.question, q.qname, roomFor(q, key, overTCP))
 	record, fault := zone.PackedSOA()
@@ -122,7 +119,7 @@ func (r *responder) replySOA(q request, key *signingKey, zone *zoneview.Snapshot
 const unsignedLimit = 512
 
 // roomFor is what an answer may take before OPT and TSIG.
-func roomFor(req request, key *signingKey, overTCP bool) int {
+func roomFor(req request, key *tsig.SigningKey, overTCP bool) int {
 	limit := maxMessage
 	if !overTCP {
 		limit = min(req.udpSize, udpLimit)
@@ -134,7 +131,7 @@ func roomFor(req request, key *signingKey, overTCP bool) int {
 		limit -= optLen
 	}
 	if key != nil {
-		limit -= key.tsigLen()
+		limit -= key.RecordLen()
 	}
 	return limit
 }

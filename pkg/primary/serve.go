@@ -17,6 +17,8 @@ import (
 	"golang.org/x/net/ipv4"
 	"golang.org/x/net/ipv6"
 	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/primary/tsig"
 )
 
 // server answers messages over UDP and, as part of tcpServer, over TCP.
@@ -105,8 +107,8 @@ func (s *server) replyUpdate(u *pendingUpdate, rcode uint16) []byte {
 	switch {
 	case u.octets == nil:
 		a = s.answerAsked(u, rcode)
-	case rcode == tsigBadTime:
-		a = answer{msg: s.replyBadSignature(u.request, verdict{key: u.key.signing, err: tsigBadTime}, len(u.octets)), zone: u.request.qname}
+	case rcode == tsig.BadTime:
+		a = answer{msg: s.replyBadSignature(u.request, tsig.Verdict{Key: u.key.signing, Err: tsig.BadTime}, len(u.octets)), zone: u.request.qname}
 	default:
 		a = answer{msg: s.replyStatus(u.request, u.key.signing, rcode), zone: u.request.qname}
 		s.counters.count(func(s *Stats) { s.Updates[rcodeText(rcode)]++ })

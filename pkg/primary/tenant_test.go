@@ -15,6 +15,7 @@ import (
 	mdns "github.com/miekg/dns"
 
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/test/must"
 )
 
@@ -23,20 +24,20 @@ import (
 type tenants struct {
 	t *testing.T
 	*Primary
-	keys map[string]Key
+	keys map[string]tsig.Key
 }
 
 func newTenants(t *testing.T, c Config) tenants {
 	t.Helper()
 	c.Zones, c.Allow, c.Views = serveZones(makeSnapshot(t, "org", "", "example.org.", 7, makeHosts(200000)...)), []Rule{}, []string{}
-	p := tenants{t, startPrimary(t, c), map[string]Key{}}
+	p := tenants{t, startPrimary(t, c), map[string]tsig.Key{}}
 	for _, tenant := range []string{"", "team", "other"} {
-		key := testKey(t, tenant+"key.example.", HMACSHA256)
+		key := testKey(t, tenant+"key.example.", tsig.HMACSHA256)
 		rules := []Rule{{Key: key.Name}}
 		if tenant == "team" { // allowed by their addresses alone too, as servers without a key are
 			rules = append(rules, Rule{Prefixes: []netip.Prefix{netip.MustParsePrefix("127.0.7.0/24")}})
 		}
-		config := ClassConfig{Name: tenant + "/edge", Tenant: tenant, Keys: []Key{key}, Allow: rules}
+		config := ClassConfig{Name: tenant + "/edge", Tenant: tenant, Keys: []tsig.Key{key}, Allow: rules}
 		must.Get(p.AddClass(config, Membership{Members: []Member{{"org", name.MustParse("example.org.")}}, Serial: 1}))(t)
 		p.keys[tenant] = key
 	}
@@ -146,8 +147,8 @@ func TestTenant_manyClassesCostNoQuestion_S11_30(t *testing.T) {
 	members := Membership{Members: []Member{{"org", name.MustParse("example.org.")}}, Serial: 1}
 	var classes []*Class
 	for i := range 1000 {
-		key := testKey(t, fmt.Sprintf("key-%d.example.", i%999), HMACSHA256) // two classes have the first key
-		class, err := p.AddClass(ClassConfig{Name: fmt.Sprintf("team/c-%04d", i), Tenant: "team", Keys: []Key{key}, Allow: []Rule{{Key: key.Name}}}, members)
+		key := testKey(t, fmt.Sprintf("key-%d.example.", i%999), tsig.HMACSHA256) // two classes have the first key
+		class, err := p.AddClass(ClassConfig{Name: fmt.Sprintf("team/c-%04d", i), Tenant: "team", Keys: []tsig.Key{key}, Allow: []Rule{{Key: key.Name}}}, members)
 		if err != nil {
 			t.Fatal(err)
 		}

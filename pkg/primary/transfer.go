@@ -14,6 +14,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
@@ -23,7 +24,7 @@ import (
 type transfer struct {
 	zone    *zoneview.Snapshot
 	request request
-	key     *signingKey // nil: unsigned
+	key     *tsig.SigningKey // nil: unsigned
 	// share is the key whose tenant's share is sent in the place of the whole zone; nil: the zone is.
 	share *UpdateKey
 	// incremental asks for the difference from the serial of the request. readDifference clears it if there is none.
@@ -97,7 +98,7 @@ func (s *stream) openMessage() {
 	q := s.request
 	limit := maxMessage
 	if s.key != nil {
-		limit -= s.key.tsigLen()
+		limit -= s.key.RecordLen()
 	}
 	question := q.question
 	if s.sent.messages > 0 {
@@ -130,7 +131,7 @@ func (s *stream) flushMessage() error {
 	}
 	b := s.finishMessage()
 	if s.key != nil {
-		b, s.prior = s.key.signMessage(b, s.prior, stampAt(s.now()), s.sent.messages > 0)
+		b, s.prior = s.key.Sign(b, s.prior, tsig.StampAt(s.now()), s.sent.messages > 0)
 	}
 	if len(b) > maxMessage {
 		return fmt.Errorf("message of %d octets: %w", len(b), errTooLarge)

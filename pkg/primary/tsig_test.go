@@ -4,23 +4,22 @@
 package primary
 
 import (
-	"encoding/base64"
 	"encoding/binary"
+	"encoding/hex"
 	"testing"
 	"time"
 
 	mdns "github.com/miekg/dns"
 
+	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/test/must"
 )
 
-func base64Of(b []byte) string { return base64.StdEncoding.EncodeToString(b) }
-
-// signQuery returns the query signed by miekg/dns, which shares no code with tsig.go.
-func signQuery(t testing.TB, m *mdns.Msg, k Key, at time.Time) (wire []byte, mac string) {
+// signQuery returns the query signed by miekg/dns, which shares no code with package tsig but for the MAC.
+func signQuery(t testing.TB, m *mdns.Msg, k tsig.Key, at time.Time) (wire []byte, mac string) {
 	t.Helper()
 	m.SetTsig(k.Name, string(k.Algorithm), 300, at.Unix())
-	wire, mac, err := mdns.TsigGenerate(m, base64Of(k.secret), "", false)
+	wire, mac, err := mdns.TsigGenerateWithProvider(m, macBy{k}, "", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,22 +28,22 @@ func signQuery(t testing.TB, m *mdns.Msg, k Key, at time.Time) (wire []byte, mac
 
 // RFC 8945 §5.3: a signed request has a signed answer, under either algorithm.
 func TestTSIG_signedAnswerVerifiesElsewhere(t *testing.T) {
-	for _, algorithm := range []Algorithm{HMACSHA256, HMACSHA384, HMACSHA512} {
+	for _, algorithm := range []tsig.Algorithm{tsig.HMACSHA256, tsig.HMACSHA384, tsig.HMACSHA512} {
 		k := testKey(t, "Transfer.Example.", algorithm)
-		r := testResponder(t, serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), Rules(local, []Key{k}), k)
+		r := testResponder(t, serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), Rules(local, []tsig.Key{k}), k)
 		wire, mac := signQuery(t, makeQuery("example.org.", mdns.TypeSOA), k, time.Now())
 		a := r.answerMessage(wire, loopback, false)
 		m := unpackMessage(t, a.msg)
 		if m.Rcode != mdns.RcodeSuccess || len(m.Answer) != 1 || m.IsTsig() == nil {
 			t.Fatalf("%s: %v", algorithm, m)
 		}
-		if err := mdns.TsigVerify(a.msg, base64Of(k.secret), mac, false); err != nil {
+		if err := mdns.TsigVerifyWithProvider(a.msg, macBy{k}, mac, false); err != nil {
 			t.Errorf("%s: %v", algorithm, err)
 		}
 		// A refusal is signed too.
 		wire, mac = signQuery(t, makeQuery("example.org.", mdns.TypeA), k, time.Now())
 		a = r.answerMessage(wire, loopback, false)
-		if err := mdns.TsigVerify(a.msg, base64Of(k.secret), mac, false); err != nil {
+		if err := mdns.TsigVerifyWithProvider(a.msg, macBy{k}, mac, false); err != nil {
 			t.Errorf("%s, refused: %v", algorithm, err)
 		}
 	}
@@ -53,24 +52,23 @@ func TestTSIG_signedAnswerVerifiesElsewhere(t *testing.T) {
 // RFC 8945 §5.2: what each fault is answered with, and whether the answer is signed (§5.3.2).
 func TestTSIG_errors(t *testing.T) {
 	now := time.Now()
-	k := testKey(t, "transfer.example.", HMACSHA256)
-	stranger := testKey(t, "stranger.example.", HMACSHA256)
-	otherAlgorithm := testKey(t, "transfer.example.", HMACSHA512)
-	otherSecret := must.Get(NewKey("transfer.example.", HMACSHA256, []byte("another secret, as long as this")))(t)
-	r := testResponder(t, serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), Rules(local, []Key{k}), k)
+	k := testKey(t, "transfer.example.", tsig.HMACSHA256)
+	stranger := testKey(t, "stranger.example.", tsig.HMACSHA256)
+	otherAlgorithm := testKey(t, "transfer.example.", tsig.HMACSHA512)
+	otherSecret := must.Get(tsig.NewKey("transfer.example.", tsig.HMACSHA256, []byte("another secret, as long as this")))(t)
+	r := testResponder(t, serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), Rules(local, []tsig.Key{k}), k)
 	r.clock = func() time.Time { return now }
 
+	// truncated is a request with so many octets of a MAC.
 	truncated := func(octets int) []byte {
-		sk := must.Get(newSigningKey(k))(t)
-		msg := packMessage(t, makeQuery("example.org.", mdns.TypeAXFR))
-		p := stampAt(now)
-		mac := sk.computeMAC(nil, msg, binary.BigEndian.Uint16(msg), 0, p, false)
-		for len(mac) < octets {
-			mac = append(mac, 0)
-		}
-		return appendTSIG(msg, sk.nameWire, sk.algorithmWire, mac[:octets], p)
+		wire, _ := signQuery(t, makeQuery("example.org.", mdns.TypeAXFR), k, now)
+		m := unpackMessage(t, wire)
+		record := m.IsTsig()
+		mac := append(must.Get(hex.DecodeString(record.MAC))(t), 0)[:octets]
+		record.MAC, record.MACSize = hex.EncodeToString(mac), uint16(octets)
+		return packMessage(t, m)
 	}
-	by := func(k Key, at time.Time) []byte {
+	by := func(k tsig.Key, at time.Time) []byte {
 		wire, _ := signQuery(t, makeQuery("example.org.", mdns.TypeAXFR), k, at)
 		return wire
 	}
@@ -78,8 +76,8 @@ func TestTSIG_errors(t *testing.T) {
 	flipped[headerLen+1] ^= 0x20 // the question's case: the MAC covers it as sent
 	twice := func() []byte {
 		wire := by(k, now)
-		tsig := readOne(t, wire)
-		return withArcount(append(wire, wire[tsig.at:]...), 2)
+		signature := readOne(t, wire)
+		return withArcount(append(wire, wire[signature.At:]...), 2)
 	}
 	notLast := func() []byte {
 		wire := by(k, now)
@@ -92,13 +90,13 @@ func TestTSIG_errors(t *testing.T) {
 		err    uint16
 		signed bool
 	}{
-		{"unknown key", by(stranger, now), mdns.RcodeNotAuth, tsigBadKey, false},
-		{"known key, other algorithm", by(otherAlgorithm, now), mdns.RcodeNotAuth, tsigBadKey, false},
-		{"wrong secret", by(otherSecret, now), mdns.RcodeNotAuth, tsigBadSig, false},
-		{"changed in transit", flipped, mdns.RcodeNotAuth, tsigBadSig, false},
-		{"clock behind", by(k, now.Add(-301*time.Second)), mdns.RcodeNotAuth, tsigBadTime, true},
-		{"clock ahead", by(k, now.Add(301*time.Second)), mdns.RcodeNotAuth, tsigBadTime, true},
-		{"half a MAC", truncated(16), mdns.RcodeNotAuth, tsigBadTrunc, true},
+		{"unknown key", by(stranger, now), mdns.RcodeNotAuth, tsig.BadKey, false},
+		{"known key, other algorithm", by(otherAlgorithm, now), mdns.RcodeNotAuth, tsig.BadKey, false},
+		{"wrong secret", by(otherSecret, now), mdns.RcodeNotAuth, tsig.BadSig, false},
+		{"changed in transit", flipped, mdns.RcodeNotAuth, tsig.BadSig, false},
+		{"clock behind", by(k, now.Add(-301*time.Second)), mdns.RcodeNotAuth, tsig.BadTime, true},
+		{"clock ahead", by(k, now.Add(301*time.Second)), mdns.RcodeNotAuth, tsig.BadTime, true},
+		{"half a MAC", truncated(16), mdns.RcodeNotAuth, tsig.BadTrunc, true},
 		{"less than half a MAC", truncated(15), mdns.RcodeFormatError, 0, false},
 		{"no MAC", truncated(0), mdns.RcodeFormatError, 0, false},
 		{"more than a MAC", truncated(33), mdns.RcodeFormatError, 0, false},
@@ -113,39 +111,38 @@ func TestTSIG_errors(t *testing.T) {
 		}
 		m := unpackMessage(t, a.msg)
 		var got uint16
-		tsig := m.IsTsig()
-		if tsig != nil {
-			got = tsig.Error
+		record := m.IsTsig()
+		if record != nil {
+			got = record.Error
 		}
 		if m.Rcode != test.rcode || got != test.err {
 			t.Errorf("%s: rcode %d, TSIG error %d; want %d, %d", test.what, m.Rcode, got, test.rcode, test.err)
 			continue
 		}
-		if tsig == nil {
+		if record == nil {
 			continue
 		}
-		if hasMAC := tsig.MACSize > 0; hasMAC != test.signed {
+		if hasMAC := record.MACSize > 0; hasMAC != test.signed {
 			t.Errorf("%s: signed %v, want %v", test.what, hasMAC, test.signed)
 		}
-		if test.err == tsigBadTime {
+		if test.err == tsig.BadTime {
 			sent := readOne(t, test.wire)
-			if tsig.TimeSigned != sent.time || tsig.OtherLen != 6 {
-				t.Errorf("%s: time %d and %d other octets; want the client's %d and 6", test.what, tsig.TimeSigned, tsig.OtherLen, sent.time)
+			if record.TimeSigned != sent.Time || record.OtherLen != 6 {
+				t.Errorf("%s: time %d and %d other octets; want the client's %d and 6", test.what, record.TimeSigned, record.OtherLen, sent.Time)
 			}
 		}
 		if test.signed {
-			ring := keyring{}
-			ring[k.Name], _ = newSigningKey(k)
+			ring := must.Get(tsig.NewKeyring([]tsig.Key{k}))(t)
 			s := readOneResponse(t, a.msg)
-			v := ring.verifySignature(a.msg, s, readOne(t, test.wire).mac, time.Unix(int64(s.time), 0))
-			if v.err != 0 || v.malformed {
+			v := ring.Verify(a.msg, s, readOne(t, test.wire).MAC, time.Unix(int64(s.Time), 0))
+			if v.Err != 0 || v.Malformed {
 				t.Errorf("%s: the answer's signature: %+v", test.what, v)
 			}
 		}
 	}
 }
 
-func readOne(t testing.TB, wire []byte) *signature {
+func readOne(t testing.TB, wire []byte) *tsig.Signature {
 	t.Helper()
 	q, state := readRequest(wire)
 	if state != readable || q.signature == nil {
@@ -154,7 +151,7 @@ func readOne(t testing.TB, wire []byte) *signature {
 	return q.signature
 }
 
-func readOneResponse(t testing.TB, wire []byte) *signature {
+func readOneResponse(t testing.TB, wire []byte) *tsig.Signature {
 	t.Helper()
 	q, state := readMessage(wire)
 	if state != readable || q.signature == nil {
@@ -170,7 +167,7 @@ func withArcount(wire []byte, n uint16) []byte {
 
 // RFC 8945 §5.2: a key proves the peer, it does not widen what its address may.
 func TestTSIG_keyOfAnotherRuleIsRefused(t *testing.T) {
-	a, b := testKey(t, "a.example.", HMACSHA256), testKey(t, "b.example.", HMACSHA256)
+	a, b := testKey(t, "a.example.", tsig.HMACSHA256), testKey(t, "b.example.", tsig.HMACSHA256)
 	r := testResponder(t, serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), []Rule{{Key: "A.example"}}, a, b)
 	wire, _ := signQuery(t, makeQuery("example.org.", mdns.TypeSOA), a, time.Now())
 	if m := unpackMessage(t, r.answerMessage(wire, outside, false).msg); m.Rcode != mdns.RcodeSuccess {

@@ -23,6 +23,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/primary/replay"
+	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/pkg/slots"
 	"kubi.zone/kubizone/pkg/update"
 	"kubi.zone/kubizone/pkg/update/wire"
@@ -53,7 +54,7 @@ const (
 
 // UpdateKey is a TSIG key with which updates are sent.
 type UpdateKey struct {
-	Key
+	tsig.Key
 	// ID tells keys apart for Updates.
 	ID string
 	// Tenant is the namespace for which it writes, View the view of its zones.
@@ -68,7 +69,7 @@ type UpdateKey struct {
 // updater is an update key as the roster has it.
 type updater struct {
 	*UpdateKey
-	signing *signingKey
+	signing *tsig.SigningKey
 	// advised is when the log last told of a client with another algorithm, in unix seconds.
 	advised atomic.Int64
 	// open are the zones of its view, as of a class that lets the key in.
@@ -93,7 +94,7 @@ func (s *classes) setUpdaters(keys []*UpdateKey) error {
 	defer s.changing.Unlock()
 	updaters := map[string]*updater{}
 	for _, key := range keys {
-		signing, err := newSigningKey(key.Key)
+		signing, err := tsig.NewSigningKey(key.Key)
 		if err != nil {
 			return fmt.Errorf("update key %s: %w", key.ID, err)
 		}
@@ -109,7 +110,7 @@ func (s *classes) setUpdaters(keys []*UpdateKey) error {
 }
 
 // updaterOf is the update key that signed a request; nil: none did.
-func (r *roster) updaterOf(key *signingKey) *updater {
+func (r *roster) updaterOf(key *tsig.SigningKey) *updater {
 	if key == nil {
 		return nil
 	}
@@ -121,7 +122,7 @@ const adviseInterval = time.Minute
 
 // adviseAlgorithm says what to set where a client signs with another algorithm than its update key has: most clients
 // begin with HMAC-MD5 or HMAC-SHA1, which are not served. "" says nothing: it is another key, or was said a moment ago.
-func (r *roster) adviseAlgorithm(known *signingKey, asked string, now time.Time) string {
+func (r *roster) adviseAlgorithm(known *tsig.SigningKey, asked string, now time.Time) string {
 	u := r.updaterOf(known)
 	if u == nil {
 		return ""
@@ -175,7 +176,7 @@ type updatePool struct {
 
 func newUpdatePool(updates Updates, clock func() time.Time, log klog.Logger) *updatePool {
 	return &updatePool{updates: updates, log: log, running: slots.New(maxUpdates, maxUpdatesOfTenant).WithSpare(spareUpdates),
-		waiting: slots.New(maxWaitingUpdates, maxWaitingUpdatesOfTenant), answered: replay.New(clock, fudge),
+		waiting: slots.New(maxWaitingUpdates, maxWaitingUpdatesOfTenant), answered: replay.New(clock, tsig.Fudge),
 		octetsOf: map[string]int{}}
 }
 
@@ -220,11 +221,11 @@ func (p *updatePool) carryOut(ctx context.Context, u *pendingUpdate, within time
 	if u.octets == nil {
 		return p.callWhenFree(ctx, u)
 	}
-	answer, first := p.answered.Begin(u.key.Tenant, u.id(), int64(u.request.signature.time))
+	answer, first := p.answered.Begin(u.key.Tenant, u.id(), int64(u.request.signature.Time))
 	switch {
 	case answer == nil:
 		p.logRefusal(u, "signed before what is remembered of updates")
-		return tsigBadTime
+		return tsig.BadTime
 	case first:
 		rcode := p.callWhenFree(ctx, u)
 		answer.End(rcode, rcode != rcodeServFail)
@@ -242,7 +243,7 @@ func (p *updatePool) logRefusal(u *pendingUpdate, why string) {
 
 // id identifies the octets of a message: its signature covers all of them.
 func (u *pendingUpdate) id() string {
-	sum := sha256.Sum256(append([]byte(u.key.Name), u.request.signature.mac...))
+	sum := sha256.Sum256(append([]byte(u.key.Name), u.request.signature.MAC...))
 	return hex.EncodeToString(sum[:16])
 }
 
@@ -368,7 +369,7 @@ func (r *responder) transferToUpdater(req request, key *updater, zone *zoneview.
 
 // replySOABelow answers a question for the SOA of a name below an apex by the SOA in the authority section, whether the
 // name is there or not: clients look for the zone of a name so, and are to learn nothing else.
-func (r *responder) replySOABelow(req request, key *signingKey, zone *zoneview.Snapshot, overTCP bool) answer {
+func (r *responder) replySOABelow(req request, key *tsig.SigningKey, zone *zoneview.Snapshot, overTCP bool) answer {
 	m := newSmallMessage()
 	m.beginMessage(req.id, req.replyFlags(flagAA, rcodeSuccess), req.question, zone.FQDN(), roomFor(req, key, overTCP))
 	record, fault := zone.PackedSOA()

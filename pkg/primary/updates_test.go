@@ -19,6 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/primary/replay"
+	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/pkg/update"
 	"kubi.zone/kubizone/test/must"
 )
@@ -65,7 +66,7 @@ func (u *recordedUpdates) countCalls() int {
 // makeUpdater returns a key of a tenant that may write at and below apps.example.org.
 func makeUpdater(t testing.TB, tenant string, transfer Transfer) *UpdateKey {
 	covered := name.MustParse("apps.example.org.")
-	return &UpdateKey{Key: testKey(t, tenant+".update.", HMACSHA256), ID: tenant + "/key", Tenant: tenant, Transfer: transfer,
+	return &UpdateKey{Key: testKey(t, tenant+".update.", tsig.HMACSHA256), ID: tenant + "/key", Tenant: tenant, Transfer: transfer,
 		Covers:  func(fqdn name.Name) bool { _, in := fqdn.Rel(covered); return in },
 		Reaches: func(zone name.Name) bool { _, in := covered.Rel(zone); return in },
 	}
@@ -91,7 +92,7 @@ func startUpdated(t *testing.T, u *recordedUpdates, keys ...*UpdateKey) *Primary
 	p := must.Get(New(Config{Zones: zones, Updates: u, Allow: []Rule{}, Views: []string{},
 		Listen: netip.MustParseAddrPort("127.0.0.1:0")}))(t)
 	// As if it had run for an hour: what tests sign in the second of its start is no replay.
-	p.tcp.updates.answered = replay.New(func() time.Time { return time.Now().Add(-time.Hour) }, fudge)
+	p.tcp.updates.answered = replay.New(func() time.Time { return time.Now().Add(-time.Hour) }, tsig.Fudge)
 	runUntilCleanup(t, p)
 	must.Succeed(t, p.SetUpdateKeys(keys))
 	return p
@@ -100,7 +101,7 @@ func startUpdated(t *testing.T, u *recordedUpdates, keys ...*UpdateKey) *Primary
 // exchangeSigned sends a message and returns the answer, of which the signature holds.
 func exchangeSigned(t *testing.T, p *Primary, over string, m *mdns.Msg, key *UpdateKey) *mdns.Msg {
 	t.Helper()
-	c := &mdns.Client{Net: over, TsigSecret: secretOf(key.Key), Timeout: time.Minute, UDPSize: 4096}
+	c := &mdns.Client{Net: over, TsigProvider: macBy{key.Key}, Timeout: time.Minute, UDPSize: 4096}
 	m.SetTsig(key.Name, string(key.Algorithm), 300, time.Now().Unix())
 	answer, _, err := c.Exchange(m, p.Addr().String())
 	if err != nil {
@@ -308,7 +309,7 @@ func TestUpdateKey_transfers(t *testing.T) {
 	other := makeUpdater(t, "other", TransferZone)
 	p := startUpdated(t, &recordedUpdates{}, own, whole, other)
 	transferred := func(key *UpdateKey, zone string) string {
-		c := &mdns.Transfer{TsigSecret: secretOf(key.Key)}
+		c := &mdns.Transfer{TsigProvider: macBy{key.Key}}
 		m := makeQuery(zone, mdns.TypeAXFR)
 		m.SetTsig(key.Name, string(key.Algorithm), 300, time.Now().Unix())
 		in := must.Get(c.In(m, p.Addr().String()))(t)
@@ -348,12 +349,12 @@ func TestUpdateKey_transfers(t *testing.T) {
 func TestUpdateKey_namesAreOneKeyEach(t *testing.T) {
 	u := &recordedUpdates{answer: func(context.Context, *UpdateKey) uint16 { return mdns.RcodeSuccess }}
 	first, second := makeUpdater(t, "team", TransferNone), makeUpdater(t, "late", TransferNone)
-	second.Key = must.Get(NewKey(first.Name, HMACSHA256, []byte("another secret of many octets !!")))(t)
+	second.Key = must.Get(tsig.NewKey(first.Name, tsig.HMACSHA256, []byte("another secret of many octets !!")))(t)
 	p := startUpdated(t, u, first)
 	if m := exchangeSigned(t, p, "udp", makeUpdate("a.apps.example.org."), first); m.Rcode != mdns.RcodeSuccess {
 		t.Error(m)
 	}
-	class := must.Get(p.AddClass(ClassConfig{Name: "edge", Keys: []Key{second.Key}, Allow: []Rule{{Key: second.Name}}},
+	class := must.Get(p.AddClass(ClassConfig{Name: "edge", Keys: []tsig.Key{second.Key}, Allow: []Rule{{Key: second.Name}}},
 		Membership{Members: []Member{{"org", name.MustParse("example.org.")}}, Serial: 1}))(t)
 	if m := exchangeSigned(t, p, "udp", makeQuery("secret.example.org.", mdns.TypeA), second); len(m.Answer) != 1 {
 		t.Errorf("the key of the class: %v", m)
@@ -386,7 +387,7 @@ func TestUpdateKey_otherAlgorithmIsSaid(t *testing.T) {
 	p.tcp.clock = func() time.Time { return now }
 	m := makeUpdate("www.apps.example.org.")
 	m.SetTsig(key.Name, mdns.HmacSHA1, 300, now.Unix())
-	wire, _, err := mdns.TsigGenerate(m, base64Of(key.secret), "", false)
+	wire, _, err := mdns.TsigGenerateWithProvider(m, macBy{key.Key}, "", false)
 	must.Succeed(t, err)
 	said := "signs with hmac-sha1, and the key is for hmac-sha256: set the algorithm"
 	for after, want := range []string{said, "", said} {
@@ -406,7 +407,7 @@ func TestUpdate_anotherPrimaryKnowsNoMessageOfThisOne(t *testing.T) {
 	key := makeUpdater(t, "team", TransferNone)
 	one, other := startUpdated(t, u, key), startUpdated(t, u, key)
 	fresh, _ := signQuery(t, makeUpdate("www.apps.example.org."), key.Key, time.Now())
-	late, _ := signQuery(t, makeUpdate("www.apps.example.org."), key.Key, time.Now().Add(-fudge-10*time.Second))
+	late, _ := signQuery(t, makeUpdate("www.apps.example.org."), key.Key, time.Now().Add(-tsig.Fudge-10*time.Second))
 	for _, step := range []struct {
 		to           *Primary
 		wire         []byte
@@ -540,7 +541,7 @@ func TestUpdate_oldMessagesAreBADTIME(t *testing.T) {
 	key := makeUpdater(t, "team", TransferNone)
 	p := startUpdated(t, u, key)
 	restarted := startUpdated(t, u)
-	restarted.tcp.updates.answered = replay.New(time.Now, fudge)
+	restarted.tcp.updates.answered = replay.New(time.Now, tsig.Fudge)
 	must.Succeed(t, restarted.SetUpdateKeys([]*UpdateKey{key}))
 	began := time.Now()
 	for what, test := range map[string]struct {
@@ -560,7 +561,7 @@ func TestUpdate_oldMessagesAreBADTIME(t *testing.T) {
 		m := makeUpdate(strings.ReplaceAll(strings.ReplaceAll(what, " ", "-"), ",", "") + ".apps.example.org.")
 		signed := began.Add(test.signed)
 		m.SetTsig(key.Name, string(key.Algorithm), test.fudge, signed.Unix())
-		wire, _, err := mdns.TsigGenerate(m, base64Of(key.secret), "", false)
+		wire, _, err := mdns.TsigGenerateWithProvider(m, macBy{key.Key}, "", false)
 		must.Succeed(t, err)
 		before := u.countCalls()
 		conn := must.Get(net.Dial("udp", test.to.Addr().String()))(t)

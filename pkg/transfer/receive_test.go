@@ -19,7 +19,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
-	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 )
@@ -40,7 +40,7 @@ var rigKey = rig.TSIGKey{Name: "transfer", Algorithm: "hmac-sha256", Secret: bas
 
 func keyOf(t *testing.T, statement string) *Key {
 	t.Helper()
-	keys := must.Get(primary.ParseKeys(statement))(t)
+	keys := must.Get(tsig.ParseKeys(statement))(t)
 	return &Key{Name: keys[0].Name, Algorithm: string(keys[0].Algorithm), MAC: keys[0].MAC}
 }
 

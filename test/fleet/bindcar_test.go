@@ -29,7 +29,7 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet"
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/test/bindcartest"
 	"kubi.zone/kubizone/test/rig"
 )
@@ -137,7 +137,7 @@ func (w *world) startBindcar(pod *localPod, kind string) (*client.Client, error)
 		w.t.Cleanup(real.Close)
 		return client.New(real.URL, bearer)
 	}
-	signs, err := primary.NewKey(control.Name, primary.Algorithm(string(control.Algorithm)+"."), control.Secret)
+	signs, err := tsig.NewKey(control.Name, tsig.Algorithm(string(control.Algorithm)+"."), control.Secret)
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet"
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/pkg/transfer"
 	"kubi.zone/kubizone/test/rig"
 )
@@ -48,7 +48,7 @@ func askAddress(ctx context.Context, at netip.AddrPort, name string, options ...
 
 // answersCatalog reports whether a primary answers for a catalog to a key, as `kubizone fleet` asks it.
 func answersCatalog(ctx context.Context, at netip.AddrPort, catalog name.Name, key render.Key) bool {
-	signed, err := primary.NewKey(key.Name, primary.Algorithm(string(key.Algorithm)+"."), key.Secret)
+	signed, err := tsig.NewKey(key.Name, tsig.Algorithm(string(key.Algorithm)+"."), key.Secret)
 	if err != nil {
 		return false
 	}
@@ -162,7 +162,7 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 		w.mustSucceed(err)
 		return keys
 	}
-	tsig := transferKeys()
+	transfer := transferKeys()
 	_, err = w.ours.Bind9V1alpha1().Bind9Clusters(w.namespace).Patch(w.ctx, "prod", types.MergePatchType, []byte(`{"spec":{"tsigKey":{"algorithm":"hmac-sha512"}}}`), metav1.PatchOptions{})
 	w.mustSucceed(err)
 	var signs string
@@ -170,7 +170,7 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 		clock.Step(10 * time.Second) // the primary and every pod were seen to take it
 		now := transferKeys()
 		signs = now.Name
-		if signs == tsig.Name || now.Former == nil || now.Former.Name != tsig.Name {
+		if signs == transfer.Name || now.Former == nil || now.Former.Name != transfer.Name {
 			return fmt.Errorf("%s signs", signs)
 		}
 		return nil
@@ -199,7 +199,7 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 	_, err = records.Patch(w.ctx, "www", types.MergePatchType, []byte(`{"spec":{"rdata":"192.0.2.2","ttl":77}}`), metav1.PatchOptions{})
 	w.mustSucceed(err)
 	w.waitUntil("the zone is Ready by the new key alone", func() error {
-		if text, err := os.ReadFile(filepath.Join(pod.dir, "etc", "tsig.key")); err != nil || strings.Contains(string(text), tsig.Name) {
+		if text, err := os.ReadFile(filepath.Join(pod.dir, "etc", "tsig.key")); err != nil || strings.Contains(string(text), transfer.Name) {
 			return fmt.Errorf("the pod has the former key: %w", err)
 		}
 		zone, err := zones.Get(w.ctx, "main", metav1.GetOptions{})
@@ -244,7 +244,7 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 		w.mustSucceed(err)
 		current, err := render.ReadControlKey(secret.Data)
 		w.mustSucceed(err)
-		signs, err := primary.NewKey(current.Name, primary.Algorithm(string(current.Algorithm)+"."), current.Secret)
+		signs, err := tsig.NewKey(current.Name, tsig.Algorithm(string(current.Algorithm)+"."), current.Secret)
 		return []rndc.Key{{Algorithm: string(current.Algorithm), MAC: signs.MAC}}, err
 	}}
 	const made = "adding zone 'served.example' from catalog"

@@ -23,7 +23,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
-	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/pkg/transfer"
 	"kubi.zone/kubizone/test/deliverytest"
 	"kubi.zone/kubizone/test/must"
@@ -34,7 +34,7 @@ var updateKey = rig.TSIGKey{Name: "update.example.", Algorithm: "hmac-sha256", S
 
 func keyOf(t *testing.T, k rig.TSIGKey) transfer.Key {
 	t.Helper()
-	keys := must.Get(primary.ParseKeys(k.Statement()))(t)
+	keys := must.Get(tsig.ParseKeys(k.Statement()))(t)
 	return transfer.Key{Name: keys[0].Name, Algorithm: string(keys[0].Algorithm), MAC: keys[0].MAC}
 }
 

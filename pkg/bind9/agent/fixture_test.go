@@ -19,7 +19,7 @@ import (
 	mdns "github.com/miekg/dns"
 
 	"kubi.zone/kubizone/pkg/bind9/agent/rndc"
-	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/pkg/transfer"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
@@ -43,7 +43,7 @@ func newFixture(t *testing.T, change func(*rig.BINDConfig, *Config)) *fixture {
 	t.Helper()
 	control := must.Get(rig.FreePort())(t)
 	named := rig.BINDConfig{Controls: []rig.Control{{Addr: control, Key: agentKey}}, Options: "allow-new-zones yes;\n"}
-	keys := must.Get(primary.ParseKeys(agentKey.Statement()))(t)
+	keys := must.Get(tsig.ParseKeys(agentKey.Statement()))(t)
 	config := Config{
 		Control: &rndc.Client{Address: control.String(), Keys: func() ([]rndc.Key, error) {
 			return []rndc.Key{{Algorithm: agentKey.Algorithm, MAC: keys[0].MAC}}, nil

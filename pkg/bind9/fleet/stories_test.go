@@ -23,7 +23,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 	"kubi.zone/kubizone/pkg/controller/transferclass"
-	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/primary/tsig"
 )
 
 // TestStories runs testdata/*.txt: what is decided from facts alone, step by step, and what the status says of it. "go
@@ -377,7 +377,7 @@ func tellKeys(s *storyFacts) string {
 // tellKey is the name of a key in a story. One that is made has a name that follows from its secret, and that primaries
 // take for a server of the namespace (S11.17).
 func tellKey(name string) string {
-	if namespace, ofServer := transferclass.NamespaceOfKey(primary.Key{Name: name + "."}); ofServer && namespace == "team" {
+	if namespace, ofServer := transferclass.NamespaceOfKey(tsig.Key{Name: name + "."}); ofServer && namespace == "team" {
 		return "a new one"
 	}
 	return name

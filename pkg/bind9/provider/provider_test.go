@@ -32,6 +32,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/pkg/transfer"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/bindcartest"
@@ -52,7 +53,7 @@ type world struct {
 	primary *primary.Primary
 	addr    netip.AddrPort
 	class   *primary.Class
-	keys    []primary.Key
+	keys    []tsig.Key
 
 	mu      sync.Mutex
 	members []primary.Member
@@ -127,7 +128,7 @@ func (s stored) Withdraw(ctx context.Context, plan delivery.Plan, fence delivery
 
 func beginWorld(t *testing.T) *world {
 	t.Helper()
-	keys, err := primary.ParseKeys(rigKey.Statement())
+	keys, err := tsig.ParseKeys(rigKey.Statement())
 	if err != nil {
 		t.Fatal(err)
 	}

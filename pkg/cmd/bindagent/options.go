@@ -24,7 +24,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/bind9/agent"
 	"kubi.zone/kubizone/pkg/bind9/agent/rndc"
-	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/pkg/terminal"
 	"kubi.zone/kubizone/pkg/transfer"
 	"kubi.zone/kubizone/pkg/version"
@@ -181,7 +181,7 @@ func (o *options) makeServer(logger *slog.Logger) (*server, error) {
 			fault(flag, "named takes signed commands alone; name the file of the key in its controls block")
 			continue
 		}
-		_, warnings, err := primary.ReadKeyFile(path)
+		_, warnings, err := tsig.ReadKeyFile(path)
 		if err != nil {
 			fault(flag, "%w", err)
 		}
@@ -221,7 +221,7 @@ func isLoopback(host string) bool {
 
 // readControlKeys reads the keys anew for each command (B3).
 func (o *options) readControlKeys() (all []rndc.Key, err error) {
-	keys, _, err := primary.ReadKeyFile(o.rndcKeyFile)
+	keys, _, err := tsig.ReadKeyFile(o.rndcKeyFile)
 	for _, key := range keys {
 		all = append(all, rndc.Key{Algorithm: strings.TrimSuffix(string(key.Algorithm), "."), MAC: key.MAC})
 	}
@@ -229,7 +229,7 @@ func (o *options) readControlKeys() (all []rndc.Key, err error) {
 }
 
 func (o *options) readTSIGKey() (transfer.Key, error) {
-	keys, _, err := primary.ReadKeyFile(cmp.Or(o.tsigKeyFile, o.rndcKeyFile))
+	keys, _, err := tsig.ReadKeyFile(cmp.Or(o.tsigKeyFile, o.rndcKeyFile))
 	if err != nil {
 		return transfer.Key{}, err
 	}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/primary/tsig"
 )
 
 // Options are the flags as they were written.
@@ -51,7 +52,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 type Config struct {
 	DNSListen netip.AddrPort
 	DNSViews  []string
-	Keys      []primary.Key
+	Keys      []tsig.Key
 	Allow     []primary.Rule
 	Notify    []primary.Target
 	// Reachable is primary.Config.Reachable.
@@ -91,7 +92,7 @@ func (o *Options) Complete() (c Config, warnings []string, err error) {
 		seen[view] = true
 	}
 	if o.TSIGKeyFile != "" {
-		keys, read, err := primary.ReadKeyFile(o.TSIGKeyFile)
+		keys, read, err := tsig.ReadKeyFile(o.TSIGKeyFile)
 		if err != nil {
 			fault(fmt.Errorf("--tsig-key-file: %w", err))
 		}

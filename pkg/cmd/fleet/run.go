@@ -28,7 +28,7 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 	"kubi.zone/kubizone/pkg/cmd/process"
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/pkg/transfer"
 	"kubi.zone/kubizone/pkg/version"
 )
@@ -154,7 +154,7 @@ const catalogTimeout = 5 * time.Second
 
 // askCatalog reports whether a primary answers for a catalog to a key.
 func askCatalog(ctx context.Context, at netip.AddrPort, catalog name.Name, key render.Key) bool {
-	signed, err := primary.NewKey(key.Name, primary.Algorithm(string(key.Algorithm)+"."), key.Secret)
+	signed, err := tsig.NewKey(key.Name, tsig.Algorithm(string(key.Algorithm)+"."), key.Secret)
 	if err != nil {
 		return false
 	}

@@ -22,7 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
 	"kubi.zone/kubizone/pkg/load"
 	"kubi.zone/kubizone/pkg/migrate"
-	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/pkg/terminal"
 	"kubi.zone/kubizone/pkg/transfer"
 )
@@ -74,7 +74,7 @@ func (o *options) completeOptions(arguments []string) (c *config, warnings []str
 
 	var key *transfer.Key
 	if o.tsigKeyFile != "" {
-		keys, warned, err := primary.ReadKeyFile(o.tsigKeyFile)
+		keys, warned, err := tsig.ReadKeyFile(o.tsigKeyFile)
 		if err == nil {
 			key = &transfer.Key{Name: keys[0].Name, Algorithm: string(keys[0].Algorithm), MAC: keys[0].MAC}
 		} else {

@@ -30,7 +30,7 @@ import (
 	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/load"
-	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/pkg/terminal"
 	"kubi.zone/kubizone/pkg/transfer"
 	"kubi.zone/kubizone/pkg/verify"
@@ -104,7 +104,7 @@ func (o *Options) Run(ctx context.Context, text string, out, remarks io.Writer) 
 	}
 	run := &run{remarks: remarks, keys: map[v1alpha1.SecretReference]*transfer.Key{}}
 	if o.TSIGKeyFile != "" {
-		keys, warnings, err := primary.ReadKeyFile(o.TSIGKeyFile)
+		keys, warnings, err := tsig.ReadKeyFile(o.TSIGKeyFile)
 		if err != nil {
 			return fmt.Errorf("--tsig-key-file: %w", err)
 		}

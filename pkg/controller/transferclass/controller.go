@@ -28,6 +28,7 @@ import (
 	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/precedence"
 	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/primary/tsig"
 )
 
 const (
@@ -57,7 +58,7 @@ type Config struct {
 	// Servers are those of classes with a block bind9, and the classes that Bind9Clusters are.
 	Servers *Servers
 	// GeneralKeys are keys of the Primary beside those of classes.
-	GeneralKeys []primary.Key
+	GeneralKeys []tsig.Key
 	// Joined is told of a Zone that came into a class.
 	Joined func(zone cache.ObjectName)
 }
@@ -442,7 +443,7 @@ func (c *Controller) dropServers(of *v1alpha1.DNSClass, claims map[string]string
 	return nil
 }
 
-func sameKey(a, b primary.Key) bool {
+func sameKey(a, b tsig.Key) bool {
 	return a.Name == b.Name && a.Algorithm == b.Algorithm && bytes.Equal(a.MAC([]byte(a.Name)), b.MAC([]byte(b.Name)))
 }
 

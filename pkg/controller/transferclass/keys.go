@@ -11,6 +11,7 @@ import (
 	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/precedence"
 	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/primary/tsig"
 )
 
 // Keys are the TSIG keys of classes. A signature names its key by the name alone, so a name stands for one key in all
@@ -42,7 +43,7 @@ func (k *Keys) Hold(of *v1alpha1.DNSClass, peers Peers) (release func()) {
 }
 
 // holdGeneral takes note of the keys of a primary itself, which have a name before all others.
-func (k *Keys) holdGeneral(keys []primary.Key) {
+func (k *Keys) holdGeneral(keys []tsig.Key) {
 	k.holdKeys("", &heldKeys{claims: Peers{Class: primary.ClassConfig{Keys: keys}}.Claims()})
 }
 
@@ -107,7 +108,7 @@ func (k *Keys) classesWith(names map[string]string) map[string]bool {
 }
 
 // keptFrom returns why a server of a namespace that a class selects may not have a key; "": it may.
-func (k *Keys) keptFrom(of *v1alpha1.DNSClass, namespace string, key primary.Key) string {
+func (k *Keys) keptFrom(of *v1alpha1.DNSClass, namespace string, key tsig.Key) string {
 	if k == nil {
 		return ""
 	}
@@ -137,7 +138,7 @@ const serverLabel = "bind9"
 // NamespaceOfKey returns the namespace that alone may have a key of this name: NAMESPACE of LABEL.NAMESPACE., for
 // UpdateKeys, and of LABEL.bind9.NAMESPACE., for servers (ofServer). "": a name of no namespace. The form of the name
 // decides, and not which namespaces there are: one that is made later takes no name from others.
-func NamespaceOfKey(key primary.Key) (namespace string, ofServer bool) {
+func NamespaceOfKey(key tsig.Key) (namespace string, ofServer bool) {
 	switch labels := key.Labels(); {
 	case len(labels) == 2:
 		return labels[1], false
@@ -148,12 +149,12 @@ func NamespaceOfKey(key primary.Key) (namespace string, ofServer bool) {
 }
 
 // isForServer reports whether the name of a key is one for the servers of a namespace.
-func isForServer(namespace string, key primary.Key) bool {
+func isForServer(namespace string, key tsig.Key) bool {
 	of, ofServer := NamespaceOfKey(key)
 	return ofServer && of == namespace
 }
 
 // meaningOf tells keys of one name apart. It is compared and never printed.
-func meaningOf(key primary.Key) string {
+func meaningOf(key tsig.Key) string {
 	return string(key.Algorithm) + string(key.MAC([]byte(key.Name)))
 }

@@ -23,6 +23,7 @@ import (
 	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
@@ -76,7 +77,7 @@ func serverOf(namespace, name, address, secret string) *bind9.Bind9Instance {
 }
 
 // newController is one whose classes and servers are known.
-func newController(t *testing.T, secrets secretsOfMaps, general []primary.Key, objects ...runtime.Object) *Controller {
+func newController(t *testing.T, secrets secretsOfMaps, general []tsig.Key, objects ...runtime.Object) *Controller {
 	t.Helper()
 	dns, err := primary.New(primary.Config{Zones: zoneview.NewSet(zoneview.Config{}), Listen: netip.MustParseAddrPort("127.0.0.1:0"), Keys: general})
 	mustSucceed(t, err)
@@ -130,7 +131,7 @@ func TestKeys_ofServersEndNoClass_S11_17(t *testing.T) {
 			}
 			general, err := Key(v1alpha1.SecretReference{Namespace: "platform", Name: "general"}, secretAlways("general.bind9.team", "A"))
 			mustSucceed(t, err)
-			c := newController(t, secrets, []primary.Key{general}, shared, younger, older, serverOf("team", "honest", "192.0.2.2", "honest"), serverOf("team", "a-mallory", "192.0.2.3", "a-mallory"))
+			c := newController(t, secrets, []tsig.Key{general}, shared, younger, older, serverOf("team", "honest", "192.0.2.2", "honest"), serverOf("team", "a-mallory", "192.0.2.3", "a-mallory"))
 			for range 2 { // what is read again comes to the same
 				for _, class := range order {
 					if err := c.syncPeers(t.Context(), class); err != nil {
@@ -248,12 +249,12 @@ func TestController_keyNameInUse_S11_18(t *testing.T) {
 // TestKeys_areLetGoOf: a key that a class has taken another one for, or of a class that ended, is free.
 func TestKeys_areLetGoOf(t *testing.T) {
 	var k Keys
-	key := func(letter string) primary.Key {
+	key := func(letter string) tsig.Key {
 		key, err := Key(v1alpha1.SecretReference{}, secretAlways("k.bind9.team", letter))
 		mustSucceed(t, err)
 		return key
 	}
-	peers := func(letter string) Peers { return Peers{Class: primary.ClassConfig{Keys: []primary.Key{key(letter)}}} }
+	peers := func(letter string) Peers { return Peers{Class: primary.ClassConfig{Keys: []tsig.Key{key(letter)}}} }
 	holder, asks := withKey("holder", 0, "s"), withServers("asks", time.Hour, "team")
 	first := k.Hold(holder, peers("A"))
 	if k.keptFrom(asks, "team", key("B")) == "" || k.keptFrom(asks, "team", key("A")) != "" {

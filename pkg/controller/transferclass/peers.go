@@ -20,6 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/transfer"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/primary/tsig"
 	wire "kubi.zone/kubizone/pkg/transfer"
 )
 
@@ -54,7 +55,7 @@ func ReadPeers(of *v1alpha1.DNSClass, secret class.GetSecret) (Peers, error) {
 // dropNames is peers without those that have a key of a name in names.
 func (p Peers) dropNames(names map[string]string) Peers {
 	named := func(name string) bool { _, is := names[name]; return is }
-	p.Class.Keys = slices.DeleteFunc(slices.Clone(p.Class.Keys), func(key primary.Key) bool { return named(key.Name) })
+	p.Class.Keys = slices.DeleteFunc(slices.Clone(p.Class.Keys), func(key tsig.Key) bool { return named(key.Name) })
 	p.Class.Allow = slices.DeleteFunc(slices.Clone(p.Class.Allow), func(rule primary.Rule) bool { return named(rule.Key) })
 	p.Class.Notify = slices.DeleteFunc(slices.Clone(p.Class.Notify), func(target primary.Target) bool { return named(target.Key) })
 	p.Secondaries = slices.DeleteFunc(slices.Clone(p.Secondaries), func(s transfer.Secondary) bool {
@@ -65,7 +66,7 @@ func (p Peers) dropNames(names map[string]string) Peers {
 
 // namedKey is the key that has a name in a class, and the Secret in which it was first.
 type namedKey struct {
-	primary.Key
+	tsig.Key
 	secret v1alpha1.SecretReference
 }
 
@@ -84,9 +85,9 @@ func readBlock(of *v1alpha1.DNSClass, block *v1alpha1.TransferProvider, secret c
 		}
 		peers.Class.Catalog = peers.Catalog
 	}
-	read := map[v1alpha1.SecretReference]primary.Key{}
+	read := map[v1alpha1.SecretReference]tsig.Key{}
 	named := map[string]namedKey{}
-	keyOf := func(field string, ref *v1alpha1.SecretReference) (*primary.Key, error) {
+	keyOf := func(field string, ref *v1alpha1.SecretReference) (*tsig.Key, error) {
 		if ref == nil {
 			return nil, nil
 		}
@@ -103,7 +104,7 @@ func readBlock(of *v1alpha1.DNSClass, block *v1alpha1.TransferProvider, secret c
 				other.secret.Namespace, other.secret.Name)
 		}
 		read[*ref] = key
-		for _, one := range append([]primary.Key{key}, others...) {
+		for _, one := range append([]tsig.Key{key}, others...) {
 			if _, taken := named[one.Name]; !taken {
 				named[one.Name] = namedKey{one, *ref}
 				peers.Class.Keys, peers.Class.Allow = append(peers.Class.Keys, one), append(peers.Class.Allow, primary.Rule{Key: one.Name})
@@ -116,7 +117,7 @@ func readBlock(of *v1alpha1.DNSClass, block *v1alpha1.TransferProvider, secret c
 		return Peers{}, err
 	}
 	reachable := func(at netip.AddrPort) bool { return of.Spec.AllowLocalAddresses || dial.Check(at.Addr()) == nil }
-	tell := func(target primary.Target, key *primary.Key) {
+	tell := func(target primary.Target, key *tsig.Key) {
 		at := target.Addr
 		if key != nil {
 			target.Key = key.Name
@@ -161,7 +162,7 @@ func readBlock(of *v1alpha1.DNSClass, block *v1alpha1.TransferProvider, secret c
 }
 
 // Key reads a Secret with a TSIG key, as BIND writes it: name, algorithm and secret in base64.
-func Key(ref v1alpha1.SecretReference, secret class.GetSecret) (primary.Key, error) {
+func Key(ref v1alpha1.SecretReference, secret class.GetSecret) (tsig.Key, error) {
 	key, _, err := readKeys(ref, secret)
 	return key, err
 }
@@ -170,13 +171,13 @@ func Key(ref v1alpha1.SecretReference, secret class.GetSecret) (primary.Key, err
 var rotating = []string{"next-", "former-"}
 
 // readKeys reads a Secret with the TSIG key that signs, and others that are taken beside it.
-func readKeys(ref v1alpha1.SecretReference, secret class.GetSecret) (key primary.Key, others []primary.Key, err error) {
+func readKeys(ref v1alpha1.SecretReference, secret class.GetSecret) (key tsig.Key, others []tsig.Key, err error) {
 	data, err := secret(ref.Namespace, ref.Name)
 	if err != nil {
-		return primary.Key{}, nil, err
+		return tsig.Key{}, nil, err
 	}
 	if key, err = readKey(ref, data, ""); err != nil {
-		return primary.Key{}, nil, err
+		return tsig.Key{}, nil, err
 	}
 	for _, prefix := range rotating {
 		if len(data[prefix+"name"]) == 0 {
@@ -184,7 +185,7 @@ func readKeys(ref v1alpha1.SecretReference, secret class.GetSecret) (key primary
 		}
 		other, err := readKey(ref, data, prefix)
 		if err != nil {
-			return primary.Key{}, nil, err
+			return tsig.Key{}, nil, err
 		}
 		others = append(others, other)
 	}
@@ -192,26 +193,26 @@ func readKeys(ref v1alpha1.SecretReference, secret class.GetSecret) (key primary
 }
 
 // readKey reads the key of which the data have names with this prefix.
-func readKey(ref v1alpha1.SecretReference, data map[string][]byte, prefix string) (primary.Key, error) {
+func readKey(ref v1alpha1.SecretReference, data map[string][]byte, prefix string) (tsig.Key, error) {
 	for _, needed := range []string{prefix + "name", prefix + "secret"} {
 		if len(data[needed]) == 0 {
-			return primary.Key{}, delivery.Errorf(delivery.ReasonSecretNotFound, "Secret %s/%s: data[%q] is missing or empty; "+
+			return tsig.Key{}, delivery.Errorf(delivery.ReasonSecretNotFound, "Secret %s/%s: data[%q] is missing or empty; "+
 				"put the value there", ref.Namespace, ref.Name, needed)
 		}
 	}
-	algorithm := string(primary.HMACSHA256)
+	algorithm := string(tsig.HMACSHA256)
 	if text := strings.TrimSpace(string(data[prefix+"algorithm"])); text != "" {
 		algorithm = strings.TrimSuffix(strings.ToLower(text), ".") + "."
 	}
 	octets, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(data[prefix+"secret"])))
-	var key primary.Key
+	var key tsig.Key
 	if err != nil {
 		err = errors.New("secret: is not base64; write it as tsig-keygen does") // The decoder's error has a part of the secret in it.
 	} else {
-		key, err = primary.NewKey(strings.TrimSpace(string(data[prefix+"name"])), primary.Algorithm(algorithm), octets)
+		key, err = tsig.NewKey(strings.TrimSpace(string(data[prefix+"name"])), tsig.Algorithm(algorithm), octets)
 	}
 	if err != nil {
-		return primary.Key{}, &delivery.Error{Reason: delivery.ReasonInvalidConfiguration, Message: fmt.Sprintf("Secret %s/%s: %v",
+		return tsig.Key{}, &delivery.Error{Reason: delivery.ReasonInvalidConfiguration, Message: fmt.Sprintf("Secret %s/%s: %v",
 			ref.Namespace, ref.Name, err)}
 	}
 	return key, nil

@@ -22,7 +22,7 @@ import (
 	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/delivery"
-	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/primary/tsig"
 )
 
 // Servers are the BIND 9 servers of classes with a block bind9, as informers have them. A server whose group of the API
@@ -146,7 +146,7 @@ func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, s
 	var s Selected
 	type keyed struct {
 		apiclass.Server
-		keys []primary.Key
+		keys []tsig.Key
 	}
 	var read []keyed
 	waiting := map[string]*delivery.Error{} // by the names of rows
@@ -183,7 +183,7 @@ func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, s
 		for _, key := range server.keys {
 			why := held.keptFrom(of, server.Namespace, key)
 			first, known := named[key.Name]
-			if why == "" && known && !slices.ContainsFunc(first.keys, func(other primary.Key) bool { return sameKey(other, key) }) {
+			if why == "" && known && !slices.ContainsFunc(first.keys, func(other tsig.Key) bool { return sameKey(other, key) }) {
 				why = RowName(first.Server) + " has another key of that name"
 			}
 			if why != "" {
@@ -222,7 +222,7 @@ func waitFor(server apiclass.Server, reason delivery.Reason, format string, argu
 }
 
 // countForeign counts the keys whose name is not one for the servers of a namespace.
-func countForeign(namespace string, keys []primary.Key) (n int) {
+func countForeign(namespace string, keys []tsig.Key) (n int) {
 	for _, key := range keys {
 		if !isForServer(namespace, key) {
 			n++

@@ -13,7 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/delivery/transfer"
-	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/primary/tsig"
 )
 
 // IsBySigner reports whether servers transfer a zone from its signer: the primary hands it to the signer alone.
@@ -59,7 +59,7 @@ func (s *Selected) markSigner(secret class.GetSecret) error {
 		for i := range s.Class.Allow {
 			rule := &s.Class.Allow[i]
 			rule.Signs = rule.Signs || rule.Key == key.Name ||
-				slices.ContainsFunc(others, func(other primary.Key) bool { return other.Name == rule.Key })
+				slices.ContainsFunc(others, func(other tsig.Key) bool { return other.Name == rule.Key })
 		}
 		for i := range s.Class.Notify {
 			if target := &s.Class.Notify[i]; target.Addr == signer.Addr {

@@ -30,6 +30,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/precedence"
 	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/pkg/update"
 )
 
@@ -71,7 +72,7 @@ type Controller struct {
 	begun chan struct{}
 	// read has the keys last read from Secrets, by UID of the UpdateKey. recorded has the names that this process wrote
 	// into a status, which the informer may not have seen yet. Run alone uses them.
-	read     map[types.UID]primary.Key
+	read     map[types.UID]tsig.Key
 	recorded map[types.UID]string
 	// told is when what came of updates was last written.
 	told time.Time
@@ -79,7 +80,7 @@ type Controller struct {
 
 // New registers with the informer and does nothing before Run.
 func New(config Config) (*Controller, error) {
-	c := &Controller{Config: config, changed: make(chan struct{}, 1), begun: make(chan struct{}), read: map[types.UID]primary.Key{},
+	c := &Controller{Config: config, changed: make(chan struct{}, 1), begun: make(chan struct{}), read: map[types.UID]tsig.Key{},
 		recorded: map[types.UID]string{}}
 	wake := func(any) {
 		select {
@@ -222,7 +223,7 @@ func (c *Controller) readCandidates(ctx context.Context) ([]*candidate, error) {
 				"more are taken (S13.9); one key may have several patterns", of.Namespace, maxKeys)}
 			continue
 		}
-		var key primary.Key
+		var key tsig.Key
 		if key, one.verdict = c.readKey(ctx, of); one.reason != reasonServed {
 			continue
 		}
@@ -230,7 +231,7 @@ func (c *Controller) readCandidates(ctx context.Context) ([]*candidate, error) {
 			one.verdict = verdict{string(delivery.ReasonInvalidConfiguration), err.Error()}
 		}
 	}
-	maps.DeleteFunc(c.read, func(uid types.UID, _ primary.Key) bool { return !there[uid] })
+	maps.DeleteFunc(c.read, func(uid types.UID, _ tsig.Key) bool { return !there[uid] })
 	maps.DeleteFunc(c.recorded, func(uid types.UID, _ string) bool { return !there[uid] })
 	return candidates, nil
 }
@@ -252,10 +253,10 @@ func (c *Controller) recordName(ctx context.Context, one *candidate) error {
 }
 
 // readKey reads the key of an UpdateKey. While the API does not answer, what was read before is used.
-func (c *Controller) readKey(ctx context.Context, of *v1alpha1.UpdateKey) (primary.Key, verdict) {
+func (c *Controller) readKey(ctx context.Context, of *v1alpha1.UpdateKey) (tsig.Key, verdict) {
 	if of.Spec.Suspended {
 		delete(c.read, of.UID)
-		return primary.Key{}, verdict{reasonSuspended, "spec.suspended is true"}
+		return tsig.Key{}, verdict{reasonSuspended, "spec.suspended is true"}
 	}
 	secret := of.Namespace + "/" + of.Spec.TSIGSecretRef.Name
 	key, err := transferclass.Key(v1alpha1.SecretReference{Namespace: of.Namespace, Name: of.Spec.TSIGSecretRef.Name},
@@ -299,7 +300,7 @@ func describeOwner(namespace string, ofServer bool) string {
 	return "namespace " + namespace + " alone"
 }
 
-func makeKey(of *v1alpha1.UpdateKey, key primary.Key) (*primary.UpdateKey, error) {
+func makeKey(of *v1alpha1.UpdateKey, key tsig.Key) (*primary.UpdateKey, error) {
 	var records []update.ScopeRecords
 	for _, r := range of.Spec.Records {
 		records = append(records, update.ScopeRecords(r))

@@ -30,6 +30,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/must"
 )
@@ -360,9 +361,9 @@ func TestUpdateKey_comesBehindClasses_S13_3(t *testing.T) {
 	w.setSecret("victim/acme", "dhcp-key.")
 	p := w.startProcess()
 	p.lookAgain()
-	key := must.Get(primary.NewKey("dhcp-key.", primary.HMACSHA256, octetsOf("platform")))(t)
-	other := must.Get(primary.NewKey("late-key.", primary.HMACSHA256, octetsOf("platform")))(t)
-	edge := must.Get(p.dns.AddClass(primary.ClassConfig{Name: "edge", Keys: []primary.Key{key, other},
+	key := must.Get(tsig.NewKey("dhcp-key.", tsig.HMACSHA256, octetsOf("platform")))(t)
+	other := must.Get(tsig.NewKey("late-key.", tsig.HMACSHA256, octetsOf("platform")))(t)
+	edge := must.Get(p.dns.AddClass(primary.ClassConfig{Name: "edge", Keys: []tsig.Key{key, other},
 		Allow: []primary.Rule{{Key: key.Name}, {Key: other.Name}}}, primary.Membership{Serial: 1}))(t)
 	w.setSecret("victim/late", "late-key.")
 	p.lookAgain()

@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
-	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/pkg/transfer"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
@@ -39,7 +39,7 @@ var (
 
 func keyOf(t *testing.T, k rig.TSIGKey) transfer.Key {
 	t.Helper()
-	keys := must.Get(primary.ParseKeys(k.Statement()))(t)
+	keys := must.Get(tsig.ParseKeys(k.Statement()))(t)
 	return transfer.Key{Name: keys[0].Name, Algorithm: string(keys[0].Algorithm), MAC: keys[0].MAC}
 }
 

@@ -29,7 +29,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/bind9/agent"
 	"kubi.zone/kubizone/pkg/bind9/agent/rndc"
-	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/pkg/transfer"
 	"kubi.zone/kubizone/test/interop/subject"
 	"kubi.zone/kubizone/test/must"
@@ -158,7 +158,7 @@ func (f *signingFleet) createObject(ctx context.Context, t *testing.T, object an
 // startAgentBeside starts the agent of a named, and returns its URL.
 func startAgentBeside(t *testing.T, of *rig.BIND, control netip.AddrPort) string {
 	t.Helper()
-	keys := must.Get(primary.ParseKeys(controlKey.Statement() + signerKey.Statement()))(t)
+	keys := must.Get(tsig.ParseKeys(controlKey.Statement() + signerKey.Statement()))(t)
 	handler := agent.New(agent.Config{
 		Control: &rndc.Client{Address: control.String(), Keys: func() ([]rndc.Key, error) {
 			return []rndc.Key{{Algorithm: controlKey.Algorithm, MAC: keys[0].MAC}}, nil

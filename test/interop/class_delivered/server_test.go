@@ -30,7 +30,7 @@ import (
 	primarycmd "kubi.zone/kubizone/pkg/cmd/primary"
 	"kubi.zone/kubizone/pkg/cmd/up"
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/pkg/transfer"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
@@ -255,7 +255,7 @@ func transferZone(t *testing.T, at netip.AddrPort, zone string, key *rig.TSIGKey
 	t.Helper()
 	source := transfer.Source{Server: at.String(), Zone: name.MustParse(zone)}
 	if key != nil {
-		keys := must.Get(primary.ParseKeys(key.Statement()))(t)
+		keys := must.Get(tsig.ParseKeys(key.Statement()))(t)
 		source.Key = &transfer.Key{Name: keys[0].Name, Algorithm: string(keys[0].Algorithm), MAC: keys[0].MAC}
 	}
 	text, err := transfer.Receive(t.Context(), source)

@@ -75,9 +75,12 @@ func TestAMassDeletionLeavesNoPlace_S7_5(t *testing.T) {
 	w.waitForArrival(before, all, w.late)
 	team("t2")
 	w.waitForCondition("t2", v1alpha1.ConditionReady, "False MassDeletion")
-	if zone := w.getZone(); zone.Status.RRsetCount != 2 || zone.Status.SettledSerial != before {
-		t.Errorf("%d RRsets are left, serial %d is delivered, and %d was", zone.Status.RRsetCount, zone.Status.SettledSerial, before)
-	}
+	waitUntil(t, "the cascade has left the NS and t2, and what was there before is delivered", func() string {
+		if is := w.getZone().Status; is.RRsetCount != 2 || is.SettledSerial != before {
+			return fmt.Sprintf("%d RRsets are left, serial %d is delivered, and %d was", is.RRsetCount, is.SettledSerial, before)
+		}
+		return ""
+	})
 	stop()
 	w.patchZone(rulesOfBoth)
 	w.waitForCondition("t2", v1alpha1.ConditionReady, "True Delivered")

@@ -22,6 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/sethash"
 	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/must"
 )
@@ -194,9 +195,9 @@ func StartClasses(t testing.TB, c primary.Config, zones ...*zoneview.Snapshot) S
 }
 
 // Keys are keys from text in BIND's syntax.
-func Keys(t testing.TB, text string) []primary.Key {
+func Keys(t testing.TB, text string) []tsig.Key {
 	t.Helper()
-	keys := must.Get(primary.ParseKeys(text))(t)
+	keys := must.Get(tsig.ParseKeys(text))(t)
 	return keys
 }
 

@@ -25,7 +25,7 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/agent/protocol"
 	"kubi.zone/kubizone/pkg/bind9/agent/rndc"
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/pkg/transfer"
 	"kubi.zone/kubizone/test/bindcartest"
 	"kubi.zone/kubizone/test/must"
@@ -75,7 +75,7 @@ func newServed(t *testing.T, kind string) *served {
 	bind, err := rig.StartBIND(t.Context(), rig.BINDConfig{Controls: []rig.Control{{Addr: at, Key: controlKey}}, Notify: true, Options: "allow-new-zones yes;\n"})
 	rig.SkipMissing(t, err)
 	t.Cleanup(func() { bind.Close() })
-	keys := must.Get(primary.ParseKeys(controlKey.Statement()))(t)
+	keys := must.Get(tsig.ParseKeys(controlKey.Statement()))(t)
 	s := &served{t: t, bind: bind, control: &rndc.Client{Address: at.String(), Keys: func() ([]rndc.Key, error) {
 		return []rndc.Key{{Algorithm: controlKey.Algorithm, MAC: keys[0].MAC}}, nil
 	}}}

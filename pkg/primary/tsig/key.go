@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package primary
+package tsig
 
 import (
 	"crypto/sha256"
@@ -67,14 +67,14 @@ func NewKey(keyName string, algorithm Algorithm, secret []byte) (Key, error) {
 	return Key{Name: mdns.CanonicalName(keyName), Algorithm: algorithm, secret: append([]byte(nil), secret...)}, nil
 }
 
-func canonicalKeyName(text string) string { return mdns.CanonicalName(text) }
+func CanonicalName(text string) string { return mdns.CanonicalName(text) }
 
 func (k Key) String() string { return strings.TrimSuffix(k.Name, ".") }
 
 // Labels of the name, without the root.
 func (k Key) Labels() []string { return mdns.SplitDomainName(k.Name) }
 
-func (k Key) GoString() string { return fmt.Sprintf("primary.Key(%q)", k.Name) }
+func (k Key) GoString() string { return fmt.Sprintf("tsig.Key(%q)", k.Name) }
 
 // maxKeyFile bounds a key file, in bytes.
 const maxKeyFile = 1 << 20

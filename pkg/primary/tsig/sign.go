@@ -1,0 +1,157 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package tsig
+
+import (
+	"crypto/hmac"
+	"encoding/binary"
+	"hash"
+	"time"
+
+	mdns "github.com/miekg/dns"
+)
+
+// Fudge is the clock difference that signatures allow: ours, and at most those of peers. RFC 8945 §10 recommends the
+// value.
+const Fudge = 300 * time.Second
+
+// The parts of a message that the digest of a TSIG record needs.
+const (
+	headerLen = 12
+	typeTSIG  = 250
+	classANY  = 255
+)
+
+// SigningKey is a Key with its names in wire format.
+type SigningKey struct {
+	Key
+	nameWire      []byte
+	algorithmWire []byte
+}
+
+// NewSigningKey packs the names of a key.
+func NewSigningKey(k Key) (*SigningKey, error) {
+	s := &SigningKey{Key: k}
+	var err error
+	if s.nameWire, err = packName(k.Name); err != nil {
+		return nil, err
+	}
+	s.algorithmWire, err = packName(string(k.Algorithm))
+	return s, err
+}
+
+// SameAs reports whether both sign alike.
+func (k *SigningKey) SameAs(other *SigningKey) bool {
+	return k.Name == other.Name && k.Algorithm == other.Algorithm && hmac.Equal(k.secret, other.secret)
+}
+
+func packName(text string) ([]byte, error) {
+	buf := make([]byte, 256)
+	n, err := mdns.PackDomainName(text, buf, 0, nil, false)
+	return buf[:n:n], err
+}
+
+func (k Key) newMAC() hash.Hash { return hmac.New(k.Algorithm.hash(), k.secret) }
+
+func (k *SigningKey) macLen() int { return k.Algorithm.hash()().Size() }
+
+// RecordLen is the size in octets of a TSIG record of this key with a full MAC and no other data.
+func (k *SigningKey) RecordLen() int {
+	return len(k.nameWire) + 10 + len(k.algorithmWire) + 16 + k.macLen()
+}
+
+// Stamp is the variable part of a TSIG record: all but key and MAC.
+type Stamp struct {
+	Time  uint64 // unix seconds, 48 bits
+	Fudge uint16 // seconds
+	Err   uint16
+	Other []byte
+}
+
+func (p Stamp) appendTimers(b []byte) []byte {
+	b = binary.BigEndian.AppendUint16(b, uint16(p.Time>>32))
+	b = binary.BigEndian.AppendUint32(b, uint32(p.Time))
+	return binary.BigEndian.AppendUint16(b, p.Fudge)
+}
+
+// StampAt is the Stamp of a message that is signed now.
+func StampAt(now time.Time) Stamp {
+	return Stamp{Time: uint64(now.Unix()) & (1<<48 - 1), Fudge: uint16(Fudge / time.Second)}
+}
+
+// computeMAC returns the MAC over a message (RFC 8945 §4.3): the MAC before it if any, the message as its signer saw it,
+// then all TSIG variables, or the timers alone for the second and later messages of a stream (§5.3.1). msg is cut before
+// the TSIG record; its ID and ARCOUNT are taken from the arguments.
+func (k *SigningKey) computeMAC(prior []byte, msg []byte, id, arcount uint16, p Stamp, timersOnly bool) []byte {
+	h := k.newMAC()
+	var scratch [64]byte
+	if prior != nil {
+		h.Write(binary.BigEndian.AppendUint16(scratch[:0], uint16(len(prior))))
+		h.Write(prior)
+	}
+	head := append(scratch[:0], msg[:headerLen]...)
+	binary.BigEndian.PutUint16(head, id)
+	binary.BigEndian.PutUint16(head[10:], arcount)
+	h.Write(head)
+	h.Write(msg[headerLen:])
+	if timersOnly {
+		h.Write(p.appendTimers(scratch[:0]))
+		return h.Sum(nil)
+	}
+	h.Write(k.nameWire)
+	h.Write([]byte{0, classANY, 0, 0, 0, 0})
+	h.Write(k.algorithmWire)
+	b := p.appendTimers(scratch[:0])
+	b = binary.BigEndian.AppendUint16(b, p.Err)
+	b = binary.BigEndian.AppendUint16(b, uint16(len(p.Other)))
+	h.Write(b)
+	h.Write(p.Other)
+	return h.Sum(nil)
+}
+
+// Sign appends a TSIG record to msg and returns the message and its MAC, which is the prior of the next message of a
+// stream. prior is the request's MAC, the previous message's, or nil for a request.
+func (k *SigningKey) Sign(msg, prior []byte, p Stamp, timersOnly bool) (signed, mac []byte) {
+	id := binary.BigEndian.Uint16(msg)
+	arcount := binary.BigEndian.Uint16(msg[10:])
+	mac = k.computeMAC(prior, msg, id, arcount, p, timersOnly)
+	return appendRecord(msg, k.nameWire, k.algorithmWire, mac, p), mac
+}
+
+// AppendUnsigned appends a TSIG record without a MAC, which names the key and the algorithm of the request: where an
+// error forbids to sign (RFC 8945 §5.3.2). False: a name cannot be packed.
+func AppendUnsigned(msg []byte, s *Signature, err uint16) ([]byte, bool) {
+	nameWire, nameErr := packName(s.Key)
+	algorithmWire, algorithmErr := packName(s.Algorithm)
+	if nameErr != nil || algorithmErr != nil {
+		return msg, false
+	}
+	return appendRecord(msg, nameWire, algorithmWire, nil, Stamp{Time: s.Time, Fudge: s.Fudge, Err: err}), true
+}
+
+func appendRecord(msg, nameWire, algorithmWire, mac []byte, p Stamp) []byte {
+	id := binary.BigEndian.Uint16(msg)
+	binary.BigEndian.PutUint16(msg[10:], binary.BigEndian.Uint16(msg[10:])+1)
+	msg = append(msg, nameWire...)
+	msg = append(msg, 0, typeTSIG, 0, classANY, 0, 0, 0, 0)
+	msg = binary.BigEndian.AppendUint16(msg, uint16(len(algorithmWire)+16+len(mac)+len(p.Other)))
+	msg = append(msg, algorithmWire...)
+	msg = p.appendTimers(msg)
+	msg = binary.BigEndian.AppendUint16(msg, uint16(len(mac)))
+	msg = append(msg, mac...)
+	msg = binary.BigEndian.AppendUint16(msg, id)
+	msg = binary.BigEndian.AppendUint16(msg, p.Err)
+	msg = binary.BigEndian.AppendUint16(msg, uint16(len(p.Other)))
+	return append(msg, p.Other...)
+}
+
+// MAC is the key's whole MAC over parts, one after the other. It lets a client of other servers sign with a key from
+// the same file, while the secret stays here.
+func (k Key) MAC(parts ...[]byte) []byte {
+	mac := k.newMAC()
+	for _, part := range parts {
+		mac.Write(part)
+	}
+	return mac.Sum(nil)
+}

@@ -1,0 +1,100 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package tsig
+
+import (
+	"crypto/hmac"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// TSIG errors, RFC 8945 §3 and §5.2.
+const (
+	BadSig   = 16
+	BadKey   = 17
+	BadTime  = 18
+	BadTrunc = 22
+)
+
+// ErrorNames has the mnemonics of TSIG errors.
+var ErrorNames = map[uint16]string{BadSig: "BADSIG", BadKey: "BADKEY", BadTime: "BADTIME", BadTrunc: "BADTRUNC"}
+
+// Signature is a TSIG record as received (RFC 8945 §4.2).
+type Signature struct {
+	At             int // of its owner name in the message
+	Key, Algorithm string
+	Time           uint64
+	Fudge          uint16
+	MAC            []byte
+	OriginID       uint16
+	Err            uint16
+	Other          []byte
+}
+
+// Verdict is the result of Verify.
+type Verdict struct {
+	Key       *SigningKey // nil: not known
+	Malformed bool        // RFC 8945 §5.2.2.1 case 1 and 3: FORMERR
+	// OtherAlgorithm is the key that is known under the name, where the message names another algorithm.
+	OtherAlgorithm *SigningKey
+	Err            uint16 // zero: the signature holds
+}
+
+// Keyring finds a key by its canonical name.
+type Keyring map[string]*SigningKey
+
+// NewKeyring checks keys and finds them by name; its error names all faults, and has the right keys nevertheless.
+func NewKeyring(list []Key) (Keyring, error) {
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	keys := Keyring{}
+	for i, k := range list {
+		if k.secret == nil {
+			fault("Keys[%d]: no key; make one with NewKey, ParseKeys or ReadKeyFile", i)
+			continue
+		}
+		if _, twice := keys[k.Name]; twice {
+			fault("Keys[%d]: %q stands twice; names must differ", i, k)
+		}
+		signing, err := NewSigningKey(k)
+		if err != nil {
+			fault("Keys[%d]: %w", i, err)
+			continue
+		}
+		keys[k.Name] = signing
+	}
+	return keys, errors.Join(faults...)
+}
+
+// Verify judges the signature of a message in the order of RFC 8945 §5.2: key, MAC, time, truncation. prior is nil for
+// a request and the request's MAC for a response.
+func (r Keyring) Verify(msg []byte, s *Signature, prior []byte, now time.Time) Verdict {
+	k, ok := r[s.Key]
+	if !ok {
+		return Verdict{Err: BadKey}
+	}
+	if string(k.Algorithm) != s.Algorithm {
+		return Verdict{Err: BadKey, OtherAlgorithm: k}
+	}
+	full := k.macLen()
+	if len(s.MAC) > full || len(s.MAC) < max(10, full/2) {
+		return Verdict{Key: k, Malformed: true}
+	}
+	p := Stamp{Time: s.Time, Fudge: s.Fudge, Err: s.Err, Other: s.Other}
+	arcount := binary.BigEndian.Uint16(msg[10:]) - 1
+	want := k.computeMAC(prior, msg[:s.At], s.OriginID, arcount, p, false)
+	if !hmac.Equal(want[:len(s.MAC)], s.MAC) {
+		return Verdict{Key: k, Err: BadSig}
+	}
+	now48 := uint64(now.Unix()) & (1<<48 - 1)
+	if apart := max(now48, s.Time) - min(now48, s.Time); apart > min(uint64(s.Fudge), uint64(Fudge/time.Second)) {
+		return Verdict{Key: k, Err: BadTime}
+	}
+	if len(s.MAC) < full { // our policy: a whole MAC or none
+		return Verdict{Key: k, Err: BadTrunc}
+	}
+	return Verdict{Key: k}
+}
