@@ -391,7 +391,8 @@ func TestClass_signedZonesAreForTheSignerAlone(t *testing.T) {
 	}
 	// A primary that is started again begins with what is signed.
 	red.Close()
-	config := ClassConfig{Name: "red", Keys: []tsig.Key{follower, signer}, Allow: []Rule{{Key: follower.Name}, {Key: signer.Name, Signs: true}}}
+	config := ClassConfig{Name: "red", Keys: []tsig.Key{follower, signer},
+		Allow: []Rule{{Key: follower.Name}, {Key: signer.Name, Signs: true}}}
 	must.Get(p.AddClass(config, Membership{Members: members, Signed: map[string]bool{"org": true}}))(t)
 	if got := rcodes("example.org."); got != [2]int{mdns.RcodeRefused, mdns.RcodeSuccess} {
 		t.Errorf("signed from the beginning: follower and signer get %d", got)

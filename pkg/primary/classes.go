@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/primary/tsig"
+	"kubi.zone/kubizone/pkg/primary/updates"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
@@ -260,4 +262,60 @@ func wake(loop chan<- struct{}) {
 	case loop <- struct{}{}:
 	default:
 	}
+}
+
+// updater is an update key as the roster has it.
+type updater struct {
+	*updates.Key
+	signing *tsig.SigningKey
+	// advised is when the log last told of a client with another algorithm, in unix seconds.
+	advised atomic.Int64
+	// open are the zones of its view, as of a class that lets the key in.
+	open []opening
+}
+
+func (s *classes) setUpdaters(keys []*updates.Key) error {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	updaters := map[string]*updater{}
+	for _, key := range keys {
+		signing, err := tsig.NewSigningKey(key.Key)
+		if err != nil {
+			return fmt.Errorf("update key %s: %w", key.ID, err)
+		}
+		updaters[key.Name] = &updater{Key: key, signing: signing,
+			open: []opening{{Class: &Class{all: s, tenant: key.Tenant, views: []string{key.View}}}}}
+	}
+	after, err := newRoster(s.roster.Load().classes, updaters)
+	if err != nil {
+		return err
+	}
+	s.roster.Store(after)
+	return nil
+}
+
+// updaterOf is the update key that signed a request; nil: none did.
+func (r *roster) updaterOf(key *tsig.SigningKey) *updater {
+	if key == nil {
+		return nil
+	}
+	return r.updaters[key.Name]
+}
+
+// adviseInterval is the time between two lines of the log about the algorithm of a key, which any source can cause.
+const adviseInterval = time.Minute
+
+// adviseAlgorithm says what to set where a client signs with another algorithm than its update key has: most clients
+// begin with HMAC-MD5 or HMAC-SHA1, which are not served. "" says nothing: it is another key, or was said a moment ago.
+func (r *roster) adviseAlgorithm(known *tsig.SigningKey, asked string, now time.Time) string {
+	u := r.updaterOf(known)
+	if u == nil {
+		return ""
+	}
+	last := u.advised.Load()
+	if now.Unix()-last < int64(adviseInterval/time.Second) || !u.advised.CompareAndSwap(last, now.Unix()) {
+		return ""
+	}
+	return fmt.Sprintf("a client of update key %s signs with %s, and the key is for %s: set the algorithm at the client",
+		u.ID, strings.TrimSuffix(asked, "."), strings.TrimSuffix(string(u.Algorithm), "."))
 }

@@ -18,6 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/primary/tsig"
+	"kubi.zone/kubizone/pkg/primary/updates"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
@@ -60,7 +61,7 @@ type Config struct {
 	Notify []Target
 
 	// Updates carries out what keys of SetUpdateKeys send; required where there are any.
-	Updates Updates
+	Updates updates.Handler
 
 	// MaxConns bounds TCP connections of peers, in total; as many more wait for a place for a moment. 0: 512. A
 	// source that Allow admits by a key alone is a peer once it has signed; before that as many have places apart, 2

@@ -23,7 +23,7 @@
 //  6. Connections, transfers, messages and every wait are bounded (Config).
 //  7. The catalog zone of a class (RFC 9432) lists its members and nothing else, from the
 //     first serial on; a zone made anew, or with another name, is another member.
-//  8. An UPDATE (RFC 2136) is carried out for an update key alone, by the interface Updates, and answered when that
+//  8. An UPDATE (RFC 2136) is carried out for an update key alone, by package updates, and answered when that
 //     has ended. The same octets are carried out once, and none that were signed before this primary began. A key
 //     can read its own names, the SOA above them, and by AXFR the zones that its configuration allows.
 //  9. Until a message has a slot of its tenant, the work for it is linear in its octets and those of its answer. So
@@ -36,10 +36,10 @@
 //
 // Read answer.go first: what is decided about a message, in which order; it does no I/O. query.go reads a message;
 // resolve.go finds what a zone says, transfer.go streams it, or what is new in it; message.go writes a
-// message, compress.go its names, reply.go what is not of a zone, tsig.go signs.
-// class.go says whose zones are whose peers', classes.go has all classes and what changed in them, catalog.go lists a
-// class's zones, updates.go has the keys that send updates and the messages that wait, package replay the answers of
-// these, access.go says which source is a peer. serve.go has the sockets and UDP; tcp.go has connections, with
+// message, compress.go its names, reply.go what is not of a zone, package tsig signs.
+// class.go says whose zones are whose peers', classes.go has all classes and keys, and what changed in them, catalog.go
+// lists a class's zones, updates.go answers update keys, whose messages wait in package updates, access.go says which
+// source is a peer. serve.go has the sockets and UDP; tcp.go has connections, with
 // pkg/slots for their places; notifier.go says which target is told of which serial, notify.go sends that. primary.go
 // puts the parts together.
 package primary

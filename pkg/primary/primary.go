@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"k8s.io/klog/v2"
+	"kubi.zone/kubizone/pkg/primary/updates"
 )
 
 // Primary is a hidden primary: it hands zones to secondaries and answers no other source.
@@ -37,8 +38,9 @@ func New(config Config) (*Primary, error) {
 	}
 	p := &Primary{config: c, log: c.Logger.WithName("primary"), counters: newCounters(), stopping: make(chan struct{})}
 	p.classes = newClasses(&c, keys, p.log)
-	updates := newUpdatePool(c.Updates, c.Clock, p.log)
-	p.tcp = newTCPServer(&server{&responder{p.classes, c.Clock}, p.counters, updates, p.log}, &c, p.stopping)
+	queue := updates.NewQueue(c.Updates, c.Clock, p.log)
+	serves := &server{responder: &responder{p.classes, c.Clock}, counters: p.counters, updates: queue, log: p.log}
+	p.tcp = newTCPServer(serves, &c, p.stopping)
 	p.stop = sync.OnceFunc(func() { close(p.stopping) })
 	if p.pair, err = listenPair(c.Listen); err != nil {
 		return nil, err
@@ -51,6 +53,19 @@ func New(config Config) (*Primary, error) {
 // secondaries that follow it. Faults are reported all at once, by field.
 func (p *Primary) AddClass(c ClassConfig, of Membership) (*Class, error) {
 	return p.classes.addClass(c, of)
+}
+
+// SetUpdateKeys replaces the keys with which updates are sent, one of each name. While a class has a key of the name,
+// the update key is not served. The first call takes up to a second: signatures count whole seconds, and a message of
+// the second in which the primary began may be a replay.
+func (p *Primary) SetUpdateKeys(keys []*updates.Key) error {
+	time.Sleep(min(time.Second, p.tcp.updates.Opens().Sub(p.config.Clock())))
+	return p.classes.setUpdaters(keys)
+}
+
+// HasClassKey reports whether a class, or the primary itself, has a key of a name.
+func (p *Primary) HasClassKey(keyName string) bool {
+	return p.classes.roster.Load().byKey[keyName] != nil
 }
 
 // Addr is the address served, with the port really taken.
@@ -107,7 +122,7 @@ func (p *Primary) Run(ctx context.Context) error {
 	p.Close()
 	p.tcp.wakeConns()
 	listeners.Wait()
-	p.tcp.updates.entered.Wait() // their contexts have ended
+	p.tcp.entered.Wait() // their contexts have ended
 	ended := make(chan struct{})
 	go func() { conns.Wait(); close(ended) }()
 	timer := time.NewTimer(p.config.StopTimeout)

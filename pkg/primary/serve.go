@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/netip"
 	"runtime/debug"
+	"sync"
 	"syscall"
 	"time"
 
@@ -19,13 +20,15 @@ import (
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/primary/tsig"
+	"kubi.zone/kubizone/pkg/primary/updates"
 )
 
 // server answers messages over UDP and, as part of tcpServer, over TCP.
 type server struct {
 	*responder
 	counters *counters
-	updates  *updatePool
+	updates  *updates.Queue
+	entered  sync.WaitGroup // updates over UDP
 	log      klog.Logger
 }
 
@@ -88,13 +91,13 @@ func (s *server) answerUDP(ctx context.Context, conn *net.UDPConn, msg []byte, s
 	a := s.handleMessage(msg, from, "udp")
 	switch {
 	case a.update != nil:
-		if !s.updates.enterQueue(a.update) {
+		if !s.updates.Enter(&a.update.Message) {
 			s.writeUDP(conn, s.replyUpdate(a.update, rcodeServFail), session)
 			return
 		}
-		s.updates.entered.Go(func() {
+		s.entered.Go(func() {
 			defer s.recoverPanic(from)
-			s.writeUDP(conn, s.replyUpdate(a.update, s.updates.carryOut(ctx, a.update, updateTimeUDP)), session)
+			s.writeUDP(conn, s.replyUpdate(a.update, s.updates.CarryOut(ctx, &a.update.Message, updateTimeUDP)), session)
 		})
 	case a.msg != nil:
 		s.writeUDP(conn, a.msg, session)
@@ -105,10 +108,11 @@ func (s *server) answerUDP(ctx context.Context, conn *net.UDPConn, msg []byte, s
 func (s *server) replyUpdate(u *pendingUpdate, rcode uint16) []byte {
 	var a answer
 	switch {
-	case u.octets == nil:
+	case u.Octets == nil:
 		a = s.answerAsked(u, rcode)
 	case rcode == tsig.BadTime:
-		a = answer{msg: s.replyBadSignature(u.request, tsig.Verdict{Key: u.key.signing, Err: tsig.BadTime}, len(u.octets)), zone: u.request.qname}
+		late := tsig.Verdict{Key: u.key.signing, Err: tsig.BadTime}
+		a = answer{msg: s.replyBadSignature(u.request, late, len(u.Octets)), zone: u.request.qname}
 	default:
 		a = answer{msg: s.replyStatus(u.request, u.key.signing, rcode), zone: u.request.qname}
 		s.counters.count(func(s *Stats) { s.Updates[rcodeText(rcode)]++ })

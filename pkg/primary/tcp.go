@@ -216,8 +216,8 @@ func (s *tcpServer) serveConnection(ctx context.Context, c *connection) {
 		switch {
 		case a.update != nil:
 			rcode := uint16(rcodeServFail)
-			if s.updates.enterQueue(a.update) {
-				rcode = s.updates.carryOut(ctx, a.update, updateTimeTCP)
+			if s.updates.Enter(&a.update.Message) {
+				rcode = s.updates.CarryOut(ctx, &a.update.Message, updateTimeTCP)
 			}
 			err = s.writeMessage(c, s.replyUpdate(a.update, rcode))
 		case a.transfer != nil:

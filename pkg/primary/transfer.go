@@ -15,6 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/primary/tsig"
+	"kubi.zone/kubizone/pkg/primary/updates"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
@@ -26,7 +27,7 @@ type transfer struct {
 	request request
 	key     *tsig.SigningKey // nil: unsigned
 	// share is the key whose tenant's share is sent in the place of the whole zone; nil: the zone is.
-	share *UpdateKey
+	share *updates.Key
 	// incremental asks for the difference from the serial of the request. readDifference clears it if there is none.
 	incremental bool
 	// records are sent in the zone's place where there are any: a difference, complete with its SOAs.

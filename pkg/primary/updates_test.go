@@ -15,11 +15,12 @@ import (
 
 	mdns "github.com/miekg/dns"
 
+	"k8s.io/klog/v2"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law/content"
-	"kubi.zone/kubizone/pkg/primary/replay"
 	"kubi.zone/kubizone/pkg/primary/tsig"
+	"kubi.zone/kubizone/pkg/primary/updates"
 	"kubi.zone/kubizone/pkg/update"
 	"kubi.zone/kubizone/test/must"
 )
@@ -29,10 +30,10 @@ type recordedUpdates struct {
 	mu     sync.Mutex
 	calls  []string
 	ids    []string
-	answer func(ctx context.Context, key *UpdateKey) uint16
+	answer func(ctx context.Context, key *updates.Key) uint16
 }
 
-func (u *recordedUpdates) Update(ctx context.Context, key *UpdateKey, m *update.Message, from netip.Addr) uint16 {
+func (u *recordedUpdates) Update(ctx context.Context, key *updates.Key, m *update.Message, from netip.Addr) uint16 {
 	u.mu.Lock()
 	if len(m.Updates) > 0 {
 		u.calls, u.ids = append(u.calls, fmt.Sprintf("%s %s from %s", key.ID, m.Zone, from)), append(u.ids, m.ID)
@@ -49,7 +50,7 @@ func (u *recordedUpdates) Update(ctx context.Context, key *UpdateKey, m *update.
 	return mdns.RcodeSuccess
 }
 
-func (u *recordedUpdates) Share(_ context.Context, key *UpdateKey, zone name.Name) ([]content.RRset, error) {
+func (u *recordedUpdates) Share(_ context.Context, key *updates.Key, zone name.Name) ([]content.RRset, error) {
 	if zone != name.MustParse("example.org.") {
 		return nil, fmt.Errorf("share of %s", zone)
 	}
@@ -64,9 +65,9 @@ func (u *recordedUpdates) countCalls() int {
 }
 
 // makeUpdater returns a key of a tenant that may write at and below apps.example.org.
-func makeUpdater(t testing.TB, tenant string, transfer Transfer) *UpdateKey {
+func makeUpdater(t testing.TB, tenant string, transfer updates.Transfer) *updates.Key {
 	covered := name.MustParse("apps.example.org.")
-	return &UpdateKey{Key: testKey(t, tenant+".update.", tsig.HMACSHA256), ID: tenant + "/key", Tenant: tenant, Transfer: transfer,
+	return &updates.Key{Key: testKey(t, tenant+".update.", tsig.HMACSHA256), ID: tenant + "/key", Tenant: tenant, Transfer: transfer,
 		Covers:  func(fqdn name.Name) bool { _, in := fqdn.Rel(covered); return in },
 		Reaches: func(zone name.Name) bool { _, in := covered.Rel(zone); return in },
 	}
@@ -81,7 +82,7 @@ func makeUpdate(owner string) *mdns.Msg {
 	return m
 }
 
-func startUpdated(t *testing.T, u *recordedUpdates, keys ...*UpdateKey) *Primary {
+func startUpdated(t *testing.T, u *recordedUpdates, keys ...*updates.Key) *Primary {
 	t.Helper()
 	zones := serveZones(
 		makeSnapshot(t, "org", "", "example.org.", 7, "www.apps A 192.0.2.1", "secret A 192.0.2.2", "others.apps A 192.0.2.3",
@@ -92,14 +93,14 @@ func startUpdated(t *testing.T, u *recordedUpdates, keys ...*UpdateKey) *Primary
 	p := must.Get(New(Config{Zones: zones, Updates: u, Allow: []Rule{}, Views: []string{},
 		Listen: netip.MustParseAddrPort("127.0.0.1:0")}))(t)
 	// As if it had run for an hour: what tests sign in the second of its start is no replay.
-	p.tcp.updates.answered = replay.New(func() time.Time { return time.Now().Add(-time.Hour) }, tsig.Fudge)
+	p.tcp.updates = updates.NewQueue(u, func() time.Time { return time.Now().Add(-time.Hour) }, klog.Background())
 	runUntilCleanup(t, p)
 	must.Succeed(t, p.SetUpdateKeys(keys))
 	return p
 }
 
 // exchangeSigned sends a message and returns the answer, of which the signature holds.
-func exchangeSigned(t *testing.T, p *Primary, over string, m *mdns.Msg, key *UpdateKey) *mdns.Msg {
+func exchangeSigned(t *testing.T, p *Primary, over string, m *mdns.Msg, key *updates.Key) *mdns.Msg {
 	t.Helper()
 	c := &mdns.Client{Net: over, TsigProvider: macBy{key.Key}, Timeout: time.Minute, UDPSize: 4096}
 	m.SetTsig(key.Name, string(key.Algorithm), 300, time.Now().Unix())
@@ -112,8 +113,8 @@ func exchangeSigned(t *testing.T, p *Primary, over string, m *mdns.Msg, key *Upd
 
 // An update is answered with the RCODE that it was carried out with, by either transport.
 func TestUpdate_isCarriedOutForItsKey(t *testing.T) {
-	u := &recordedUpdates{answer: func(context.Context, *UpdateKey) uint16 { return mdns.RcodeYXRrset }}
-	key := makeUpdater(t, "team", TransferNone)
+	u := &recordedUpdates{answer: func(context.Context, *updates.Key) uint16 { return mdns.RcodeYXRrset }}
+	key := makeUpdater(t, "team", updates.TransferNone)
 	p := startUpdated(t, u, key)
 	for _, over := range []string{"udp", "tcp"} {
 		m := exchangeSigned(t, p, over, makeUpdate(over+".apps.example.org."), key)
@@ -124,7 +125,7 @@ func TestUpdate_isCarriedOutForItsKey(t *testing.T) {
 	if want := "team/key example.org. from 127.0.0.1"; u.countCalls() != 2 || u.calls[0] != want || u.calls[1] != want {
 		t.Errorf("%q", u.calls)
 	}
-	stranger := makeUpdater(t, "stranger", TransferNone)
+	stranger := makeUpdater(t, "stranger", updates.TransferNone)
 	m := makeUpdate("x.apps.example.org.")
 	m.SetTsig(stranger.Name, string(stranger.Algorithm), 300, time.Now().Unix())
 	signed, _ := signQuery(t, makeUpdate("x.apps.example.org."), stranger.Key, time.Now())
@@ -141,12 +142,12 @@ func TestUpdate_isCarriedOutForItsKey(t *testing.T) {
 // it requires may be so no more, and a recorded one must change nothing later (attack 95).
 func TestUpdate_repeatedMessagesAreCarriedOutOnce(t *testing.T) {
 	begun, release := make(chan struct{}, 8), make(chan struct{})
-	u := &recordedUpdates{answer: func(context.Context, *UpdateKey) uint16 {
+	u := &recordedUpdates{answer: func(context.Context, *updates.Key) uint16 {
 		begun <- struct{}{}
 		<-release
 		return mdns.RcodeSuccess
 	}}
-	key := makeUpdater(t, "team", TransferNone)
+	key := makeUpdater(t, "team", updates.TransferNone)
 	p := startUpdated(t, u, key)
 	wire, _ := signQuery(t, makeUpdate("www.apps.example.org."), key.Key, time.Now())
 	answers := make(chan int, 8)
@@ -184,7 +185,7 @@ func TestUpdate_repeatedMessagesAreCarriedOutOnce(t *testing.T) {
 // SERVFAIL says that the client is to come again: such a message is carried out then.
 func TestUpdate_whatFailedIsCarriedOutAgain(t *testing.T) {
 	u := &recordedUpdates{}
-	u.answer = func(context.Context, *UpdateKey) uint16 {
+	u.answer = func(context.Context, *updates.Key) uint16 {
 		if u.countCalls() == 1 {
 			return mdns.RcodeServerFailure
 		}
@@ -193,7 +194,7 @@ func TestUpdate_whatFailedIsCarriedOutAgain(t *testing.T) {
 		}
 		return mdns.RcodeSuccess
 	}
-	key := makeUpdater(t, "team", TransferNone)
+	key := makeUpdater(t, "team", updates.TransferNone)
 	p := startUpdated(t, u, key)
 	m := makeUpdate("www.apps.example.org.")
 	for i, want := range []int{mdns.RcodeServerFailure, mdns.RcodeServerFailure, mdns.RcodeSuccess, mdns.RcodeSuccess} {
@@ -206,21 +207,21 @@ func TestUpdate_whatFailedIsCarriedOutAgain(t *testing.T) {
 // Updates wait beside the socket: questions are answered meanwhile, and a tenant whose updates hang takes no places of
 // another one (attack 97).
 func TestUDP_answersWhileUpdatesHang(t *testing.T) {
-	begun, release := make(chan struct{}, maxWaitingUpdatesOfTenant), make(chan struct{})
-	u := &recordedUpdates{answer: func(_ context.Context, key *UpdateKey) uint16 {
+	begun, release := make(chan struct{}, updates.MaxWaitingOfTenant), make(chan struct{})
+	u := &recordedUpdates{answer: func(_ context.Context, key *updates.Key) uint16 {
 		if key.Tenant == "noisy" {
 			begun <- struct{}{}
 			<-release
 		}
 		return mdns.RcodeSuccess
 	}}
-	noisy, quiet := makeUpdater(t, "noisy", TransferNone), makeUpdater(t, "quiet", TransferNone)
+	noisy, quiet := makeUpdater(t, "noisy", updates.TransferNone), makeUpdater(t, "quiet", updates.TransferNone)
 	p := startUpdated(t, u, noisy, quiet)
 	defer close(release)
 	conn := must.Get(net.Dial("udp", p.Addr().String()))(t)
 	defer conn.Close()
 	conn.SetDeadline(time.Now().Add(time.Minute))
-	for i := range maxWaitingUpdatesOfTenant + 1 {
+	for i := range updates.MaxWaitingOfTenant + 1 {
 		wire, _ := signQuery(t, makeUpdate(fmt.Sprintf("h%d.apps.example.org.", i)), noisy.Key, time.Now())
 		must.Get(conn.Write(wire))(t)
 	}
@@ -229,7 +230,7 @@ func TestUDP_answersWhileUpdatesHang(t *testing.T) {
 	if m := unpackMessage(t, buf[:n]); m.Rcode != mdns.RcodeServerFailure {
 		t.Errorf("above the share: %v", m)
 	}
-	for range maxUpdatesOfTenant + spareUpdates {
+	for range updates.MaxRunningOfTenant + updates.Spare {
 		<-begun
 	}
 	if m := exchangeSigned(t, p, "udp", makeQuery("example.org.", mdns.TypeSOA), quiet); len(m.Answer) != 1 {
@@ -245,14 +246,14 @@ func TestUDP_answersWhileUpdatesHang(t *testing.T) {
 
 // A key asks what clients ask before an update, of its own names and of no others.
 func TestUpdateKey_asksItsNamesAlone(t *testing.T) {
-	key := makeUpdater(t, "team", TransferNone)
-	inside := makeUpdater(t, "inner", TransferNone)
+	key := makeUpdater(t, "team", updates.TransferNone)
+	inside := makeUpdater(t, "inner", updates.TransferNone)
 	inside.View = "inside"
-	wide := makeUpdater(t, "wide", TransferNone)
+	wide := makeUpdater(t, "wide", updates.TransferNone)
 	wide.Covers, wide.Reaches = func(name.Name) bool { return true }, func(name.Name) bool { return true }
 	p := startUpdated(t, &recordedUpdates{}, key, inside, wide)
 	for _, test := range []struct {
-		by    *UpdateKey
+		by    *updates.Key
 		fqdn  string
 		qtype uint16
 		want  string
@@ -305,10 +306,10 @@ func TestUpdateKey_asksItsNamesAlone(t *testing.T) {
 
 // A key transfers what its tenant wrote, or zones of its tenant whole.
 func TestUpdateKey_transfers(t *testing.T) {
-	own, whole := makeUpdater(t, "team", TransferOwn), makeUpdater(t, "default", TransferZone)
-	other := makeUpdater(t, "other", TransferZone)
+	own, whole := makeUpdater(t, "team", updates.TransferOwn), makeUpdater(t, "default", updates.TransferZone)
+	other := makeUpdater(t, "other", updates.TransferZone)
 	p := startUpdated(t, &recordedUpdates{}, own, whole, other)
-	transferred := func(key *UpdateKey, zone string) string {
+	transferred := func(key *updates.Key, zone string) string {
 		c := &mdns.Transfer{TsigProvider: macBy{key.Key}}
 		m := makeQuery(zone, mdns.TypeAXFR)
 		m.SetTsig(key.Name, string(key.Algorithm), 300, time.Now().Unix())
@@ -326,7 +327,7 @@ func TestUpdateKey_transfers(t *testing.T) {
 	}
 	soa := "example.org. SOA"
 	for what, test := range map[string]struct {
-		key  *UpdateKey
+		key  *updates.Key
 		zone string
 		want string
 	}{
@@ -347,8 +348,8 @@ func TestUpdateKey_transfers(t *testing.T) {
 
 // The key of a class has a name before that of an update key, whichever came first.
 func TestUpdateKey_namesAreOneKeyEach(t *testing.T) {
-	u := &recordedUpdates{answer: func(context.Context, *UpdateKey) uint16 { return mdns.RcodeSuccess }}
-	first, second := makeUpdater(t, "team", TransferNone), makeUpdater(t, "late", TransferNone)
+	u := &recordedUpdates{answer: func(context.Context, *updates.Key) uint16 { return mdns.RcodeSuccess }}
+	first, second := makeUpdater(t, "team", updates.TransferNone), makeUpdater(t, "late", updates.TransferNone)
 	second.Key = must.Get(tsig.NewKey(first.Name, tsig.HMACSHA256, []byte("another secret of many octets !!")))(t)
 	p := startUpdated(t, u, first)
 	if m := exchangeSigned(t, p, "udp", makeUpdate("a.apps.example.org."), first); m.Rcode != mdns.RcodeSuccess {
@@ -362,7 +363,7 @@ func TestUpdateKey_namesAreOneKeyEach(t *testing.T) {
 	if m := exchangeSigned(t, p, "udp", makeUpdate("b.apps.example.org."), second); m.Rcode != mdns.RcodeRefused {
 		t.Errorf("an update by the key of a class: %v", m)
 	}
-	must.Succeed(t, p.SetUpdateKeys([]*UpdateKey{first}))
+	must.Succeed(t, p.SetUpdateKeys([]*updates.Key{first}))
 	if m := exchangeSigned(t, p, "udp", makeUpdate("b.apps.example.org."), second); m.Rcode != mdns.RcodeRefused {
 		t.Errorf("an update by the key of a class, when update keys have come again: %v", m)
 	}
@@ -373,7 +374,7 @@ func TestUpdateKey_namesAreOneKeyEach(t *testing.T) {
 	if p.HasClassKey(first.Name) {
 		t.Error("a key of a class that is gone")
 	}
-	must.Succeed(t, p.SetUpdateKeys([]*UpdateKey{first}))
+	must.Succeed(t, p.SetUpdateKeys([]*updates.Key{first}))
 	if m := exchangeSigned(t, p, "udp", makeUpdate("c.apps.example.org."), first); m.Rcode != mdns.RcodeSuccess {
 		t.Error(m)
 	}
@@ -381,7 +382,7 @@ func TestUpdateKey_namesAreOneKeyEach(t *testing.T) {
 
 // Clients that begin with an algorithm that is not served are told of in the log, at most once a minute.
 func TestUpdateKey_otherAlgorithmIsSaid(t *testing.T) {
-	key := makeUpdater(t, "team", TransferNone)
+	key := makeUpdater(t, "team", updates.TransferNone)
 	p := startUpdated(t, &recordedUpdates{}, key)
 	now := time.Now()
 	p.tcp.clock = func() time.Time { return now }
@@ -403,8 +404,8 @@ func TestUpdateKey_otherAlgorithmIsSaid(t *testing.T) {
 // A message that was recorded is carried out once more by another primary, while its signature holds, and by none later
 // (docs/updates.md says so): what is kept of answers is one primary's (attack 95).
 func TestUpdate_anotherPrimaryKnowsNoMessageOfThisOne(t *testing.T) {
-	u := &recordedUpdates{answer: func(context.Context, *UpdateKey) uint16 { return mdns.RcodeSuccess }}
-	key := makeUpdater(t, "team", TransferNone)
+	u := &recordedUpdates{answer: func(context.Context, *updates.Key) uint16 { return mdns.RcodeSuccess }}
+	key := makeUpdater(t, "team", updates.TransferNone)
 	one, other := startUpdated(t, u, key), startUpdated(t, u, key)
 	fresh, _ := signQuery(t, makeUpdate("www.apps.example.org."), key.Key, time.Now())
 	late, _ := signQuery(t, makeUpdate("www.apps.example.org."), key.Key, time.Now().Add(-tsig.Fudge-10*time.Second))
@@ -431,8 +432,8 @@ func TestUpdate_anotherPrimaryKnowsNoMessageOfThisOne(t *testing.T) {
 // A tenant opens ten thousand connections, signs on each with its key, and sends half of a message then: updates of
 // another tenant are carried out all the time (attack 97).
 func TestUpdate_slowConnectionsTakeNoPlacesOfOthers(t *testing.T) {
-	u := &recordedUpdates{answer: func(context.Context, *UpdateKey) uint16 { return mdns.RcodeSuccess }}
-	slow, other := makeUpdater(t, "slow", TransferNone), makeUpdater(t, "other", TransferNone)
+	u := &recordedUpdates{answer: func(context.Context, *updates.Key) uint16 { return mdns.RcodeSuccess }}
+	slow, other := makeUpdater(t, "slow", updates.TransferNone), makeUpdater(t, "other", updates.TransferNone)
 	p := startUpdated(t, u, slow, other)
 	question, _ := signQuery(t, makeQuery("www.apps.example.org.", mdns.TypeA), slow.Key, time.Now())
 	var open []net.Conn
@@ -477,8 +478,8 @@ func makeManyUpdates(n int) *mdns.Msg {
 // What is done with an update before it has a place does not grow with its records, and one with too many of them is
 // refused by its header (attack 110).
 func TestUpdate_isReadWhenItHasItsPlace(t *testing.T) {
-	u := &recordedUpdates{answer: func(context.Context, *UpdateKey) uint16 { return mdns.RcodeSuccess }}
-	key := makeUpdater(t, "team", TransferNone)
+	u := &recordedUpdates{answer: func(context.Context, *updates.Key) uint16 { return mdns.RcodeSuccess }}
+	key := makeUpdater(t, "team", updates.TransferNone)
 	p := startUpdated(t, u, key)
 	few, _ := signQuery(t, makeManyUpdates(1), key.Key, time.Now())
 	many, _ := signQuery(t, makeManyUpdates(4000), key.Key, time.Now())
@@ -504,45 +505,15 @@ func TestUpdate_isReadWhenItHasItsPlace(t *testing.T) {
 	}
 }
 
-// Waiting messages of one tenant take no octets of another one (attack 110).
-func TestUpdatePool_octetsAreSharedOut(t *testing.T) {
-	p := startUpdated(t, &recordedUpdates{})
-	enter := func(tenant string) *pendingUpdate {
-		u := &pendingUpdate{key: &updater{UpdateKey: makeUpdater(t, tenant, TransferNone)}, octets: make([]byte, maxMessage)}
-		if !p.tcp.updates.enterQueue(u) {
-			return nil
-		}
-		return u
-	}
-	var held []*pendingUpdate
-	for u := enter("noisy"); u != nil; u = enter("noisy") {
-		held = append(held, u)
-	}
-	if n := len(held) * maxMessage; n > maxWaitingOctetsOfTenant || len(held) < 2 {
-		t.Errorf("%d octets wait for one tenant", n)
-	}
-	if u := enter("quiet"); u == nil {
-		t.Error("another tenant has no room")
-	} else {
-		held = append(held, u)
-	}
-	for _, u := range held {
-		p.tcp.updates.leaveQueue(u)
-	}
-	if pool := p.tcp.updates; pool.octets != 0 || len(pool.octetsOf) > 0 {
-		t.Errorf("%d octets are left, of %v", pool.octets, pool.octetsOf)
-	}
-}
-
 // A recorded message is carried out by no primary that began after it was signed, and its signature holds for five
 // minutes, whatever fudge it says (attack 95).
 func TestUpdate_oldMessagesAreBADTIME(t *testing.T) {
-	u := &recordedUpdates{answer: func(context.Context, *UpdateKey) uint16 { return mdns.RcodeSuccess }}
-	key := makeUpdater(t, "team", TransferNone)
+	u := &recordedUpdates{answer: func(context.Context, *updates.Key) uint16 { return mdns.RcodeSuccess }}
+	key := makeUpdater(t, "team", updates.TransferNone)
 	p := startUpdated(t, u, key)
 	restarted := startUpdated(t, u)
-	restarted.tcp.updates.answered = replay.New(time.Now, tsig.Fudge)
-	must.Succeed(t, restarted.SetUpdateKeys([]*UpdateKey{key}))
+	restarted.tcp.updates = updates.NewQueue(u, time.Now, klog.Background())
+	must.Succeed(t, restarted.SetUpdateKeys([]*updates.Key{key}))
 	began := time.Now()
 	for what, test := range map[string]struct {
 		to     *Primary
@@ -584,13 +555,13 @@ func TestUpdate_oldMessagesAreBADTIME(t *testing.T) {
 // A message that is sent again after an unknown outcome has the same id, and another one another.
 func TestUpdate_messagesHaveAnID(t *testing.T) {
 	u := &recordedUpdates{}
-	u.answer = func(context.Context, *UpdateKey) uint16 {
+	u.answer = func(context.Context, *updates.Key) uint16 {
 		if u.countCalls() == 1 {
 			return mdns.RcodeServerFailure
 		}
 		return mdns.RcodeSuccess
 	}
-	key := makeUpdater(t, "team", TransferNone)
+	key := makeUpdater(t, "team", updates.TransferNone)
 	p := startUpdated(t, u, key)
 	at := time.Now()
 	once, _ := signQuery(t, makeUpdate("www.apps.example.org."), key.Key, at)

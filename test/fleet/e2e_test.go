@@ -52,7 +52,8 @@ func answersCatalog(ctx context.Context, at netip.AddrPort, catalog name.Name, k
 	if err != nil {
 		return false
 	}
-	_, err = transfer.ReadSerial(ctx, transfer.Source{Server: at.String(), Zone: catalog, Wait: waitTimeout, Key: &transfer.Key{Name: signed.Name, Algorithm: string(signed.Algorithm), MAC: signed.MAC}})
+	_, err = transfer.ReadSerial(ctx, transfer.Source{Server: at.String(), Zone: catalog, Wait: waitTimeout,
+		Key: &transfer.Key{Name: signed.Name, Algorithm: string(signed.Algorithm), MAC: signed.MAC}})
 	return err == nil
 }
 
@@ -199,7 +200,8 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 	_, err = records.Patch(w.ctx, "www", types.MergePatchType, []byte(`{"spec":{"rdata":"192.0.2.2","ttl":77}}`), metav1.PatchOptions{})
 	w.mustSucceed(err)
 	w.waitUntil("the zone is Ready by the new key alone", func() error {
-		if text, err := os.ReadFile(filepath.Join(pod.dir, "etc", "tsig.key")); err != nil || strings.Contains(string(text), transfer.Name) {
+		if text, err := os.ReadFile(filepath.Join(pod.dir, "etc", "tsig.key")); err != nil ||
+			strings.Contains(string(text), transfer.Name) {
 			return fmt.Errorf("the pod has the former key: %w", err)
 		}
 		zone, err := zones.Get(w.ctx, "main", metav1.GetOptions{})

@@ -202,8 +202,18 @@ var table = []row{
 		why: "what is remembered of messages follows from their signatures and the clock",
 	},
 	{
+		pkg: "pkg/primary/tsig", never: impure,
+		why: "each client and server that signs messages has the same keys, and needs no primary for it",
+	},
+	{
+		pkg: "pkg/primary/updates", may: []string{"pkg/primary/replay", "pkg/primary/tsig", "pkg/slots", "pkg/update/...",
+			"pkg/law/content", "pkg/dns/..."},
+		never: []string{"k8s.io/apimachinery/...", "k8s.io/apiserver/...", "k8s.io/client-go/...", etcd},
+		why:   "a message waits in the primary, wherever the API server is",
+	},
+	{
 		pkg: "pkg/primary", may: []string{"pkg/zoneview", "pkg/dns/...", "pkg/law/content", "pkg/precedence", "pkg/slots",
-			"pkg/update/...", "pkg/primary/replay"},
+			"pkg/update", "pkg/primary/..."},
 		never: []string{"k8s.io/apimachinery/...", "k8s.io/apiserver/...", "k8s.io/client-go/...", etcd},
 		why:   "a DNS server over views: it can run far from the API server",
 	},
@@ -295,7 +305,8 @@ var table = []row{
 		why:   "it compares by transfer what it writes by update",
 	},
 	{
-		pkg: "cmd/webhook-server", may: []string{"pkg/delivery/webhook/protocol", "pkg/primary", "cmd/webhook-server/...", "pkg/transfer",
+		pkg: "cmd/webhook-server", may: []string{"pkg/delivery/webhook/protocol", "pkg/primary/tsig", "cmd/webhook-server/...",
+			"pkg/transfer",
 			"pkg/slots", "pkg/terminal", "pkg/dns/..."},
 		avoid: impure, calls: printing,
 		why: "a program of its own, that nothing of the product imports; a file of keys is read as a primary reads it",
@@ -339,11 +350,11 @@ var table = []row{
 		why:   "it sends requests with what Secrets have: which requests, the provider and signing say",
 	}, {
 		pkg: "pkg/controller/updatekey", may: []string{"pkg/controller/class", "pkg/controller/transferclass", "pkg/delivery",
-			"pkg/precedence", "pkg/primary", "pkg/update", "pkg/law/content", "api/...", "pkg/dns/..."},
+			"pkg/precedence", "pkg/primary/...", "pkg/update", "pkg/law/content", "api/...", "pkg/dns/..."},
 		why: "which keys may send updates is the same at every primary",
 	},
 	{
-		pkg: "pkg/controller/transferclass", may: []string{"pkg/controller/...", "pkg/delivery/...", "pkg/primary", "pkg/transfer",
+		pkg: "pkg/controller/transferclass", may: []string{"pkg/controller/...", "pkg/delivery/...", "pkg/primary/...", "pkg/transfer",
 			"pkg/zoneview/...", "api/...", "pkg/apis/kubizone/class", "pkg/dns/...", "pkg/precedence"},
 		why: "which zones a class shows is the same at every primary, with or without a loop beside it, so it is decided where " +
 			"both can reach it",
@@ -411,7 +422,7 @@ var table = []row{
 		why: "options, configuration, Run: the one place that knows everybody",
 	},
 	{
-		pkg: "pkg/cmd/bindagent", may: []string{"pkg/bind9/agent/...", "pkg/primary", "pkg/slots", "pkg/terminal", "pkg/transfer",
+		pkg: "pkg/cmd/bindagent", may: []string{"pkg/bind9/agent/...", "pkg/primary/tsig", "pkg/slots", "pkg/terminal", "pkg/transfer",
 			"pkg/version"},
 		never: heavy, calls: printing,
 		why: "a small program has this command alone; a file of keys is read as a primary reads it",
@@ -462,7 +473,7 @@ var confined = []struct {
 	rooms []string
 	why   string
 }{
-	{miekg, []string{"pkg/primary", "pkg/transfer", "pkg/delivery/rfc2136", "pkg/delivery/transfer", "cmd/webhook-server/rfc2136",
+	{miekg, []string{"pkg/primary/...", "pkg/transfer", "pkg/delivery/rfc2136", "pkg/delivery/transfer", "cmd/webhook-server/rfc2136",
 		"pkg/verify", "pkg/bind9/agent", "pkg/update/wire", "test/..."},
 		"its successor lives elsewhere already: the choice must be changeable in few rooms"},
 	{clientv3, []string{"pkg/ledger/...", "pkg/etcd/...", "pkg/apiserver/...", "pkg/backup", "test/..."},

@@ -24,9 +24,9 @@ func newDesc(name, help string, labels ...string) *metrics.Desc {
 var (
 	questions = newDesc("questions_total", "DNS messages by what they were answered with, and those that deserved no answer as dropped. "+
 		"Transfers are counted by themselves.", "rcode")
-	updates   = newDesc("updates_total", "Dynamic updates that an update key signed, by what they were answered with.", "rcode")
-	transfers = newDesc("transfers_total", "Transfers by kind (axfr; ixfr; ixfr_whole, the whole zone in the place of a difference) and "+
-		"result (sent; cut, the peer went or was too slow; failed; no_place).", "kind", "result")
+	updateAnswers = newDesc("updates_total", "Dynamic updates that an update key signed, by what they were answered with.", "rcode")
+	transfers     = newDesc("transfers_total", "Transfers by kind (axfr; ixfr; ixfr_whole, the whole zone in the place of a difference) "+
+		"and result (sent; cut, the peer went or was too slow; failed; no_place).", "kind", "result")
 	octets   = newDesc("transfer_bytes_total", "Octets of transfers that left, by kind.", "kind")
 	notifies = newDesc("notifies_total", "NOTIFY messages sent, and how many of them were confirmed, and failed.", "result")
 	refused  = newDesc("connections_refused_total", "TCP connections over a limit.")
@@ -42,7 +42,7 @@ func NewMetrics(registry metrics.KubeRegistry, p *primary.Primary) *Metrics {
 
 // DescribeWithStability implements metrics.StableCollector.
 func (m *Metrics) DescribeWithStability(descriptions chan<- *metrics.Desc) {
-	for _, one := range []*metrics.Desc{questions, updates, transfers, octets, notifies, refused, zones} {
+	for _, one := range []*metrics.Desc{questions, updateAnswers, transfers, octets, notifies, refused, zones} {
 		descriptions <- one
 	}
 }
@@ -57,7 +57,7 @@ func (m *Metrics) CollectWithStability(found chan<- metrics.Metric) {
 		count(questions, n, rcode)
 	}
 	for rcode, n := range stats.Updates {
-		count(updates, n, rcode)
+		count(updateAnswers, n, rcode)
 	}
 	for of, n := range stats.Transfers {
 		count(transfers, n, of.Kind, of.Result)

@@ -17,6 +17,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/primary"
 	"kubi.zone/kubizone/pkg/primary/tsig"
+	"kubi.zone/kubizone/pkg/primary/updates"
 )
 
 // Options are the flags as they were written.
@@ -60,7 +61,7 @@ type Config struct {
 }
 
 // Primary takes the port at once, so that a port that is taken ends the program before it starts anything else.
-func (c *Config) Primary(zones primary.Zones, updates primary.Updates) (*primary.Primary, error) {
+func (c *Config) Primary(zones primary.Zones, updates updates.Handler) (*primary.Primary, error) {
 	dns, err := primary.New(primary.Config{
 		Zones: zones, Views: c.DNSViews, Listen: c.DNSListen,
 		Keys: c.Keys, Allow: c.Allow, Notify: c.Notify, Reachable: c.Reachable, Updates: updates,

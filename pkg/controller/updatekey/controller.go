@@ -31,6 +31,7 @@ import (
 	"kubi.zone/kubizone/pkg/precedence"
 	"kubi.zone/kubizone/pkg/primary"
 	"kubi.zone/kubizone/pkg/primary/tsig"
+	"kubi.zone/kubizone/pkg/primary/updates"
 	"kubi.zone/kubizone/pkg/update"
 )
 
@@ -137,7 +138,7 @@ func refuseName(format string, arguments ...any) verdict {
 // candidate is an UpdateKey and the key that its Secret has; nil: none that may be served.
 type candidate struct {
 	of  *v1alpha1.UpdateKey
-	key *primary.UpdateKey
+	key *updates.Key
 	verdict
 }
 
@@ -168,7 +169,7 @@ func (c *Controller) syncKeys(ctx context.Context) error {
 		return err
 	}
 	_, lost := precedence.Decide(candidates, (*candidate).claims, (*candidate).uses)
-	var served []*primary.UpdateKey
+	var served []*updates.Key
 	var failed []error
 	for at, one := range candidates {
 		if one.key == nil {
@@ -300,7 +301,7 @@ func describeOwner(namespace string, ofServer bool) string {
 	return "namespace " + namespace + " alone"
 }
 
-func makeKey(of *v1alpha1.UpdateKey, key tsig.Key) (*primary.UpdateKey, error) {
+func makeKey(of *v1alpha1.UpdateKey, key tsig.Key) (*updates.Key, error) {
 	var records []update.ScopeRecords
 	for _, r := range of.Spec.Records {
 		records = append(records, update.ScopeRecords(r))
@@ -309,9 +310,9 @@ func makeKey(of *v1alpha1.UpdateKey, key tsig.Key) (*primary.UpdateKey, error) {
 	if err != nil {
 		return nil, err
 	}
-	transfer := map[v1alpha1.UpdateTransfer]primary.Transfer{v1alpha1.UpdateTransferOwn: primary.TransferOwn,
-		v1alpha1.UpdateTransferZone: primary.TransferZone}[of.Spec.Transfer]
-	return &primary.UpdateKey{Key: key, ID: idOf(of), Tenant: of.Namespace, View: of.Spec.View, Covers: scope.CoversName,
+	transfer := map[v1alpha1.UpdateTransfer]updates.Transfer{v1alpha1.UpdateTransferOwn: updates.TransferOwn,
+		v1alpha1.UpdateTransferZone: updates.TransferZone}[of.Spec.Transfer]
+	return &updates.Key{Key: key, ID: idOf(of), Tenant: of.Namespace, View: of.Spec.View, Covers: scope.CoversName,
 		Reaches: scope.Reaches, Transfer: transfer}, nil
 }
 

@@ -23,7 +23,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law/content"
-	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/primary/updates"
 	"kubi.zone/kubizone/pkg/update"
 )
 
@@ -44,7 +44,7 @@ type outcome struct {
 	refused, failed int
 }
 
-var _ primary.Updates = (*Poster)(nil)
+var _ updates.Handler = (*Poster)(nil)
 
 // Connect says where messages are sent: to the group kubi.zone.
 func (p *Poster) Connect(api rest.Interface) { p.api.Store(&api) }
@@ -65,7 +65,7 @@ func (p *Poster) post(ctx context.Context, id, subresource string, spec v1alpha1
 }
 
 // Update has the API server carry a message out.
-func (p *Poster) Update(ctx context.Context, key *primary.UpdateKey, m *update.Message, from netip.Addr) uint16 {
+func (p *Poster) Update(ctx context.Context, key *updates.Key, m *update.Message, from netip.Addr) uint16 {
 	answer, err := p.post(ctx, key.ID, "update", v1alpha1.UpdateRequestSpec{Zone: m.Zone.String(), From: from.String(), ID: m.ID,
 		Prerequisites: writeRecords(m.Prerequisites), Updates: writeRecords(m.Updates)})
 	if apierrors.IsRequestEntityTooLargeError(err) { // to send it again would not help
@@ -130,7 +130,7 @@ func (p *Poster) takeOutcomes(log klog.Logger) map[string]outcome {
 }
 
 // Share asks the API server what updates made in a zone.
-func (p *Poster) Share(ctx context.Context, key *primary.UpdateKey, zone name.Name) ([]content.RRset, error) {
+func (p *Poster) Share(ctx context.Context, key *updates.Key, zone name.Name) ([]content.RRset, error) {
 	answer, err := p.post(ctx, key.ID, "share", v1alpha1.UpdateRequestSpec{Zone: zone.String()})
 	if err != nil {
 		return nil, err

@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
-	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/primary/updates"
 	"kubi.zone/kubizone/pkg/update"
 	"kubi.zone/kubizone/test/must"
 )
@@ -46,7 +46,7 @@ func TestPoster_answers(t *testing.T) {
 	defer server.Close()
 	p := &Poster{}
 	p.Connect(must.Get(versioned.NewForConfig(&rest.Config{Host: server.URL}))(t).KubizoneV1alpha1().RESTClient())
-	key := &primary.UpdateKey{ID: "team/acme"}
+	key := &updates.Key{ID: "team/acme"}
 	m := &update.Message{Zone: name.MustParse("example.org."), ID: "an-id", Updates: []update.RR{
 		{Name: name.MustParse("www.example.org."), Type: rdata.A, Class: update.ClassIN, TTL: 60, Data: "192.0.2.1"}}}
 	for answer, want := range map[int]update.RCode{http.StatusCreated: update.YXDomain,
@@ -91,7 +91,7 @@ func TestPoster_logsALineForAKey(t *testing.T) {
 	}
 	send := func(id string) uint16 {
 		m := &update.Message{Zone: must.Get(name.Parse("example.org."))(t)}
-		return p.Update(t.Context(), &primary.UpdateKey{ID: id}, m, netip.MustParseAddr("192.0.2.1"))
+		return p.Update(t.Context(), &updates.Key{ID: id}, m, netip.MustParseAddr("192.0.2.1"))
 	}
 	if rcode := send("a/early"); rcode != uint16(update.ServFail) {
 		t.Errorf("before there is an API: RCODE %d", rcode)

@@ -80,9 +80,9 @@ func StampAt(now time.Time) Stamp {
 	return Stamp{Time: uint64(now.Unix()) & (1<<48 - 1), Fudge: uint16(Fudge / time.Second)}
 }
 
-// computeMAC returns the MAC over a message (RFC 8945 §4.3): the MAC before it if any, the message as its signer saw it,
-// then all TSIG variables, or the timers alone for the second and later messages of a stream (§5.3.1). msg is cut before
-// the TSIG record; its ID and ARCOUNT are taken from the arguments.
+// computeMAC returns the MAC over a message (RFC 8945 §4.3): the MAC before it if any, the message as its signer saw
+// it, then all TSIG variables, or the timers alone for the second and later messages of a stream (§5.3.1). msg is cut
+// before the TSIG record; its ID and ARCOUNT are taken from the arguments.
 func (k *SigningKey) computeMAC(prior []byte, msg []byte, id, arcount uint16, p Stamp, timersOnly bool) []byte {
 	h := k.newMAC()
 	var scratch [64]byte

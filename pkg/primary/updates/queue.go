@@ -1,0 +1,179 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package updates
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/netip"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	mdns "github.com/miekg/dns"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/primary/replay"
+	"kubi.zone/kubizone/pkg/primary/tsig"
+	"kubi.zone/kubizone/pkg/slots"
+	"kubi.zone/kubizone/pkg/update"
+	"kubi.zone/kubizone/pkg/update/wire"
+)
+
+// Message is an UPDATE, or a question, of a key.
+type Message struct {
+	Key  *Key
+	From netip.Addr
+	// Zone is that of the question section, for the log.
+	Zone name.Name
+	// MAC and Signed are those of the signature, which covers all octets; Signed is in unix seconds.
+	MAC    []byte
+	Signed int64
+	// Octets is an UPDATE as received, which CarryOut parses. Nil: the message is a question, and Asks what the Handler
+	// is asked: whether the key may have its answer.
+	Octets []byte
+	Asks   *update.Message
+
+	place *slots.Slot
+}
+
+// id identifies the octets of a message.
+func (m *Message) id() string {
+	sum := sha256.Sum256(append([]byte(m.Key.Name), m.MAC...))
+	return hex.EncodeToString(sum[:16])
+}
+
+const (
+	// maxRunning bounds the messages that are carried out at once, and MaxRunningOfTenant those of one tenant, which
+	// may have the spare ones besides: messages for one zone that are under way at once share transactions.
+	maxRunning, MaxRunningOfTenant, Spare = 64, 8, 24
+	// maxWaiting bounds those that wait for that, maxOctets their octets.
+	maxWaiting, MaxWaitingOfTenant = 512, 64
+	maxOctets, maxOctetsOfTenant   = 4 << 20, 512 << 10
+)
+
+// Queue carries out a bounded number of messages at once, and answers a repeated message with its first answer. A
+// client without an answer sends the same octets again: the first copy may have made their prerequisites (RFC 2136
+// §2.4) false, and an attacker must not replay a message after a later one.
+type Queue struct {
+	handler          Handler
+	log              klog.Logger
+	running, waiting *slots.Slots
+	answered         *replay.Memory
+
+	mu       sync.Mutex
+	octets   int
+	octetsOf map[string]int // by tenant
+}
+
+// NewQueue makes an empty queue.
+func NewQueue(handler Handler, clock func() time.Time, log klog.Logger) *Queue {
+	return &Queue{handler: handler, log: log, running: slots.New(maxRunning, MaxRunningOfTenant).WithSpare(Spare),
+		waiting: slots.New(maxWaiting, MaxWaitingOfTenant), answered: replay.New(clock, tsig.Fudge), octetsOf: map[string]int{}}
+}
+
+// Share returns the RRsets of Handler.Share.
+func (q *Queue) Share(ctx context.Context, key *Key, zone name.Name) ([]content.RRset, error) {
+	return q.handler.Share(ctx, key, zone)
+}
+
+// Opens returns the first second whose signatures are accepted: a message of an earlier one may be a replay.
+func (q *Queue) Opens() time.Time { return q.answered.Opens() }
+
+// Enter gives a message a place in the queue, and a copy of its octets; false: the queue is full. After true the caller
+// calls CarryOut.
+func (q *Queue) Enter(m *Message) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	tenant, octets := m.Key.Tenant, len(m.Octets)
+	if q.octets+octets > maxOctets || q.octetsOf[tenant]+octets > maxOctetsOfTenant {
+		return false
+	}
+	if m.place, _ = q.waiting.Take(slots.Client{Tenant: tenant}, nil); m.place == nil {
+		return false
+	}
+	m.Octets = bytes.Clone(m.Octets)
+	q.countOctets(tenant, octets)
+	return true
+}
+
+func (q *Queue) leave(m *Message) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.countOctets(m.Key.Tenant, -len(m.Octets))
+	m.place.GiveBack()
+}
+
+func (q *Queue) countOctets(tenant string, octets int) {
+	q.octets += octets
+	if q.octetsOf[tenant] += octets; q.octetsOf[tenant] == 0 {
+		delete(q.octetsOf, tenant)
+	}
+}
+
+// CarryOut carries out a message that has entered and returns its RCODE: SERVFAIL if that takes longer than within,
+// BADTIME if the message may be a replay.
+func (q *Queue) CarryOut(ctx context.Context, m *Message, within time.Duration) (rcode uint16) {
+	defer q.leave(m)
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	if m.Octets == nil {
+		return q.callWhenFree(ctx, m)
+	}
+	answer, first := q.answered.Begin(m.Key.Tenant, m.id(), m.Signed)
+	switch {
+	case answer == nil:
+		q.logRefusal(m, "signed before what is remembered of updates")
+		return tsig.BadTime
+	case first:
+		rcode := q.callWhenFree(ctx, m)
+		answer.End(rcode, rcode != mdns.RcodeServerFailure)
+		return rcode
+	}
+	if rcode, ok := answer.Wait(ctx); ok {
+		return rcode
+	}
+	return mdns.RcodeServerFailure
+}
+
+func (q *Queue) logRefusal(m *Message, why string) {
+	q.log.V(2).Info("Refused", "zone", m.Zone.String(), "from", m.From.String(), "key", m.Key.ID, "why", why)
+}
+
+// callWhenFree has a message carried out when its tenant has a place; SERVFAIL where there is none in time.
+func (q *Queue) callWhenFree(ctx context.Context, m *Message) uint16 {
+	place := q.running.TakeInOrder(ctx, slots.Client{Tenant: m.Key.Tenant})
+	if place == nil {
+		return mdns.RcodeServerFailure
+	}
+	defer place.GiveBack()
+	return q.callHandler(ctx, m)
+}
+
+// callHandler parses a message and calls the Handler. A panic is answered with SERVFAIL.
+func (q *Queue) callHandler(ctx context.Context, m *Message) (rcode uint16) {
+	defer func() {
+		if why := recover(); why != nil {
+			q.log.Error(fmt.Errorf("panic: %v", why), "Update not carried out; this is a defect", "key", m.Key.ID,
+				"stack", string(debug.Stack()))
+			rcode = mdns.RcodeServerFailure
+		}
+	}()
+	asked := m.Asks
+	if m.Octets != nil {
+		read, failure := wire.Parse(m.Octets)
+		if failure != nil {
+			q.logRefusal(m, failure.Reason)
+			return uint16(failure.RCode)
+		}
+		asked = read
+		asked.ID = m.id()
+	}
+	return q.handler.Update(ctx, m.Key, asked, m.From)
+}
