@@ -25,7 +25,6 @@ var arrowsUp = map[string]int{
 	"pkg/apis/kubizone/validation": 5,
 	"pkg/bind9/agent":              6,
 	"pkg/bind9/fleet/render":       4,
-	"pkg/bind9/signing":            3,
 	"pkg/cmd/delivering":           4,
 	"pkg/cmd/doctor":               4,
 	"pkg/cmd/names":                5,

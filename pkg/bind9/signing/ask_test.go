@@ -85,7 +85,7 @@ func TestAskElsewhere_S12_6(t *testing.T) {
 		c := &Controller{memory: memory{zones: map[types.UID]*remembered{}}}
 		c.Now = func() time.Time { return now }
 		c.ParentServers = func(context.Context, name.Name) ([]ParentServer, error) { return test.servers, nil }
-		w := &work{Controller: c, zone: &v1alpha1.Zone{}, fqdn: name.MustParse("example.org."), of: &v1alpha1.DNSClass{}}
+		w := &work{Controller: c, zone: &v1alpha1.Zone{}, fqdn: name.MustParse("example.org."), site: site{of: &v1alpha1.DNSClass{}}}
 		w.of.Spec.AllowLocalAddresses = true
 		for range 2 { // what is said does not change with each look
 			p := w.askElsewhere(t.Context())

@@ -17,9 +17,10 @@
 //	G7. A zone is removed at a signer for the Zone that is signed by it, or where none is, and for no other Zone of
 //	    its name.
 //
-// decide.go says what is to be done next, from facts alone; zone.go asks for the facts and does it. The package knows
+// decide.go decides the next step from facts alone, signer.go chooses the signer from objects alone; zone.go reads both
+// and takes the step. The package knows
 // neither how a parent comes to contain the DS, which the API server derives from the status, nor how servers come to
 // transfer from the signer: the primary hands a zone in IsBySigner to the signer alone.
 //
-// Read decide.go, then zone.go, then sweep.go.
+// Read decide.go, then zone.go, then signer.go, then sweep.go.
 package signing

@@ -151,7 +151,7 @@ func TestCarryOut_remindsServers_S12_5(t *testing.T) {
 	c := newController(t, func([]string, name.Name) string { return "" })
 	zone, _ := zoneOf("team", "", v1alpha1.DNSClassReference{Name: "public"}, 0)
 	agent := must.Get(client.New(server.URL, http.DefaultTransport))(t)
-	w := &work{Controller: c, zone: zone, fqdn: name.MustParse("example.org."), agent: agent}
+	w := &work{Controller: c, zone: zone, fqdn: name.MustParse("example.org."), site: site{agent: agent}}
 	f := &facts{now: begin, signing: signedBy("hidden")}
 	for range 2 {
 		must.Succeed(t, w.carryOut(t.Context(), f, decision{action: remind, status: &v1alpha1.ZoneDNSSECStatus{}}))

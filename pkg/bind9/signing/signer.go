@@ -1,0 +1,263 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package signing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
+	"kubi.zone/kubizone/pkg/bind9/agent/client"
+	"kubi.zone/kubizone/pkg/controller/transferclass"
+	"kubi.zone/kubizone/pkg/delivery/transfer"
+	"kubi.zone/kubizone/pkg/dns/name"
+)
+
+// site is the class of a zone, with its signer and its other servers.
+type site struct {
+	of *v1alpha1.DNSClass
+	// signer has no name where the class has none for this zone. asked is the signer as a DNS server.
+	signer  apiclass.Server
+	asked   transfer.Secondary
+	servers []transfer.Secondary
+	agent   *client.Client // of the signer; nil: none signs the zone
+}
+
+// candidates are the objects among which chooseSite chooses. Each is zero where it follows from one before it that has
+// no or no single answer.
+type candidates struct {
+	classes []string // that have a Delivery of the zone which has begun
+	of      *v1alpha1.DNSClass
+	cluster *bind9.Bind9Cluster
+	servers transferclass.Selected
+}
+
+// findSigner finds the class of the zone and its signer. Without an agent f.blocked has the reason.
+func (w *work) findSigner(ctx context.Context, f *facts) error {
+	among, err := w.readCandidates(ctx)
+	if err != nil {
+		return err
+	}
+	w.site = chooseSite(among, w.zone, f)
+	if w.signer.Name == "" {
+		return nil
+	}
+	taken, err := w.isTaken(w.of.Spec.Bind9.ClusterRef)
+	if err != nil {
+		return err
+	}
+	if taken {
+		f.blocked = fmt.Sprintf("the signer of Bind9Cluster %s has, or is to have, another Zone of the name %s",
+			describeCluster(w.of), w.fqdn)
+		w.signer = apiclass.Server{} // the status keeps its own
+		return nil
+	}
+	w.agent, err = w.Agents.ClientOf(w.signer, w.of.Spec.AllowLocalAddresses)
+	return err
+}
+
+// readCandidates reads the objects, from caches alone but for the Secrets of servers.
+func (w *work) readCandidates(ctx context.Context) (c candidates, err error) {
+	if c.classes, err = w.listClassesOf(w.zone); err != nil || len(c.classes) != 1 {
+		return c, err
+	}
+	inForce := w.InForce(w.zone)
+	at := slices.IndexFunc(inForce, func(of *v1alpha1.DNSClass) bool { return of.Name == c.classes[0] })
+	if at < 0 {
+		return c, nil
+	}
+	c.of = inForce[at]
+	if !deliversByCatalog(c.of) {
+		return c, nil
+	}
+	ref := c.of.Spec.Bind9.ClusterRef
+	if c.cluster = w.Servers.Cluster(ref.Namespace, ref.Name); c.cluster == nil || c.cluster.Spec.DNSSEC == nil {
+		return c, nil
+	}
+	servers, err := w.Servers.Of(c.of)
+	if err != nil {
+		return c, err
+	}
+	c.servers, err = transferclass.ReadServers(c.of, servers, nil, func(namespace, name string) (map[string][]byte, error) {
+		return w.Secrets.Get(ctx, namespace, name)
+	})
+	return c, err
+}
+
+func deliversByCatalog(of *v1alpha1.DNSClass) bool {
+	block := of.Spec.Bind9
+	return block != nil && block.ClusterRef != nil && apiclass.ModeOf(block) == v1alpha1.Bind9ModeCatalog
+}
+
+func describeCluster(of *v1alpha1.DNSClass) string {
+	return of.Spec.Bind9.ClusterRef.Namespace + "/" + of.Spec.Bind9.ClusterRef.Name
+}
+
+// chooseSite returns the site where a zone is signed, without the agent, and writes the times of its policy, the
+// reason against it and the missing server into f.
+func chooseSite(among candidates, zone *v1alpha1.Zone, f *facts) (at site) {
+	at.of, f.times = among.of, defaultTimes
+	switch {
+	case len(among.classes) == 0:
+		f.blocked = "no class delivers it yet"
+		return at
+	case len(among.classes) > 1:
+		f.blocked = fmt.Sprintf("%d classes deliver it, and one signer can sign it: have one class deliver it", len(among.classes))
+		return at
+	case at.of == nil:
+		f.blocked = fmt.Sprintf("the class %s, which has delivered it, is not in force for it: see the condition Ready", among.classes[0])
+		return at
+	case !deliversByCatalog(at.of):
+		f.blocked = fmt.Sprintf("DNSClass %s delivers to no Bind9Cluster (bind9.clusterRef) in the mode Catalog", at.of.Name)
+		return at
+	case among.cluster == nil || among.cluster.Spec.DNSSEC == nil:
+		f.blocked = fmt.Sprintf("Bind9Cluster %s signs no zones: set spec.dnssec there", describeCluster(at.of))
+		return at
+	}
+	cluster := describeCluster(at.of)
+	policy := f.policy
+	if f.status != nil && f.status.Policy != "" && policy == "" {
+		policy = f.status.Policy
+	}
+	times, known := timesOf(among.cluster, policy)
+	if f.times = times; !known {
+		f.blocked = fmt.Sprintf("Bind9Cluster %s has no policy %q: add it to spec.dnssec.policies, or name another one", cluster, policy)
+	}
+	if stranger := at.takeServers(among.servers); stranger != "" {
+		f.blocked = fmt.Sprintf("DNSClass %s has the server %s, which is not of Bind9Cluster %s and cannot transfer from its signer",
+			at.of.Name, stranger, cluster)
+	}
+	switch waiting := among.servers.Waiting; {
+	case at.signer.Name == "":
+		f.blocked = fmt.Sprintf("the signer of Bind9Cluster %s is not there yet, or has no address or key", cluster)
+		return at
+	case len(waiting) > 0 && waiting[0].Err != nil:
+		f.lacking = waiting[0].Err.Message
+	case len(waiting) > 0:
+		f.lacking = transferclass.RowName(waiting[0].Server) + " has no address yet"
+	case len(at.servers) == 0:
+		f.lacking = "the class has no server beside the signer"
+	}
+	if status := zone.Status.DNSSEC; status != nil && status.Phase != "" && status.Signer != nil && !isSignedAt(zone, at.signer) {
+		f.blocked = fmt.Sprintf("it is signed by %s/%s, and Bind9Cluster %s has the signer %s: give it back the class by which it was "+
+			"signed; to sign it by another one, remove spec.dnssec there and change the class when status.dnssec is gone",
+			status.Signer.Namespace, status.Signer.Name, cluster, transferclass.RowName(at.signer))
+		at.signer = apiclass.Server{} // the status keeps its own
+	}
+	return at
+}
+
+// takeServers divides the servers of the class into the signer and the others. The signer takes the TSIG key of its own
+// cluster, and the fleet names it to the servers of that alone: stranger is a server of another one.
+func (at *site) takeServers(selected transferclass.Selected) (stranger string) {
+	ref := at.of.Spec.Bind9.ClusterRef
+	common := v1alpha1.SecretReference{Namespace: ref.Namespace, Name: ref.Name + "-tsig"}
+	for i, server := range selected.Known {
+		if server.Signer && server.Namespace == ref.Namespace {
+			at.signer, at.asked = server, selected.Secondaries[i]
+			continue
+		}
+		at.servers = append(at.servers, selected.Secondaries[i])
+		if isRun := server.Agent.AuthoritiesKey != ""; isRun && (server.Key == nil || *server.Key != common) {
+			stranger = transferclass.RowName(server)
+		}
+	}
+	return stranger
+}
+
+// listClassesOf are the classes that have a Delivery of a zone which has begun.
+func (c *Controller) listClassesOf(zone *v1alpha1.Zone) (classes []string, err error) {
+	deliveries, err := c.Deliveries.Lister().Deliveries(zone.Namespace).List(labels.Everything())
+	for _, one := range deliveries {
+		if one.Spec.Zone.UID == zone.UID && one.Status.FQDN != "" {
+			classes = append(classes, apiclass.NameOf(one.Namespace, one.Spec.ClassRef))
+		}
+	}
+	return classes, err
+}
+
+// isSignedAt reports whether the status of a zone names a signer.
+func isSignedAt(zone *v1alpha1.Zone, signer apiclass.Server) bool {
+	status := zone.Status.DNSSEC
+	return status != nil && status.Signer != nil && *status.Signer == v1alpha1.ZoneSigner{Namespace: signer.Namespace, Name: signer.Name}
+}
+
+// listSignedAt returns the Zones of a name whose status names a signer. It has each Zone that this process has begun to
+// sign: the signer is told of a zone after the status was read back.
+func (c *Controller) listSignedAt(signer apiclass.Server, fqdn name.Name) (zones []*v1alpha1.Zone, err error) {
+	sameName, err := c.Zones.Informer().GetIndexer().ByIndex(bySigned, fqdn.String())
+	for _, object := range sameName {
+		if zone := object.(*v1alpha1.Zone); isSignedAt(zone, signer) {
+			zones = append(zones, zone)
+		}
+	}
+	return zones, err
+}
+
+// isTaken reports whether the zone of this name at the signer is that of another Zone, of another view: one that is
+// signed there, or else the one that was delivered first by the classes of the cluster.
+func (w *work) isTaken(ref *v1alpha1.Bind9ClusterReference) (bool, error) {
+	signed, err := w.listSignedAt(w.signer, w.fqdn)
+	if err != nil {
+		return false, err
+	}
+	byOther := slices.ContainsFunc(signed, func(zone *v1alpha1.Zone) bool { return zone.UID != w.zone.UID })
+	if isSignedAt(w.zone, w.signer) != byOther {
+		return byOther, nil
+	}
+	all, err := w.Classes.Lister().List(labels.Everything())
+	if err != nil {
+		return false, err
+	}
+	names := []string{ref.Namespace + "/" + ref.Name} // the cluster as a class itself
+	for _, one := range all {
+		if block := one.Spec.Bind9; block != nil && block.ClusterRef != nil && *block.ClusterRef == *ref {
+			names = append(names, one.Name)
+		}
+	}
+	holder := w.Holder(names, w.fqdn)
+	if holder == "" {
+		return false, errUnknownMember
+	}
+	return holder != string(w.zone.UID), nil
+}
+
+// errUnknownMember says that the Delivery of a zone is not known yet to the members of classes.
+var errUnknownMember = errors.New("the Delivery is not known yet")
+
+var defaultTimes = times{maxZoneTTL: 24 * time.Hour, parentDSTTL: 24 * time.Hour, dnskey: 3 * time.Hour}
+
+// timesOf are the times of a policy of a cluster; false: it has none of that name.
+func timesOf(cluster *bind9.Bind9Cluster, policy string) (times, bool) {
+	t := defaultTimes
+	if policy == "default" {
+		return t, true
+	}
+	for i := range cluster.Spec.DNSSEC.Policies {
+		one := &cluster.Spec.DNSSEC.Policies[i]
+		if one.Name != policy {
+			continue
+		}
+		if timing := one.Timing; timing != nil {
+			set := func(to *time.Duration, from *metav1.Duration) {
+				if from != nil {
+					*to = from.Duration
+				}
+			}
+			set(&t.maxZoneTTL, timing.MaxZoneTTL)
+			set(&t.parentDSTTL, timing.ParentDSTTL)
+			set(&t.dnskey, timing.DNSKEYTTL)
+		}
+		return t, true
+	}
+	return t, false
+}
