@@ -26,27 +26,42 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/outbox"
 )
 
+// adjust changes the bounds of a ledger, after the changes of others.
+func adjust(change func(*bounds)) func(*Config) {
+	return func(c *Config) {
+		earlier := c.adjust
+		c.adjust = func(b *bounds) {
+			if earlier != nil {
+				earlier(b)
+			}
+			change(b)
+		}
+	}
+}
+
 // DropGuards leaves out the compares of zones ("zone"), of single keys ("facts")
 // or both ("all"): the controls of the race tests.
-func DropGuards(kind string) func(*Config) { return func(c *Config) { c.dropGuards = kind } }
+func DropGuards(kind string) func(*Config) { return adjust(func(b *bounds) { b.dropGuards = kind }) }
 
 // CheckCovered checks the covered facts of each decision.
-func CheckCovered(c *Config) { c.checkEvery = 1 }
+func CheckCovered(c *Config) { adjust(func(b *bounds) { b.checkEvery = 1 })(c) }
 
 // SlowCommit is from what duration of a commit on a batch waits for more writes. Always, it does; never, it does not.
-func SlowCommit(d time.Duration) func(*Config) { return func(c *Config) { c.slowCommit = d } }
+func SlowCommit(d time.Duration) func(*Config) { return adjust(func(b *bounds) { b.slowCommit = d }) }
 
 // SerialsEvery is how often last serials are swept, and MaxLeftBy how many of a namespace's are kept.
-func SerialsEvery(d time.Duration) func(*Config) { return func(c *Config) { c.serialsEvery = d } }
-func UsageEvery(d time.Duration) func(*Config)   { return func(c *Config) { c.usageEvery = d } }
-func TakenWithin(d time.Duration) func(*Config)  { return func(c *Config) { c.takenWithin = d } }
-func MaxLeftBy(n int) func(*Config)              { return func(c *Config) { c.maxLeftBy = n } }
+func SerialsEvery(d time.Duration) func(*Config) {
+	return adjust(func(b *bounds) { b.serialsEvery = d })
+}
+func UsageEvery(d time.Duration) func(*Config)  { return adjust(func(b *bounds) { b.usageEvery = d }) }
+func TakenWithin(d time.Duration) func(*Config) { return adjust(func(b *bounds) { b.takenWithin = d }) }
+func MaxLeftBy(n int) func(*Config)             { return adjust(func(b *bounds) { b.maxLeftBy = n }) }
 
 // Migrations of a program that knows more than this one.
 func Migrations(more ...Migration) func(*Config) {
-	return func(c *Config) {
-		c.migrations, c.olderEnd, c.lockSeconds = append(slices.Clone(migrations), more...), time.Nanosecond, 1
-	}
+	return adjust(func(b *bounds) {
+		b.migrations, b.olderEnd, b.lockSeconds = append(slices.Clone(migrations), more...), time.Nanosecond, 1
+	})
 }
 
 type (
@@ -291,7 +306,7 @@ func (f CommitFunc) commitWrite(ctx context.Context, key string, expected int64,
 // Records and Zones does with functions of their own.
 func WithCommit(ctx context.Context, f CommitFunc) context.Context { return withCommitter(ctx, f) }
 
-func JournalOctets(n int) func(*Config) { return func(c *Config) { c.journalOctets = n } }
+func JournalOctets(n int) func(*Config) { return adjust(func(b *bounds) { b.journalOctets = n }) }
 
 const KeepsFor = outbox.KeepsFor
 

@@ -68,25 +68,41 @@ type Config struct {
 	Fault func(point string)
 	// TryEvery is the time between two rounds that try what waits (S2.7); 0: a minute.
 	TryEvery time.Duration
-	// dropGuards leaves compares of a kind out, for the controls of race tests, which must then find the damage.
-	dropGuards string
-	// checkEvery is facts.Config.CheckEvery, for tests.
-	checkEvery int64
-	// slowCommit is commit.SlowCommit, for tests.
-	slowCommit time.Duration
-	// journalOctets is journal.JournalOctets, for tests.
+	// adjust changes the bounds of a ledger in tests.
+	adjust func(*bounds)
+}
+
+// bounds are the sizes and times of a ledger that no flag sets.
+type bounds struct {
+	// journalOctets bounds the steps kept for each zone.
 	journalOctets int
-	// serialsEvery is outbox.SerialsEvery and maxLeftBy outbox.MaxLeftBy, for tests.
+	// slowCommit is the time of a commit from which on a batch waits for more writes.
+	slowCommit time.Duration
+	// serialsEvery is the time between two sweeps of last serials, of which maxLeftBy stay for each namespace.
 	serialsEvery time.Duration
 	maxLeftBy    int
-	// usageEvery is outbox.UsageEvery, for tests.
+	// usageEvery is the time between two counts of what namespaces store.
 	usageEvery time.Duration
-	// takenWithin is defaultTakenWithin, for tests.
+	// takenWithin is the time in which an answer counts what a rule takes away (S2.16).
 	takenWithin time.Duration
-	// migrations is migrations, olderEnd olderEnd and lockSeconds lockSeconds, for tests.
+	// migrations are those of this program; olderEnd is the time in which servers of older programs end, lockSeconds
+	// that for which the lock of a migration outlives its server.
 	migrations  []migration
 	olderEnd    time.Duration
 	lockSeconds int
+	// checkEvery and dropGuards are those of facts.Config: controls of tests, which must then find the damage.
+	checkEvery int64
+	dropGuards string
+}
+
+func (c *Config) bounds() bounds {
+	b := bounds{journalOctets: journal.JournalOctets, slowCommit: commit.SlowCommit, serialsEvery: outbox.SerialsEvery,
+		maxLeftBy: outbox.MaxLeftBy, usageEvery: outbox.UsageEvery, takenWithin: takenWithin, migrations: migrations, olderEnd: olderEnd,
+		lockSeconds: lockSeconds}
+	if c.adjust != nil {
+		c.adjust(&b)
+	}
+	return b
 }
 
 // Validate reports every fault of the configuration.
@@ -107,6 +123,7 @@ func (c *Config) Validate() error {
 // Ledger carries out what the law decides. All storage of a server shares one.
 type Ledger struct {
 	config   Config
+	bounds   bounds
 	mem      *facts.Memory
 	jr       *journal.Journal
 	com      *commit.Committer

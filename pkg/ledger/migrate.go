@@ -41,7 +41,7 @@ func (l *Ledger) migrateStore(ctx context.Context, s *store) error {
 }
 
 func (l *Ledger) migrateLocked(ctx context.Context, s *store) error {
-	session, err := concurrency.NewSession(s.client, concurrency.WithTTL(l.config.lockSeconds))
+	session, err := concurrency.NewSession(s.client, concurrency.WithTTL(l.bounds.lockSeconds))
 	if err != nil {
 		return fmt.Errorf("locking the store for a migration: %w", err)
 	}
@@ -61,7 +61,7 @@ func (l *Ledger) migrateLocked(ctx context.Context, s *store) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(l.config.olderEnd):
+		case <-time.After(l.bounds.olderEnd):
 		}
 	}
 	for _, step := range s.migrations {

@@ -25,19 +25,7 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
-	config.JournalSteps = cmp.Or(config.JournalSteps, journal.JournalSteps)
-	config.journalOctets = cmp.Or(config.journalOctets, journal.JournalOctets)
-	config.slowCommit = cmp.Or(config.slowCommit, commit.SlowCommit)
-	config.serialsEvery = cmp.Or(config.serialsEvery, outbox.SerialsEvery)
-	config.usageEvery = cmp.Or(config.usageEvery, outbox.UsageEvery)
-	config.takenWithin = cmp.Or(config.takenWithin, defaultTakenWithin)
-	config.TryEvery = cmp.Or(config.TryEvery, outbox.TryEvery)
-	config.maxLeftBy = cmp.Or(config.maxLeftBy, outbox.MaxLeftBy)
-	config.olderEnd = cmp.Or(config.olderEnd, olderEnd)
-	config.lockSeconds = cmp.Or(config.lockSeconds, lockSeconds)
-	if config.migrations == nil {
-		config.migrations = migrations
-	}
+	limits := config.bounds()
 	if config.Delegations.Codec == nil {
 		config.Delegations = config.Records
 	}
@@ -45,23 +33,23 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 	if now == nil {
 		now = time.Now
 	}
-	s := newStore(config.Client, config.Prefix, config.Records.Transformer, config.migrations)
+	s := newStore(config.Client, config.Prefix, config.Records.Transformer, limits.migrations)
 	opened, err := s.openStore(ctx)
 	if err != nil {
 		return nil, err
 	}
 	placer := &objects.Placer{Now: now, DefaultClass: config.DefaultClass, NameServers: config.NameServers}
-	l := &Ledger{config: config, placer: placer, plain: opened == s.client}
+	l := &Ledger{config: config, bounds: limits, placer: placer, plain: opened == s.client}
 	client := clientv3.NewCtxClient(opened.Ctx())
 	client.KV, client.Watcher = fenced{opened.KV, &l.outgrown}, opened.Watcher
 	l.mem = facts.New(facts.Config{Client: client, Layout: layout.Keys{Prefix: config.Prefix}, Zones: config.Zones, Records: config.Records,
-		Delegations: config.Delegations, Now: now, OnFault: config.Fault, DropGuards: config.dropGuards,
-		CheckEvery: config.checkEvery})
+		Delegations: config.Delegations, Now: now, OnFault: config.Fault, DropGuards: limits.dropGuards,
+		CheckEvery: limits.checkEvery})
 	l.jr = &journal.Journal{Client: client, Layout: l.mem.Layout, Zones: config.Zones, Deliveries: config.Deliveries,
-		KeptSteps: config.JournalSteps, Octets: config.journalOctets, Spawn: l.mem.Spawn, Fault: l.mem.Fault}
-	l.com = commit.New(l.mem, l.jr, l.placer, config.Held, config.News, config.slowCommit)
-	l.box = outbox.New(l.mem, l.jr, l.com, l.placer, config.Terminating, config.Withdrawn, config.serialsEvery, config.usageEvery,
-		config.TryEvery, config.maxLeftBy)
+		KeptSteps: cmp.Or(config.JournalSteps, journal.JournalSteps), Octets: limits.journalOctets, Spawn: l.mem.Spawn, Fault: l.mem.Fault}
+	l.com = commit.New(l.mem, l.jr, l.placer, config.Held, config.News, limits.slowCommit)
+	l.box = outbox.New(l.mem, l.jr, l.com, l.placer, config.Terminating, config.Withdrawn, limits.serialsEvery, limits.usageEvery,
+		cmp.Or(config.TryEvery, outbox.TryEvery), limits.maxLeftBy)
 	if err := l.migrateStore(ctx, s); err != nil {
 		return nil, err
 	}

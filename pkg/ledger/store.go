@@ -195,7 +195,7 @@ var ErrEncrypted = errors.New("the data is encrypted, and this encryption config
 // from then on this ledger sends etcd no transaction, also where a caller asks it for
 // one. It returns nil when ctx ends.
 func (l *Ledger) FollowFormat(ctx context.Context) error {
-	s := &store{client: l.mem.Client, layout: l.mem.Layout, migrations: l.config.migrations}
+	s := &store{client: l.mem.Client, layout: l.mem.Layout, migrations: l.bounds.migrations}
 	for ctx.Err() == nil {
 		// From before the reading on: nothing between both is missed.
 		following, cancel := context.WithCancel(ctx)

@@ -29,9 +29,9 @@ import (
 // the objects as of the write: it changes nothing, and the cascade that decides each of them may be quicker.
 
 const (
-	// maxTaken bounds the Records that one answer looks at, and defaultTakenWithin the time for that.
-	maxTaken           = 5000
-	defaultTakenWithin = time.Second
+	// maxTaken bounds the Records that one answer looks at, and takenWithin the time for that.
+	maxTaken    = 5000
+	takenWithin = time.Second
 	// maxTakenNames bounds the names that it gives.
 	maxTakenNames = 5
 )
@@ -102,7 +102,7 @@ func (t *taken) add(namespace, text string) {
 
 // warnOfTaken tells the client what the write takes.
 func (l *Ledger) warnOfTaken(ctx context.Context, c taking) {
-	within, cancel := context.WithTimeout(ctx, l.config.takenWithin)
+	within, cancel := context.WithTimeout(ctx, l.bounds.takenWithin)
 	defer cancel()
 	t := &taken{namespaces: map[string]bool{}}
 	if err := l.findTaken(within, c, t); err != nil {
@@ -325,7 +325,7 @@ func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Pla
 // is a right that names it, and no tenant makes one above another namespace's zone (S4.15): so the names tell nothing
 // private (S1.8).
 func (l *Ledger) warnOfUnlisted(ctx context.Context, made *law.Zone, at int64) {
-	within, cancel := context.WithTimeout(ctx, l.config.takenWithin)
+	within, cancel := context.WithTimeout(ctx, l.bounds.takenWithin)
 	defer cancel()
 	key := law.ZonesBelowKey(made.View, made.FQDN())
 	r, err := l.mem.Client.Get(within, l.mem.Layout.Key(key), clientv3.WithPrefix(), clientv3.WithLimit(maxTaken), clientv3.WithRev(at))
