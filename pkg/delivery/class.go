@@ -33,7 +33,7 @@ type Class struct {
 	// Servers are the names of the servers that the class has now, sorted; nil: they change with the Target alone. A
 	// delivery with rows of others is compared soon.
 	Servers []string
-	// AllowRetain lets zones that say Retain stay at the provider. Without it they are withdrawn like others (S8.4).
+	// AllowRetain lets zones that say Retain stay at the provider. Without it they are removed like others (S8.4).
 	AllowRetain bool
 }
 
@@ -44,17 +44,17 @@ type Zone struct {
 	Tenant string
 	// Classes deliver the zone.
 	Classes []string
-	// Former are classes that delivered it once and have a state of it left: it is withdrawn from them. Classes
+	// Former are classes that delivered it once and have a state of it left: it is removed from them. Classes
 	// that the Loop has seen in Classes itself need not be named.
 	Former []string
-	// Expelled are classes that the zone is withdrawn from at once. From others it is when the Classes have it.
+	// Expelled are classes that the zone is removed from at once. From others it is when the Classes have it.
 	Expelled []string
-	// Withdraw says that the zone is going. It is withdrawn from Classes too.
-	Withdraw bool
-	// Retain says that at classes with AllowRetain, what is withdrawn stays at the provider and is only let go of
+	// Remove says that the zone is going. It is removed from Classes too.
+	Remove bool
+	// Retain says that at classes with AllowRetain, what is removed stays at the provider and is only let go of
 	// (S8.4).
 	Retain bool
-	// Paused says that nothing is delivered. Withdrawing goes on.
+	// Paused says that nothing is delivered. Removing goes on.
 	Paused bool
 	// Request asks, where it is another than State.Request, for the zone to be compared now, and for what failed to
 	// be tried again.

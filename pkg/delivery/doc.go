@@ -18,8 +18,8 @@
 // given up for good. (4) One slow or broken zone, class or record holds up no other. (5) What may stand half written
 // is known after every crash, and written over, also where the zone has changed back since. (6) Where nothing changes
 // nothing is written, and nothing is asked but the scheduled checks. (7) A zone that goes to another class is
-// delivered by that before it is withdrawn. (8) In a class one zone has a name: another one of that name touches
-// nothing until the first has been withdrawn.
+// delivered by that before it is removed. (8) In a class one zone has a name: another one of that name touches
+// nothing until the first has been removed.
 //
 // It does not know Kubernetes, nor where zones come from: it imports the words of DNS alone. A provider imports this
 // package and nothing that acts on it, and is held to deliverytest.

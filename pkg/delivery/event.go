@@ -23,9 +23,9 @@ const (
 	// OutcomeCompared means that provider and zone were compared, and nothing is to be repaired; State.Drifted says
 	// more.
 	OutcomeCompared Outcome = "Compared"
-	// OutcomeWithdrawn means that nothing of the zone is at the provider any more, or it is left there (Retain); the
+	// OutcomeRemoved means that nothing of the zone is at the provider any more, or it is left there (Retain); the
 	// state is gone.
-	OutcomeWithdrawn Outcome = "Withdrawn"
+	OutcomeRemoved Outcome = "Withdrawn"
 )
 
 // Event is the end of an attempt, told after it is stored.
@@ -46,7 +46,7 @@ type Event struct {
 	OfClass *Error
 	// Drift of OutcomeDrifted.
 	Drift Drift
-	// Absent is the name of OutcomeWithdrawn where the provider said for so long that it has no such zone that it was
+	// Absent is the name of OutcomeRemoved where the provider said for so long that it has no such zone that it was
 	// not asked further.
 	Absent name.Name
 	// Remains is the name of a zone of which RRsets that it has no more may still stand at the provider, and nothing

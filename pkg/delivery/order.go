@@ -55,7 +55,7 @@ func (o *WriteOrder) Note(zone name.Name, key RRsetKey, failed bool) {
 	}
 }
 
-// Forget is for a zone that is withdrawn.
+// Forget is for a zone that is removed.
 func (o *WriteOrder) Forget(zone name.Name) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

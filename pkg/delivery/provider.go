@@ -26,9 +26,9 @@ type Provider interface {
 	// to follow for longer than that: it reports what they have and is asked again. A report is returned beside an
 	// error too: what it says is true.
 	Deliver(ctx context.Context, plan Plan, fence Fence) (Report, error)
-	// Withdraw removes what Deliver put there for the zone, and nothing that others put there. plan.All are the RRsets
+	// Remove removes what Deliver put there for the zone, and nothing that others put there. plan.All are the RRsets
 	// that stand there as far as is known, plan.Changes those that may stand there besides; their After is empty.
-	Withdraw(ctx context.Context, plan Plan, fence Fence) (Report, error)
+	Remove(ctx context.Context, plan Plan, fence Fence) (Report, error)
 	// Verify compares without changing anything. Errors: *Error; one that wraps ErrCannotList where the provider has no
 	// way to tell. Beside one of ReasonInvalidConfiguration Drift.Servers are the rows of the servers that are left.
 	Verify(ctx context.Context, plan Plan) (Drift, error)

@@ -28,7 +28,7 @@ type State struct {
 	// Target is the Class.Target that Serial was confirmed for.
 	Target string
 	// Serial is what everything in the class confirmed last, 0 for none, Hash what the zone contained then; empty
-	// where some of that may have been withdrawn since.
+	// where some of that may have been removed since.
 	Serial serial.Serial
 	Hash   string
 	// SyncTime is when Serial was confirmed, DriftCheckTime when provider and zone were compared last, as of the last

@@ -239,8 +239,8 @@ func (m *Memory) Deliver(ctx context.Context, plan delivery.Plan, fence delivery
 	return report, nil
 }
 
-// Withdraw implements delivery.Provider.
-func (m *Memory) Withdraw(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
+// Remove implements delivery.Provider.
+func (m *Memory) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	m.Server.countCall("Withdraw")
 	var keys []delivery.RRsetKey
 	for set := range plan.All {

@@ -249,8 +249,8 @@ func examineWithdraw(e *exam) {
 	markOwed(&p)
 	for _, provider := range []delivery.Provider{e.provider, e.New(e.T)} { // twice is no error
 		ctx, cancel := context.WithTimeout(context.Background(), e.Timeout)
-		if _, err := provider.Withdraw(ctx, p, openFence); err != nil {
-			e.Fatalf("Withdraw: %v", err)
+		if _, err := provider.Remove(ctx, p, openFence); err != nil {
+			e.Fatalf("Remove: %v", err)
 		}
 		cancel()
 		if e.Offer == nil {
@@ -296,8 +296,8 @@ func examineForeign(e *exam) {
 			}
 		}
 	}
-	if _, err := e.provider.Withdraw(context.Background(), makePlan(&second, second), openFence); err != nil {
-		e.Fatalf("Withdraw: %v", err)
+	if _, err := e.provider.Remove(context.Background(), makePlan(&second, second), openFence); err != nil {
+		e.Fatalf("Remove: %v", err)
 	}
 	e.expectContent(content{zone: zone, sets: theirs}, e.makeRRset(zone, "www", rdata.A))
 }
@@ -402,8 +402,8 @@ func examineTaken(e *exam) {
 	e.expectContent(content{zone, 2, append(removeSets(second, 2, mail.Key()).sets, overlap)})
 	p = makePlan(&second, second)
 	p.Uncertain, p.Owed = true, []delivery.RRsetKey{mail.Key()}
-	if _, err := e.New(e.T).Withdraw(context.Background(), p, openFence); err != nil {
-		e.Fatalf("Withdraw: %v", err)
+	if _, err := e.New(e.T).Remove(context.Background(), p, openFence); err != nil {
+		e.Fatalf("Remove: %v", err)
 	}
 	e.expectContent(content{zone: zone, sets: []delivery.RRset{overlap}}, www)
 }
@@ -424,7 +424,7 @@ func examineFence(e *exam) {
 		e.Error("Deliver without a fence confirmed the serial")
 	}
 	e.expectContent(first, e.makeRRset(zone, "new", rdata.A))
-	if _, err := e.provider.Withdraw(context.Background(), makePlan(&first, first), closed); !errors.Is(err, lost) {
+	if _, err := e.provider.Remove(context.Background(), makePlan(&first, first), closed); !errors.Is(err, lost) {
 		e.Errorf("Withdraw without a fence: %v; want the fence's error as it is", err)
 	}
 	e.expectContent(first)

@@ -15,7 +15,7 @@
 //     updates write what is in it. Its name servers at the apex stay those that it was made with.
 //  4. An instance that is slow, or does not answer, delays no other one: it has a row that says so.
 //  5. In the modes Transfer and Update a zone is removed from every instance, those that leave the class included,
-//     before it is withdrawn.
+//     before it is removed.
 //
 // The package knows nothing of Kubernetes: instances come from a function, agents are spoken to by
 // pkg/bind9/agent/client, and what is shown to them and asked of them by DNS is pkg/delivery/transfer's work.

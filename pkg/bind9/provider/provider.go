@@ -381,9 +381,9 @@ func explainAgent(instance Instance, said *client.Error) *delivery.Error {
 	return e
 }
 
-// Withdraw removes the zone from all instances that an agent made it at, then takes it out of the class (promise 5). In
+// Remove removes the zone from all instances that an agent made it at, then takes it out of the class (promise 5). In
 // the mode Catalog agents made it at none: the zone of this name at the signer can be that of another Zone.
-func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
+func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	f, err := p.readFleet(plan.Servers, p.config.Signed(plan.UID), p.config.Signing(plan.UID))
 	if err != nil {
 		return delivery.Report{}, err
@@ -402,7 +402,7 @@ func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence deliv
 			}
 		}
 	}
-	return f.Provider.Withdraw(ctx, plan, fence)
+	return f.Provider.Remove(ctx, plan, fence)
 }
 
 // listMade are the instances that an agent may have made a zone at.

@@ -118,8 +118,8 @@ func (s stored) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.
 	})
 }
 
-func (s stored) Withdraw(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
-	report, err := s.Provider.Withdraw(ctx, plan, fence)
+func (s stored) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
+	report, err := s.Provider.Remove(ctx, plan, fence)
 	if err == nil {
 		s.w.storeMember(plan.UID, name.Name{})
 	}
@@ -397,17 +397,17 @@ func TestDeliver_followsTheInstances(t *testing.T) {
 		t.Errorf("with an instance that leaves: %+v; it has the zone: %v", report.Servers, one.hasZone(t, "example.org."))
 	}
 
-	// One that leaves and does not answer keeps its row, and the zone is not withdrawn without it.
+	// One that leaves and does not answer keeps its row, and the zone is not removed without it.
 	one.api.Close()
 	report, err = p.Deliver(t.Context(), plan, passFence)
 	if err != nil || report.Confirmed != 0 || len(report.Servers) != 2 || report.Servers[1].Name != "dns/one" || report.Servers[1].Err.Reason != delivery.ReasonServerUnreachable {
 		t.Errorf("with an instance that leaves and does not answer: %+v, %v", report, err)
 	}
-	if _, err := p.Withdraw(t.Context(), plan, passFence); err == nil || w.Name("u").IsZero() {
+	if _, err := p.Remove(t.Context(), plan, passFence); err == nil || w.Name("u").IsZero() {
 		t.Errorf("withdrawn without dns/one: %v", err)
 	}
 	instances = instances[1:]
-	if _, err := p.Withdraw(t.Context(), plan, passFence); err != nil || two.hasZone(t, "example.org.") || !w.Name("u").IsZero() {
+	if _, err := p.Remove(t.Context(), plan, passFence); err != nil || two.hasZone(t, "example.org.") || !w.Name("u").IsZero() {
 		t.Errorf("withdrawn: %v; dns/two has it: %v", err, two.hasZone(t, "example.org."))
 	}
 	instances = make([]Instance, maxInstances+1)
@@ -526,14 +526,14 @@ func TestDeliver_isFenced(t *testing.T) {
 		}
 	}
 	deliverPlan(t, p, plan)
-	if _, err := p.Withdraw(t.Context(), plan, func(context.Context) error { return lost }); !errors.Is(err, lost) ||
+	if _, err := p.Remove(t.Context(), plan, func(context.Context) error { return lost }); !errors.Is(err, lost) ||
 		!s.hasZone(t, "example.org.") {
 		t.Errorf("withdrawn: %v", err)
 	}
 }
 
 // TestWithdraw_leavesTheSigner_S12_9: the zone of a name at the signer can be that of another Zone, of another class of
-// the cluster, whether or not the Delivery that is withdrawn has a row of the signer.
+// the cluster, whether or not the Delivery that is removed has a row of the signer.
 func TestWithdraw_leavesTheSigner_S12_9(t *testing.T) {
 	t.Parallel()
 	w := beginWorld(t)
@@ -553,7 +553,7 @@ func TestWithdraw_leavesTheSigner_S12_9(t *testing.T) {
 	for _, rows := range [][]string{nil, {s.instance.Name}} {
 		w.storeMember("u", name.Name{}) // no class has the zone any more
 		plan.Servers = rows
-		if _, err := p.Withdraw(t.Context(), plan, passFence); err != nil || !s.hasZone(t, "example.org.") {
+		if _, err := p.Remove(t.Context(), plan, passFence); err != nil || !s.hasZone(t, "example.org.") {
 			t.Errorf("rows %q: the signer has the zone: %v; %v", rows, s.hasZone(t, "example.org."), err)
 		}
 	}

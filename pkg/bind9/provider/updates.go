@@ -291,8 +291,8 @@ func (u *Updater) askAgent(instance Instance, do func(*client.Client) error) err
 	return err
 }
 
-// Withdraw removes what is the zone's from every instance, and the zone where nothing of others is left in it.
-func (u *Updater) Withdraw(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
+// Remove removes what is the zone's from every instance, and the zone where nothing of others is left in it.
+func (u *Updater) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	u.forget(plan.UID)
 	targets, err := u.readTargets(plan.Servers)
 	if err != nil {
@@ -316,7 +316,7 @@ func (u *Updater) removeZone(ctx context.Context, t target, plan delivery.Plan, 
 	if !t.Primary {
 		return u.askAgent(t.Instance, func(agent *client.Client) error { return agent.Remove(ctx, plan.Zone, client.Fence(fence)) })
 	}
-	_, err := t.writer.Withdraw(ctx, plan, fence)
+	_, err := t.writer.Remove(ctx, plan, fence)
 	if lacksZone(err) {
 		return nil
 	}

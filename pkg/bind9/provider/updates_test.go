@@ -50,7 +50,7 @@ func (s *server) updateRRset(t *testing.T, zone name.Name, set delivery.RRset) {
 }
 
 // TestUpdater_passesTheExam: a primary holds what a class delivers by updates. It has no agent, so its zones stay when
-// they are withdrawn, and have the name servers that they were made with.
+// they are removed, and have the name servers that they were made with.
 func TestUpdater_passesTheExam(t *testing.T) {
 	t.Parallel()
 	w := beginWorld(t)
@@ -157,17 +157,17 @@ func makeWhereMissing(t *testing.T, kind string) {
 	must.Succeed(t, three.Start(t.Context()))
 	foreign := delivery.RRset{Name: name.MustParse("other." + zone), Type: rdata.A, TTL: 60, Data: []string{"192.0.2.99"}}
 	three.updateRRset(t, second.Zone, foreign)
-	if _, err := u.Withdraw(t.Context(), second, passFence); err != nil || !three.hasZone(t, zone) || hostOf(t, three, zone) != "" {
+	if _, err := u.Remove(t.Context(), second, passFence); err != nil || !three.hasZone(t, zone) || hostOf(t, three, zone) != "" {
 		t.Errorf("with a record of others: %v", err)
 	}
 	foreign.Data = nil
 	three.updateRRset(t, second.Zone, foreign)
 	lost := errors.New("lost")
-	if _, err := u.Withdraw(t.Context(), second, func(context.Context) error { return lost }); !errors.Is(err, lost) ||
+	if _, err := u.Remove(t.Context(), second, func(context.Context) error { return lost }); !errors.Is(err, lost) ||
 		!three.hasZone(t, zone) {
 		t.Errorf("without a fence: %v", err)
 	}
-	if _, err := u.Withdraw(t.Context(), second, passFence); err != nil || three.hasZone(t, zone) {
+	if _, err := u.Remove(t.Context(), second, passFence); err != nil || three.hasZone(t, zone) {
 		t.Errorf("withdrawn: %v", err)
 	}
 	if two.bindcar != nil && two.bindcar.Destroyed()+three.bindcar.Destroyed() != 0 {

@@ -118,7 +118,6 @@ func (c *Controller) allowsLocal(signer apiclass.Server) bool {
 	})
 }
 
-
 // askFacts asks the signer, the servers and the parent, as far as the phase needs them.
 func (w *work) askFacts(ctx context.Context, f *facts) error {
 	phase := v1alpha1.DNSSECPhase("")

@@ -43,7 +43,7 @@ func TestAnnounce_tellsWhatRemains_S8_6(t *testing.T) {
 	}{
 		{delivery.Event{Outcome: delivery.OutcomeDelivered}, nil},
 		{delivery.Event{Outcome: delivery.OutcomeDelivered, Remains: name.MustParse("example.org.")}, []string{"Warning HistoryForgotten"}},
-		{delivery.Event{Outcome: delivery.OutcomeWithdrawn, Absent: name.MustParse("example.org.")}, []string{"Warning ZoneNotFound"}},
+		{delivery.Event{Outcome: delivery.OutcomeRemoved, Absent: name.MustParse("example.org.")}, []string{"Warning ZoneNotFound"}},
 		{delivery.Event{Outcome: delivery.OutcomeDelivered, Recovered: true, Remains: name.MustParse("example.org.")}, []string{"Warning HistoryForgotten", "Normal Delivered"}},
 	} {
 		told := &noted{}

@@ -238,7 +238,7 @@ func TestController_clustersShareNothing_S11_30(t *testing.T) {
 			}
 		}
 
-		// A deleted cluster has its zones withdrawn, then its finalizer goes.
+		// A deleted cluster has its zones removed, then its finalizer goes.
 		w.deleteCluster("team-a", "edge")
 		w.passTime(farewellTime - time.Second)
 		w.expectZones("just deleted", "a")
@@ -310,7 +310,7 @@ func TestController_anotherClusterConfirmedNothing_S11_30(t *testing.T) {
 }
 
 // S11.30: while it is not known which clusters there are, the status of a zone that one delivered stays as it is, and
-// nothing is withdrawn.
+// nothing is removed.
 func TestClassByName_takesAClusterForThere_S11_30(t *testing.T) {
 	client := fake.NewClientset()
 	fleet := externalversions.NewSharedInformerFactory(client, 0)

@@ -77,7 +77,7 @@ func TestFacts_decideForZoneAndRecord_S6_13(t *testing.T) {
 	}
 }
 
-// The Loop of this process knows more than a Delivery that an informer tells of later, also that all is withdrawn.
+// The Loop of this process knows more than a Delivery that an informer tells of later, also that all is removed.
 func TestReports_goByTheLoopOfThisProcess(t *testing.T) {
 	r := &reports{all: map[delivery.Key]report{}}
 	of := func(at delivery.State) *v1alpha1.Delivery {
@@ -95,7 +95,7 @@ func TestReports_goByTheLoopOfThisProcess(t *testing.T) {
 	if got := r.get(key); !got.known || !got.observed || got.state.Serial != 7 {
 		t.Errorf("of the Loop: %+v", got)
 	}
-	r.takeEvent(delivery.Event{Key: key, Outcome: delivery.OutcomeWithdrawn, Remains: name.Name{}})
+	r.takeEvent(delivery.Event{Key: key, Outcome: delivery.OutcomeRemoved, Remains: name.Name{}})
 	r.takeDelivery(key, of(older))
 	if got := r.get(key); got.known || !got.observed {
 		t.Errorf("withdrawn: %+v", got)

@@ -44,7 +44,7 @@ type classFacts struct {
 }
 
 // at voids what was confirmed for another place than target, to which the class delivers now, or has begun to be
-// withdrawn. An empty target is not known.
+// removed. An empty target is not known.
 func (f classFacts) at(target string) classFacts {
 	moved := target != "" && f.state.Target != target
 	if !f.known || !moved && f.state.Hash != "" {
@@ -107,7 +107,7 @@ func confirmedBy(all serial.Serial) judgement {
 func judgeZone(f *facts) judgement {
 	zone := f.zone
 	if zone.DeletionTimestamp != nil {
-		return f.findWithdrawFault()
+		return f.findRemovalFault()
 	}
 	if f.frozen {
 		return frozen
@@ -125,7 +125,7 @@ func judgeZone(f *facts) judgement {
 		return judgement{metav1.ConditionFalse, string(f.force.wrong.Reason), f.force.wrong.Message}
 	}
 	if len(f.classes) == 0 {
-		fault := f.findWithdrawFault()
+		fault := f.findRemovalFault()
 		switch {
 		case fault.status != "":
 			return fault
@@ -166,9 +166,9 @@ func judgeZone(f *facts) judgement {
 	return settling
 }
 
-// findWithdrawFault says why a zone that is deleted, or for which no class is in force, is not withdrawn from every
+// findRemovalFault says why a zone that is deleted, or for which no class is in force, is not removed from every
 // class.
-func (f *facts) findWithdrawFault() judgement {
+func (f *facts) findRemovalFault() judgement {
 	for _, of := range f.remains {
 		fault := of.findFault()
 		if fault.status == "" {

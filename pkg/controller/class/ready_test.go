@@ -65,11 +65,11 @@ func (p *provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	return report, err
 }
 
-func (p *provider) Withdraw(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
+func (p *provider) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	if err := p.failOnce(); err != nil {
 		return delivery.Report{}, err
 	}
-	return p.Memory.Withdraw(ctx, plan, fence)
+	return p.Memory.Remove(ctx, plan, fence)
 }
 
 func (p *provider) Health(context.Context) error { return p.failOnce() }
@@ -348,7 +348,7 @@ func TestReady_ofAZoneThatIsNotServableYet_S6_15(t *testing.T) {
 	})
 }
 
-// S6.13: a Zone that cannot be withdrawn says so, and its Records do, with the way out.
+// S6.13: a Zone that cannot be removed says so, and its Records do, with the way out.
 func TestReady_ofAZoneThatCannotBeWithdrawn_S6_13(t *testing.T) {
 	for _, refuse := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

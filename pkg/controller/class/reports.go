@@ -40,7 +40,7 @@ func (r *reports) get(key delivery.Key) report {
 func (r *reports) takeEvent(event delivery.Event) []delivery.Failure {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if event.Outcome == delivery.OutcomeWithdrawn {
+	if event.Outcome == delivery.OutcomeRemoved {
 		r.all[event.Key] = report{observed: true}
 		return nil
 	}

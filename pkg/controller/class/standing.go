@@ -86,7 +86,7 @@ func standingOf(f *facts) *standing {
 	switch zone := f.zone; {
 	case zone.DeletionTimestamp != nil:
 		// Its Records are released when it goes. Until then they are told what delays that.
-		fault := f.findWithdrawFault()
+		fault := f.findRemovalFault()
 		return &standing{fault: fault, silent: fault == judgement{}}
 	case f.force.wrong != nil:
 		return &standing{fault: judgement{metav1.ConditionFalse, string(f.force.wrong.Reason), cutMessage(f.force.wrong.Message)}}
@@ -135,7 +135,7 @@ func (s *standing) addOwed(of report) {
 // the classes that had it have it no more (S6.13).
 func standingWithoutClass(f *facts) *standing {
 	zone := f.zone
-	switch fault := f.findWithdrawFault(); {
+	switch fault := f.findRemovalFault(); {
 	case fault.status != "":
 		return &standing{fault: fault}
 	case len(f.remains) > 0:

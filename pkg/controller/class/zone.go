@@ -154,7 +154,7 @@ func (z *zoneSync) readFacts(zone *v1alpha1.Zone, force inForce) *facts {
 func (z *zoneSync) tellLoop(m *zoneMemory, zone *v1alpha1.Zone, force inForce, taken []string, terminating bool) {
 	uid, ended := string(zone.UID), zone.Status.FQDN == "" // or it never stood, and nothing is delivered (S3.2, S3.5)
 	desired := delivery.Zone{
-		UID: uid, Tenant: zone.Namespace, Classes: force.classes, Withdraw: zone.DeletionTimestamp != nil || ended,
+		UID: uid, Tenant: zone.Namespace, Classes: force.classes, Remove: zone.DeletionTimestamp != nil || ended,
 		Retain: zone.Spec.DeletionPolicy == v1alpha1.DeletionPolicyRetain &&
 			!ended, Paused: zone.Annotations[v1alpha1.AnnotationPaused] == "true",
 	}
@@ -167,8 +167,8 @@ func (z *zoneSync) tellLoop(m *zoneMemory, zone *v1alpha1.Zone, force inForce, t
 		if !slices.Contains(desired.Classes, key.Class) {
 			desired.Former = append(desired.Former, key.Class)
 		}
-		if desired.Withdraw && terminating && one.Status.Serial != 0 {
-			// The namespace takes the Records before the Zone: what is withdrawn is what was delivered.
+		if desired.Remove && terminating && one.Status.Serial != 0 {
+			// The namespace takes the Records before the Zone: what is removed is what was delivered.
 			desired.Frozen = serial.Serial(one.Status.Serial)
 		}
 	}

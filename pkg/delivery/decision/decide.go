@@ -18,7 +18,7 @@ const requestInterval = 10 * time.Second
 // soonCompared is the time within which all zones of a class are compared whose servers are others than before.
 const soonCompared = 10 * time.Second
 
-// viewWait is the time for which the view of a zone that is to be withdrawn is waited for.
+// viewWait is the time for which the view of a zone that is to be removed is waited for.
 const viewWait = 5 * time.Minute
 
 // BeginAttempt takes in what an attempt is told. A zone that failed is tried at once where the class or the
@@ -58,9 +58,9 @@ func (m *Memory) BeginAttempt(f *Facts) {
 // asked again. It answers in this order:
 //
 //	what failed waits until it is due;
-//	what is withdrawn, or paused, waits for a change;
+//	what is removed, or paused, waits for a change;
 //	the state is loaded, and another worker's intent is taken over;
-//	a zone that is to go is withdrawn, when those that take its place are there;
+//	a zone that is to go is removed, when those that take its place are there;
 //	the zone's name is claimed;
 //	what changed is delivered, what was refused is tried again, the provider is compared.
 func Next(m Memory, f *Facts) (Memory, Action) {
@@ -73,7 +73,7 @@ func (m *Memory) nextAction(f *Facts) Action {
 	switch {
 	case m.due.waits(dueRetry, f.Began):
 		return Action{Do: DoWait, Until: m.due[dueRetry], Why: m.WaitReason("it failed")}
-	case !wanted && f.Withdrawn:
+	case !wanted && f.Removed:
 		return Action{Do: DoWait, Settled: true, Why: "the zone is withdrawn from the class"}
 	case wanted && f.Zone.Paused:
 		return Action{Do: DoWait, Why: "the zone is paused"}
@@ -84,7 +84,7 @@ func (m *Memory) nextAction(f *Facts) Action {
 		return act
 	}
 	if !wanted {
-		return m.nextWithdrawal(f)
+		return m.endDelivery(f)
 	}
 	if f.View == nil {
 		return Action{Do: DoWait, Why: "the zone has no settled content here yet"}
@@ -120,15 +120,15 @@ func (m *Memory) WaitReason(otherwise string) string {
 	return m.State.Error.Message
 }
 
-// nextWithdrawal ends a delivery.
-func (m *Memory) nextWithdrawal(f *Facts) Action {
-	if !f.Zone.Withdraw && !f.retains() && !f.Claims.Replaced && !f.Claims.Awaited {
+// endDelivery ends a delivery, unless it is not known yet that the zone ends here.
+func (m *Memory) endDelivery(f *Facts) Action {
+	if !f.Zone.Remove && !f.retains() && !f.Claims.Replaced && !f.Claims.Awaited {
 		return Action{Do: DoWait, Why: "the zone is withdrawn when the classes in force have it"}
 	}
 	return m.nextRemoval(f, "the class is not to have the zone")
 }
 
-// nextRemoval has what the provider has of the zone withdrawn, and the state with it.
+// nextRemoval has what the provider has of the zone removed, and the state with it.
 func (m *Memory) nextRemoval(f *Facts, why string) Action {
 	// Without a name nothing was ever begun: no provider has to be asked, and none may be there to be. A name
 	// that is another zone's now stays.
@@ -158,10 +158,10 @@ func (m *Memory) nextRemoval(f *Facts, why string) Action {
 	if m.blocked && m.blockedAt == m.State.Serial {
 		return Action{Do: DoWait, Why: m.WaitReason("the provider refuses for good")}
 	}
-	return Action{Do: DoWithdraw, Why: why}
+	return Action{Do: DoRemove, Why: why}
 }
 
-// awaitsView reports whether the view of a zone that is to be withdrawn is waited for, from the first call on.
+// awaitsView reports whether the view of a zone that is to be removed is waited for, from the first call on.
 func (m *Memory) awaitsView(f *Facts) bool {
 	if !m.due.isSet(dueView) {
 		m.due[dueView] = f.Began.Add(viewWait)

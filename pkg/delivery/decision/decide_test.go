@@ -26,7 +26,7 @@ import (
 // mail. Commands:
 //
 //	zone                       change it; a line an owner: NAME ADDRESS, or -NAME, which takes it away
-//	desire [paused] [withdraw] [elsewhere] [request=TEXT]      what shall be done with it; elsewhere: another class is to have it
+//	desire [paused] [remove] [elsewhere] [request=TEXT]      what shall be done with it; elsewhere: another class is to have it
 //	class [target=TEXT] [broken] [servers=NAME,...]            the class; broken: it has no provider
 //	others [taken] [awaited] [given] [replaced]                another zone has its name, awaits it, or has it first; other classes have it
 //	view gone|told             nothing is known of what it contains; told: what it contained last is
@@ -111,7 +111,7 @@ func (s *story) runCommand(t *testing.T, d *datadriven.TestData) string {
 		s.updateView()
 		return fmt.Sprintf("serial %d\n", s.zone.Serial)
 	case "desire":
-		s.Zone = delivery.Zone{UID: "z", Classes: []string{"main"}, Paused: d.HasArg("paused"), Withdraw: d.HasArg("withdraw"), Request: arg("request")}
+		s.Zone = delivery.Zone{UID: "z", Classes: []string{"main"}, Paused: d.HasArg("paused"), Remove: d.HasArg("withdraw"), Request: arg("request")}
 		if d.HasArg("elsewhere") {
 			s.Zone.Classes, s.Zone.Former = []string{"other"}, []string{"main"}
 		}

@@ -22,7 +22,7 @@ const (
 	DoInherit  Do = "inherit"   // where a class that the zone leaves has brought it at the same place
 	DoTakeOver Do = "take over" // what another worker may have under way
 	DoClaim    Do = "claim"     // the zone's name in the class
-	DoWithdraw Do = "withdraw"  // the zone, from the provider
+	DoRemove   Do = "withdraw"  // the zone, from the provider
 	DoForget   Do = "forget"    // a delivery of which nothing has to leave the provider
 	DoFail     Do = "fail"      // without asking the provider
 	DoDeliver  Do = "deliver"
@@ -56,7 +56,7 @@ type Claims struct {
 	// Awaited says that another one waits for its name; Given that another one has the name of its state first: what
 	// stands under that is not this zone's to take away.
 	Awaited, Given bool
-	// Leaving are the classes that the zone is to be withdrawn from.
+	// Leaving are the classes that the zone is to be removed from.
 	Leaving []string
 	// Replaced says that every class in force has the zone, and HandedOver that one of them has it at the same place.
 	Replaced, HandedOver bool
@@ -81,10 +81,10 @@ type Facts struct {
 	Woken    bool
 	// Changed is when the oldest change that is not delivered was seen.
 	Changed time.Time
-	// Withdrawn says that nothing of the zone is there.
-	Withdrawn bool
-	View      *View // nil: none
-	Claims    Claims
+	// Removed says that nothing of the zone is there.
+	Removed bool
+	View    *View // nil: none
+	Claims  Claims
 
 	// What this attempt did so far. Inherited says that it has looked at other classes for what to inherit, Claimed
 	// that it has claimed the name, and Taken that another zone has the name; LookedUp that Left is what a zone
@@ -106,7 +106,7 @@ type Facts struct {
 
 // Wanted reports whether the class is to have the zone.
 func (f *Facts) Wanted() bool {
-	return slices.Contains(f.Zone.Classes, f.Class.Name) && !f.Zone.Withdraw
+	return slices.Contains(f.Zone.Classes, f.Class.Name) && !f.Zone.Remove
 }
 
 // retains reports whether what the zone leaves behind may stay at the provider (S8.4).

@@ -17,7 +17,7 @@ type Memory struct {
 	// once.
 	Loaded, Known bool
 	Stored, State delivery.State
-	// Leaving says that the zone is being withdrawn.
+	// Leaving says that the zone is being removed.
 	Leaving bool
 	// Why is what the delivery waits for, as it was logged last.
 	Why string
@@ -44,7 +44,7 @@ type Memory struct {
 	// request is the last Zone.Request that was taken up.
 	request  string
 	takeover takeover
-	// absent counts how often in a row the provider said that it has no such zone when it was asked to withdraw it.
+	// absent counts how often in a row the provider said that it has no such zone when it was asked to remove it.
 	absent int
 }
 
@@ -91,7 +91,7 @@ const (
 	dueCompare
 	// dueRepeat is when the RRsets of an intent that was taken over are written once more.
 	dueRepeat
-	// dueView is when the view of a zone that is to be withdrawn is waited for no longer.
+	// dueView is when the view of a zone that is to be removed is waited for no longer.
 	dueView
 	// dueRequest is when the next Zone.Request is taken up. It wakes nothing by itself.
 	dueRequest

@@ -376,7 +376,7 @@ func (m *Memory) reportComparison(f *Facts) Result {
 	return Result{State: next, Event: event, IfNew: true}
 }
 
-// A provider that has lost a zone for good cannot be asked to withdraw it. It is taken for withdrawn where the
+// A provider that has lost a zone for good cannot be asked to remove it. It is taken for removed where the
 // provider has said nothing but that it has no such zone for absentTime, and to this process absentAttempts times in
 // a row: a server that is being set up anew, or loads its zones, has it again before that.
 const (
@@ -384,7 +384,7 @@ const (
 	absentAttempts = 10
 )
 
-// IsAbsent reports whether the provider, which answers so when it is asked to withdraw a zone, is taken not to have it
+// IsAbsent reports whether the provider, which answers so when it is asked to remove a zone, is taken not to have it
 // any more.
 func (m *Memory) IsAbsent(f *Facts, e *delivery.Error) bool {
 	since := m.State.Error
@@ -399,15 +399,15 @@ func (m *Memory) IsAbsent(f *Facts, e *delivery.Error) bool {
 // ForgetDelivery forgets a delivery of which nothing is at the provider any more.
 func (m *Memory) ForgetDelivery(f *Facts, absent name.Name) Result {
 	f.Settled, f.Again = true, f.Wanted() // what is wanted all the same begins anew
-	event := delivery.Event{Outcome: delivery.OutcomeWithdrawn, Serial: m.State.Serial, Absent: absent}
+	event := delivery.Event{Outcome: delivery.OutcomeRemoved, Serial: m.State.Serial, Absent: absent}
 	m.Loaded, m.Stored, m.State, m.unsaved = false, delivery.State{}, delivery.State{}, nil
 	m.failures, m.refused.times, m.blocked, m.pending, m.polls, m.absent = 0, 0, false, 0, 0, 0
 	m.due.clear(dueRepeat, dueOwed, duePoll, dueCompare, dueView)
 	return Result{Event: event, Unsaved: true}
 }
 
-// StateWithdrawing is the state while the zone is withdrawn with a plan.
-func (m *Memory) StateWithdrawing(f *Facts, at serial.Serial) delivery.State {
+// StateRemoving is the state while the zone is removed with a plan.
+func (m *Memory) StateRemoving(f *Facts, at serial.Serial) delivery.State {
 	next := m.State
 	intent := delivery.Intent{Serial: at, From: cmp.Or(m.State.Earliest(), at), Holder: f.Identity, Unlisted: true}
 	if m.State.Intent != nil {

@@ -53,7 +53,7 @@ func (s *story) Restart() { s.m = decision.Memory{} }
 func (s *story) Next() []string {
 	s.f = decision.Facts{
 		Began: s.Now, Now: s.Now, Random: func(int64) int64 { return 0 }, Identity: s.Identity, Backoff: delivery.Backoff{}.WithDefaults(),
-		RepeatAfter: repeatAfter, Zone: s.Zone, Class: s.Class, Revision: 1, Changed: s.Now, Withdrawn: s.withdrawnNow,
+		RepeatAfter: repeatAfter, Zone: s.Zone, Class: s.Class, Revision: 1, Changed: s.Now, Removed: s.withdrawnNow,
 	}
 	if s.Snapshot != nil {
 		s.f.View = &decision.View{FQDN: s.Snapshot.FQDN(), Serial: s.Snapshot.Serial(), Hash: s.Snapshot.Hash}
@@ -88,9 +88,9 @@ func (s *story) describeAction() string {
 		if until := s.m.Wake(s.f.Began); !until.IsZero() {
 			what += fmt.Sprintf(" %s", until.Sub(s.Now))
 		}
-	case decision.DoWithdraw:
+	case decision.DoRemove:
 		what += " " + s.m.State.Zone.String()
-		s.saveState(decision.BeginState(s.m.StateWithdrawing(&s.f, s.m.State.Serial), s.Now))
+		s.saveState(decision.BeginState(s.m.StateRemoving(&s.f, s.m.State.Serial), s.Now))
 	case decision.DoDeliver:
 		var err error
 		s.tried, err = s.m.PlanDelivery(&s.f, s.act.Repeat, func(from delivery.State) ([]delivery.Plan, error) {
@@ -212,15 +212,15 @@ func (s *story) Answer(report delivery.Report, err error) []string {
 	switch s.act.Do {
 	case decision.DoDeliver:
 		said = s.concludeAttempt(m.RecordAnswer(f, s.tried, report, err))
-	case decision.DoWithdraw:
-		said = s.concludeWithdrawal(err)
+	case decision.DoRemove:
+		said = s.concludeRemoval(err)
 	default:
 		return []string{"the provider was asked nothing"}
 	}
 	return []string{said}
 }
 
-func (s *story) concludeWithdrawal(err error) string {
+func (s *story) concludeRemoval(err error) string {
 	m, f := &s.m, &s.f
 	if err == nil {
 		return s.forget(name.Name{})

@@ -30,7 +30,7 @@ type Store interface {
 	// the zone from going while the provider has its data (S8.4). ErrConflict: what stands there is not of
 	// state.Version, or there is something where Version is empty, or nothing where it is not.
 	Save(ctx context.Context, key delivery.Key, state delivery.State) (version string, err error)
-	// Delete lets go of a delivery whose data is withdrawn or left (S8.4). One that is not there is no error.
+	// Delete lets go of a delivery whose data is removed or left (S8.4). One that is not there is no error.
 	Delete(ctx context.Context, key delivery.Key) error
 }
 

@@ -228,9 +228,9 @@ func toRRset(key delivery.RRsetKey, entries []dns.Entry) delivery.RRset {
 	return set
 }
 
-// PlanWithdrawal is the plan that takes away what state says the provider has. snapshot may be nil: then only what the
+// PlanRemoval is the plan that takes away what state says the provider has. snapshot may be nil: then only what the
 // provider itself knows to be ours can go, and what is left of an ended zone.
-func (s Source) PlanWithdrawal(ctx context.Context, uid string, state delivery.State, snapshot *zoneview.Snapshot,
+func (s Source) PlanRemoval(ctx context.Context, uid string, state delivery.State, snapshot *zoneview.Snapshot,
 	left []delivery.RRsetKey) (delivery.Plan, error) {
 	zone := state.Zone
 	plan := delivery.Plan{Zone: zone, UID: uid, Serial: state.Serial, Hash: state.Hash, Since: state.Serial, Uncertain: true,

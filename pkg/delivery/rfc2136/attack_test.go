@@ -81,7 +81,7 @@ func TestAttack39_56_aHostilePrimary(t *testing.T) {
 		}
 		s.expectRecords(t, stands...)
 		// Withdrawn from what seems empty: nothing is there to go.
-		if _, err := told(soa, soa).Withdraw(t.Context(), first.planFull(2), passFence); err != nil {
+		if _, err := told(soa, soa).Remove(t.Context(), first.planFull(2), passFence); err != nil {
 			t.Errorf("withdrawn: %v", err)
 		}
 		s.expectRecords(t, stands...)

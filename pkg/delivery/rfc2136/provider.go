@@ -120,9 +120,9 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	return report, err
 }
 
-// Withdraw removes, of the RRsets of the zone, the records that are the zone's. An RRset that is half written goes
+// Remove removes, of the RRsets of the zone, the records that are the zone's. An RRset that is half written goes
 // whole.
-func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
+func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	w := p.begin(plan, fence)
 	defer w.end()
 	held, err := w.fetchZone(ctx)
@@ -142,7 +142,7 @@ func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence deliv
 	return delivery.Report{Failed: w.listFailures(), Remains: plan.Forgotten && len(changes) < len(held.sets)}, err
 }
 
-// explainMissingZone is for a withdrawal where the server that hands the zone out does not have it. Where another
+// explainMissingZone is for a removal where the server that hands the zone out does not have it. Where another
 // server takes the updates it asks that one, at which the data stands.
 func (w *work) explainMissingZone(ctx context.Context, err error) error {
 	var e *delivery.Error

@@ -52,7 +52,7 @@ func TestDeliver_aZoneArrivesChangesAndGoes(t *testing.T) {
 			`theirs.example.org. 60 TXT "theirs"`)
 		plan := third.planFull(102)
 		plan.Since, plan.Uncertain, plan.Changes, plan.Owed = 102, true, []delivery.Change{}, []delivery.RRsetKey{}
-		must.Get(p.Withdraw(t.Context(), plan, passFence))(t)
+		must.Get(p.Remove(t.Context(), plan, passFence))(t)
 		s.expectRecords(t, `theirs.example.org. 60 TXT "theirs"`)
 	})
 }
@@ -220,7 +220,7 @@ func TestDeliver_replacesWhereToldSo(t *testing.T) {
 		s.expectRecords(t, append(theirs, "taken.example.org. 60 A 192.0.2.1", "beside.example.org. 60 A 192.0.2.2")...)
 		plan := first.planFull(1)
 		plan.Since, plan.Uncertain, plan.Changes, plan.History = 1, true, []delivery.Change{}, []dns.Change{}
-		must.Get(p.Withdraw(t.Context(), plan, passFence))(t)
+		must.Get(p.Remove(t.Context(), plan, passFence))(t)
 		s.expectRecords(t, theirs...)
 	})
 }
@@ -479,7 +479,7 @@ func TestWithdraw_asksTheServerThatTakesUpdatesForAZoneThatIsGone_S8_4(t *testin
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = p.Withdraw(t.Context(), makeZone(t, "www 60 A 192.0.2.1").planFull(1), passFence)
+		_, err = p.Remove(t.Context(), makeZone(t, "www 60 A 192.0.2.1").planFull(1), passFence)
 		var e *delivery.Error
 		if errors.As(err, &e) != (c.want != "") || e != nil && e.Reason != c.want {
 			t.Errorf("updates at one that has it %v, transfers %v: %v, want %s", c.server == has, c.transfers == has, err, c.want)

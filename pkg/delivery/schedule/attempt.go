@@ -31,11 +31,11 @@ type attempt struct {
 	others   othersOf
 	memory   *decision.Memory
 	provider delivery.Provider // nil where the class cannot work
-	// snapshot is what is to be delivered, or withdrawn, nil: not known. last is what a zone had that ended (S3.7).
+	// snapshot is what is to be delivered, or removed, nil: not known. last is what a zone had that ended (S3.7).
 	snapshot, last *zoneview.Snapshot
 	facts          decision.Facts
 	lease          lease.Lease
-	// takesAway says that it withdraws, which a pause of the zone does not stop.
+	// takesAway says that it removes, which a pause of the zone does not stop.
 	takesAway bool
 }
 
@@ -67,7 +67,7 @@ func (a *attempt) runAttempt(ctx context.Context) {
 	}
 }
 
-// findSnapshot finds what there is to deliver or to withdraw.
+// findSnapshot finds what there is to deliver or to remove.
 func (a *attempt) findSnapshot() {
 	a.snapshot = a.config.FindDeliverable(a.facts.Zone)
 	if a.snapshot == nil && !a.facts.Wanted() {
@@ -101,7 +101,7 @@ func (a *attempt) carryOut(ctx context.Context, act decision.Action) (more bool)
 	switch act.Do {
 	case decision.DoLoad:
 		if f.Wanted() {
-			a.others.setWithdrawn(false)
+			a.others.setRemoved(false)
 		}
 		state, err := a.lease.ReadState(ctx, a.key)
 		if err != nil {
@@ -133,8 +133,8 @@ func (a *attempt) carryOut(ctx context.Context, act decision.Action) (more bool)
 		return a.compareProvider(ctx)
 	case decision.DoDeliver:
 		a.deliverPlans(ctx, act.Repeat)
-	case decision.DoWithdraw:
-		a.withdrawZone(ctx)
+	case decision.DoRemove:
+		a.removeZone(ctx)
 	case decision.DoForget:
 		a.forgetZone(ctx, name.Name{})
 	case decision.DoFail:
@@ -274,20 +274,20 @@ func (a *attempt) compareProvider(ctx context.Context) (repair bool) {
 	return f.Repair
 }
 
-// withdrawZone ends a delivery: nothing of the zone stays at the provider.
-func (a *attempt) withdrawZone(ctx context.Context) {
+// removeZone ends a delivery: nothing of the zone stays at the provider.
+func (a *attempt) removeZone(ctx context.Context) {
 	m, f := a.memory, &a.facts
-	plan, err := a.config.PlanWithdrawal(ctx, a.key.UID, m.State, a.snapshot, f.Left)
+	plan, err := a.config.PlanRemoval(ctx, a.key.UID, m.State, a.snapshot, f.Left)
 	if err != nil {
 		a.storeFailed(ctx, "read the history of", err)
 		return
 	}
 	a.completePlan(&plan)
 	a.takesAway = true
-	a.lease.PrepareFence(m.StateWithdrawing(f, plan.Serial), false)
+	a.lease.PrepareFence(m.StateRemoving(f, plan.Serial), false)
 	var report delivery.Report
 	err = a.callProvider(ctx, "Withdraw", func(ctx context.Context) (err error) {
-		report, err = a.provider.Withdraw(ctx, plan, a.lease.PassFence)
+		report, err = a.provider.Remove(ctx, plan, a.lease.PassFence)
 		return err
 	})
 	a.takesAway = false
@@ -321,7 +321,7 @@ func (a *attempt) forgetZone(ctx context.Context, absent name.Name) {
 		return
 	}
 	done := a.memory.ForgetDelivery(&a.facts, absent)
-	a.others.setWithdrawn(!a.facts.Wanted())
+	a.others.setRemoved(!a.facts.Wanted())
 	a.storeOutcome(ctx, done)
 }
 

@@ -461,7 +461,7 @@ func TestLoop_withdrawWaitsForTheView(t *testing.T) {
 			snapshot, _ := s.worker.views.Settled("z")
 			s.worker = startWorker(s.T, s.store, views, nil)
 			s.worker.SetClass(s.class)
-			s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Withdraw: true})
+			s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Remove: true})
 			passTime(time.Minute)
 			if s.readState().Version == "" {
 				t.Fatal("withdrawn before it was known what")
@@ -485,7 +485,7 @@ func TestLoop_withdrawWaitsForTheView(t *testing.T) {
 	}
 }
 
-// A zone that ended (S3.7) has no view any more: what it had last is withdrawn, also from a provider that cannot list,
+// A zone that ended (S3.7) has no view any more: what it had last is removed, also from a provider that cannot list,
 // whether the view went first or the word that it goes came first.
 func TestLoop_withdrawsWhatEnded_S3_7(t *testing.T) {
 	for _, viewFirst := range []bool{true, false} {
@@ -494,7 +494,7 @@ func TestLoop_withdrawsWhatEnded_S3_7(t *testing.T) {
 			s.beginScene()
 			ends := []func(){
 				func() { s.worker.views.Remove("z") },
-				func() { s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Withdraw: true}) },
+				func() { s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Remove: true}) },
 			}
 			if !viewFirst {
 				slices.Reverse(ends)
@@ -511,7 +511,7 @@ func TestLoop_withdrawsWhatEnded_S3_7(t *testing.T) {
 	}
 }
 
-// After a restart a zone that ended has no view, and the server says what it had: that is withdrawn at once.
+// After a restart a zone that ended has no view, and the server says what it had: that is removed at once.
 func TestLoop_withdrawsWhatIsLeftOfAnEndedZone_S3_7(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.memory.Blind = true
@@ -534,7 +534,7 @@ func TestLoop_withdrawsWhatIsLeftOfAnEndedZone_S3_7(t *testing.T) {
 			}
 		})
 		s.worker.SetClass(s.class)
-		s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Withdraw: true})
+		s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Remove: true})
 		passTime(time.Minute)
 		if left := s.server.Addresses(s.zone.Header.FQDN); len(left) > 0 || s.readState().Version != "" {
 			t.Errorf("left: %v, state %+v", left, s.readState())

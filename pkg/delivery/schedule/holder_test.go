@@ -144,7 +144,7 @@ func TestLoop_unknownOutcomeWithoutAnIntent_F23(t *testing.T) {
 	}
 }
 
-// A class that takes the place of another delivers before that one is withdrawn: at every moment one of them has the
+// A class that takes the place of another delivers before that one is removed: at every moment one of them has the
 // zone.
 func TestLoop_movedBetweenClasses(t *testing.T) {
 	inScene(t, func(s *scene) {
@@ -192,7 +192,7 @@ func TestLoop_expelled(t *testing.T) {
 }
 
 // A class that goes to the same place as the one before takes over its data: nothing is written, and above all nothing
-// withdrawn.
+// removed.
 func TestLoop_movedToTheSameTarget(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		inScene(t, func(s *scene) {

@@ -25,10 +25,10 @@ func TestLoop_withdraw(t *testing.T) {
 		leaves bool
 	}{
 		{"class changed", zoneOf("z"), true, false},
-		{"deleted", delivery.Zone{UID: "z", Classes: []string{"main"}, Withdraw: true}, true, false},
-		{"deleted while paused", delivery.Zone{UID: "z", Classes: []string{"main"}, Withdraw: true, Paused: true}, true, false},
-		{"retained (S8.4)", delivery.Zone{UID: "z", Classes: []string{"main"}, Withdraw: true, Retain: true}, true, true},
-		{"to be retained at a class that does not allow it (S8.4)", delivery.Zone{UID: "z", Classes: []string{"main"}, Withdraw: true, Retain: true}, false, false},
+		{"deleted", delivery.Zone{UID: "z", Classes: []string{"main"}, Remove: true}, true, false},
+		{"deleted while paused", delivery.Zone{UID: "z", Classes: []string{"main"}, Remove: true, Paused: true}, true, false},
+		{"retained (S8.4)", delivery.Zone{UID: "z", Classes: []string{"main"}, Remove: true, Retain: true}, true, true},
+		{"to be retained at a class that does not allow it (S8.4)", delivery.Zone{UID: "z", Classes: []string{"main"}, Remove: true, Retain: true}, false, false},
 		{"former class after a restart", delivery.Zone{UID: "z", Former: []string{"main"}}, true, false},
 	} {
 		t.Run(c.what, func(t *testing.T) {
@@ -46,7 +46,7 @@ func TestLoop_withdraw(t *testing.T) {
 					t.Errorf("the state is still there: %+v", s.readState())
 				}
 				events := s.worker.events.eventsOf("z")
-				if last := events[len(events)-1]; last.Outcome != delivery.OutcomeWithdrawn {
+				if last := events[len(events)-1]; last.Outcome != delivery.OutcomeRemoved {
 					t.Errorf("%+v", last)
 				}
 				count := len(events)
@@ -65,7 +65,7 @@ func TestLoop_withdraw(t *testing.T) {
 	}
 }
 
-// S8.4: a delivery that says that the provider has the zone under another name is withdrawn from there, and then
+// S8.4: a delivery that says that the provider has the zone under another name is removed from there, and then
 // delivered.
 func TestLoop_anotherName_S8_4(t *testing.T) {
 	inScene(t, func(s *scene) {
@@ -104,7 +104,7 @@ func TestLoop_frozen(t *testing.T) {
 		if got := s.server.Addresses(s.zone.Header.FQDN); !maps.Equal(got, want) {
 			t.Errorf("got %v, want %v", got, want)
 		}
-		s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Frozen: frozen, Withdraw: true})
+		s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Frozen: frozen, Remove: true})
 		synctest.Wait()
 		if got := s.server.Addresses(s.zone.Header.FQDN); len(got) != 0 {
 			t.Errorf("not withdrawn: %v", got)
@@ -140,7 +140,7 @@ func TestLoop_paused(t *testing.T) {
 	})
 }
 
-// A zone that comes back while it is being withdrawn is whole again, by the same worker or another.
+// A zone that comes back while it is being removed is whole again, by the same worker or another.
 func TestLoop_comesBackHalfWithdrawn(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		for _, blind := range []bool{false, true} {
@@ -173,8 +173,8 @@ func TestLoop_comesBackHalfWithdrawn(t *testing.T) {
 	}
 }
 
-// S8.4: a zone that the provider says for a day that it does not have is taken for withdrawn, and that is told. One
-// that it has again within the day is withdrawn, and so is one of which it cannot say for a while whether it has it.
+// S8.4: a zone that the provider says for a day that it does not have is taken for removed, and that is told. One
+// that it has again within the day is removed, and so is one of which it cannot say for a while whether it has it.
 func TestLoop_withdrawnWhereTheZoneIsGone_S8_4(t *testing.T) {
 	gone := &delivery.Error{Reason: delivery.ReasonZoneNotFound, Message: "no such zone"}
 	away := &delivery.Error{Reason: delivery.ReasonServerUnreachable, Message: "no connection"}
@@ -182,7 +182,7 @@ func TestLoop_withdrawnWhereTheZoneIsGone_S8_4(t *testing.T) {
 		for _, test := range []struct {
 			what  string
 			then  error
-			after time.Duration // until it is withdrawn
+			after time.Duration // until it is removed
 			left  bool
 		}{
 			{"gone", gone, 24 * time.Hour, true},
@@ -202,7 +202,7 @@ func TestLoop_withdrawnWhereTheZoneIsGone_S8_4(t *testing.T) {
 					return answers
 				})
 				zone := zoneOf("z", "main")
-				zone.Withdraw = true
+				zone.Remove = true
 				s.worker.SetZone(zone)
 				passTime(12 * time.Hour)
 				if restarts {
@@ -228,7 +228,7 @@ func TestLoop_withdrawnWhereTheZoneIsGone_S8_4(t *testing.T) {
 				passTime(test.after - 23*time.Hour + 20*time.Minute)
 				events := s.worker.events.eventsOf("z")
 				last := events[len(events)-1]
-				if state := s.readState(); state.Version != "" || last.Outcome != delivery.OutcomeWithdrawn ||
+				if state := s.readState(); state.Version != "" || last.Outcome != delivery.OutcomeRemoved ||
 					last.Absent.IsZero() == test.left {
 					t.Errorf("%s, restarts %v: %s, absent %v, state %+v", test.what, restarts, last.Outcome, last.Absent, state)
 				}

@@ -58,7 +58,7 @@ type item struct {
 	class *knownClass
 	zone  *knownZone
 
-	// These are guarded by Loop.mu. withdrawn says that nothing of the zone is there, delivered that the class has
+	// These are guarded by Loop.mu. removed says that nothing of the zone is there, delivered that the class has
 	// confirmed a serial of the zone (former classes go when all that are in force have).
 	job
 	withdrawn, delivered bool
@@ -178,7 +178,7 @@ func (l *Loop) SetClass(spec delivery.Class) {
 	l.enqueueClass(c)
 }
 
-// RemoveClass forgets a class that no zone has, or has had and is not withdrawn from; it is false where one has.
+// RemoveClass forgets a class that no zone has, or has had and is not removed from; it is false where one has.
 func (l *Loop) RemoveClass(name string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -230,7 +230,7 @@ func (l *Loop) SetZone(desired delivery.Zone) {
 	l.enqueueZone(z)
 }
 
-// RemoveZone forgets a zone whose object is gone. Nothing is withdrawn any more.
+// RemoveZone forgets a zone whose object is gone. Nothing is removed any more.
 func (l *Loop) RemoveZone(uid string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -278,7 +278,7 @@ func (l *Loop) Health(ctx context.Context, class string) error {
 // ClassStatus is how a class is doing at a moment.
 type ClassStatus struct {
 	Name string
-	// Zones that are to be delivered or withdrawn, of them Waiting for a worker, and Failing since they were last
+	// Zones that are to be delivered or removed, of them Waiting for a worker, and Failing since they were last
 	// tried.
 	Zones, Waiting, Failing int
 	// Oldest is since when the change waits that waits longest; the zero time for none.
@@ -331,7 +331,7 @@ func (l *Loop) Status() []ClassStatus {
 
 // findLag is since when a change of a zone waits to be confirmed by a class in force; the zero time: none does.
 func (l *Loop) findLag(z *knownZone, i *item) time.Time {
-	if !slices.Contains(z.Classes, i.key.Class) || z.Withdraw {
+	if !slices.Contains(z.Classes, i.key.Class) || z.Remove {
 		return time.Time{}
 	}
 	if settled, ok := l.config.Views.Settled(z.UID); !ok || settled.Serial() == i.confirmed {
@@ -422,7 +422,7 @@ func (l *Loop) newAttempt(i *item) *attempt {
 		facts: decision.Facts{
 			Random: rand.Int64N, Identity: l.config.Identity, Backoff: l.config.Backoff, RepeatAfter: l.config.repeatAfter(),
 			Zone: i.zone.Zone, Class: c.spec, Revision: c.queue.revision,
-			Woken: i.woken, Changed: i.changed, Withdrawn: i.withdrawn,
+			Woken: i.woken, Changed: i.changed, Removed: i.withdrawn,
 		},
 	}
 	if c.provider != nil {
@@ -442,7 +442,7 @@ func (l *Loop) checkCurrent(i *item, a *attempt) error {
 	switch {
 	case l.ctx.Err() != nil:
 		return errStopping
-	case (slices.Contains(i.zone.Classes, i.key.Class) && !i.zone.Withdraw) == i.Leaving:
+	case (slices.Contains(i.zone.Classes, i.key.Class) && !i.zone.Remove) == i.Leaving:
 		return errSuperseded
 	case i.gone, i.queue.revision != a.facts.Revision, !i.class.known, i.class.spec.Paused, i.zone.Paused && !a.takesAway:
 		return errSuperseded

@@ -88,14 +88,14 @@ func TestLoop_oneZoneOfAName_H7(t *testing.T) {
 					left := map[string]string{}
 					switch leaves {
 					case "goes":
-						s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Withdraw: true})
+						s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Remove: true})
 					case "is gone":
 						s.worker.RemoveZone("z")
 						left = map[string]string{"mail.example.org.": "198.51.100.9"}
 					case "another class":
 						s.worker.SetZone(zoneOf("z"))
 					case "retained":
-						s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Withdraw: true, Retain: true})
+						s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Remove: true, Retain: true})
 						left = map[string]string{"mail.example.org.": "198.51.100.9"}
 					}
 					passTime(time.Second)
@@ -140,7 +140,7 @@ func twoOfAName(t *testing.T, secondGoes bool) {
 		if secondGoes {
 			leaves, stays = other, s.zone
 		}
-		s.worker.SetZone(delivery.Zone{UID: leaves.UID, Classes: []string{"main"}, Withdraw: true})
+		s.worker.SetZone(delivery.Zone{UID: leaves.UID, Classes: []string{"main"}, Remove: true})
 		passTime(time.Minute)
 		stays.Expect(s.server)
 		s.expectReason("the one that stays", stays.UID, delivery.ReasonDelivered)
@@ -150,18 +150,18 @@ func twoOfAName(t *testing.T, secondGoes bool) {
 	})
 }
 
-// listening hears what it is asked to withdraw.
+// listening hears what it is asked to remove.
 type listening struct {
 	*deliverytest.Memory
 	mu        sync.Mutex
 	withdrawn []delivery.Plan
 }
 
-func (p *listening) Withdraw(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
+func (p *listening) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	p.mu.Lock()
 	p.withdrawn = append(p.withdrawn, plan)
 	p.mu.Unlock()
-	return p.Memory.Withdraw(ctx, plan, fence)
+	return p.Memory.Remove(ctx, plan, fence)
 }
 
 // H7: two zones of one name that change places between two classes both arrive.
@@ -229,7 +229,7 @@ func TestLoop_providerComesBack(t *testing.T) {
 	})
 }
 
-// A provider is asked to withdraw all content that may stand there: all of the zone as it is, with the history that
+// A provider is asked to remove all content that may stand there: all of the zone as it is, with the history that
 // leads there.
 func TestLoop_withdrawalFollowsItsHistory(t *testing.T) {
 	inScene(t, func(s *scene) {
@@ -244,7 +244,7 @@ func TestLoop_withdrawalFollowsItsHistory(t *testing.T) {
 		})
 		s.zone.PutAddresses(map[string]string{"www": "192.0.2.7", "new": "192.0.2.8"})
 		synctest.Wait()
-		s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Withdraw: true})
+		s.worker.SetZone(delivery.Zone{UID: "z", Classes: []string{"main"}, Remove: true})
 		passTime(time.Minute)
 		if len(provider.withdrawn) == 0 {
 			t.Fatal("not withdrawn")
@@ -328,7 +328,7 @@ func fewNames(s *scene, seed uint64) {
 		uid := zone.UID
 		switch random.drawNumber(8) {
 		case 0, 1:
-			tell(delivery.Zone{UID: uid, Classes: []string{"main"}, Withdraw: true})
+			tell(delivery.Zone{UID: uid, Classes: []string{"main"}, Remove: true})
 		case 2:
 			tell(delivery.Zone{UID: uid, Classes: []string{"main"}, Paused: random.oneIn(2)})
 		case 3:

@@ -101,8 +101,8 @@ func (o othersOf) claimName(zone name.Name) bool {
 	return false
 }
 
-// setWithdrawn says that nothing of the zone is there, or that this is no longer so.
-func (o othersOf) setWithdrawn(withdrawn bool) {
+// setRemoved says that nothing of the zone is there, or that this is no longer so.
+func (o othersOf) setRemoved(withdrawn bool) {
 	o.loop.mu.Lock()
 	defer o.loop.mu.Unlock()
 	o.item.withdrawn = withdrawn
@@ -129,17 +129,17 @@ func (l *Loop) replaced(i *item) bool {
 	})
 }
 
-// handedOver reports whether another class in force has the zone at the same place, where to withdraw it would take
+// handedOver reports whether another class in force has the zone at the same place, where to remove it would take
 // that one's data. It is called with mu held.
 func (l *Loop) handedOver(i *item) bool {
 	target := i.State.Target
-	return target != "" && !i.zone.Withdraw && slices.ContainsFunc(i.zone.Classes, func(class string) bool {
+	return target != "" && !i.zone.Remove && slices.ContainsFunc(i.zone.Classes, func(class string) bool {
 		c, other := l.classes[class], i.zone.items[class]
 		return c != nil && c.known && c.spec.Target == target && other != nil && other.delivered
 	})
 }
 
-// leaving are the classes that the zone of an item is to be withdrawn from. It is called with mu held.
+// leaving are the classes that the zone of an item is to be removed from. It is called with mu held.
 func (l *Loop) leaving(i *item) []string {
 	var names []string
 	for class, other := range i.zone.items {

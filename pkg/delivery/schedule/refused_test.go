@@ -142,7 +142,7 @@ func TestLoop_manyRefusedHoldUpLittle(t *testing.T) {
 	})
 }
 
-// A zone of which much is refused is withdrawn whole.
+// A zone of which much is refused is removed whole.
 func TestLoop_manyRefusedAndWithdrawn(t *testing.T) {
 	for _, restart := range []bool{false, true} {
 		inScene(t, func(s *scene) {
@@ -156,7 +156,7 @@ func TestLoop_manyRefusedAndWithdrawn(t *testing.T) {
 			}
 			refuses.Store(false)
 			zone := zoneOf("z", "main")
-			zone.Withdraw = true
+			zone.Remove = true
 			s.worker.SetZone(zone)
 			passTime(time.Hour)
 			if got := s.server.Addresses(s.zone.Header.FQDN); len(got) != 0 {

@@ -173,9 +173,9 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	return report, nil
 }
 
-// Withdraw asks the fence. The zone leaves the class when its Delivery is let go of; secondaries that follow the
+// Remove asks the fence. The zone leaves the class when its Delivery is let go of; secondaries that follow the
 // catalog then remove it by themselves.
-func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
+func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	if p.config.Members.Name(plan.UID) != plan.Zone {
 		return delivery.Report{}, ctx.Err() // a zone is in a class under one name
 	}

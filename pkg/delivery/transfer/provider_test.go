@@ -108,8 +108,8 @@ func (s stored) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.
 	})
 }
 
-func (s stored) Withdraw(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
-	report, err := s.Provider.Withdraw(ctx, plan, fence)
+func (s stored) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
+	report, err := s.Provider.Remove(ctx, plan, fence)
 	if err == nil {
 		s.w.storeMember(plan.UID, name.Name{})
 	}
@@ -447,16 +447,16 @@ func TestDeliver_isFencedWhereItShows(t *testing.T) {
 	if _, err := New(Config{Members: w, Catalog: plan.Zone}); err == nil || !strings.Contains(err.Error(), "transfer.catalogZone") {
 		t.Errorf("a catalog named as a zone: %v", err)
 	}
-	if _, err := p.Withdraw(t.Context(), planOf("other", "example.org.", 3), closed); err != nil {
+	if _, err := p.Remove(t.Context(), planOf("other", "example.org.", 3), closed); err != nil {
 		t.Errorf("one that is not there: %v", err)
 	}
-	if _, err := p.Withdraw(t.Context(), plan, closed); err != lost {
+	if _, err := p.Remove(t.Context(), plan, closed); err != lost {
 		t.Errorf("%v", err)
 	}
 	if zone := w.Name("u"); zone != plan.Zone {
 		t.Errorf("%s", zone)
 	}
-	if _, err := p.Withdraw(t.Context(), plan, passFence); err != nil {
+	if _, err := p.Remove(t.Context(), plan, passFence); err != nil {
 		t.Error(err)
 	}
 	if zone := w.Name("u"); !zone.IsZero() {

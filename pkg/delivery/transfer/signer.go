@@ -95,7 +95,7 @@ func (p *Provider) findSigned(plan delivery.Plan) *signedZone {
 	key := signedKey{plan.UID, plan.Zone}
 	z := p.zones[key]
 	if z == nil {
-		if len(p.zones) >= p.sweepAt { // Not every zone is withdrawn by this process.
+		if len(p.zones) >= p.sweepAt { // Not every zone is removed by this process.
 			maps.DeleteFunc(p.zones, func(key signedKey, _ *signedZone) bool { return p.config.Members.Name(key.uid) != key.zone })
 			p.sweepAt = 2*len(p.zones) + 1024
 		}

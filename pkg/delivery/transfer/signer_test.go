@@ -422,7 +422,7 @@ func TestSigned_forgetsZones(t *testing.T) {
 		t.Error("what is known of a zone of the class is gone")
 	}
 	plan := planOf("stays", "stays.example.", 1)
-	if _, err := p.Withdraw(t.Context(), plan, passFence); err != nil || p.zones[signedKey{"stays", plan.Zone}] != nil {
+	if _, err := p.Remove(t.Context(), plan, passFence); err != nil || p.zones[signedKey{"stays", plan.Zone}] != nil {
 		t.Errorf("a withdrawn zone is known: %v", err)
 	}
 }

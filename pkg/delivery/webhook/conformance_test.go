@@ -109,7 +109,7 @@ func serveUnextended(handler http.Handler) http.Handler {
 }
 
 // Before zone files that BIND's own checker judges: a record that it refuses is named and costs the others nothing,
-// what waits for a later record is not refused for good, and a zone whose name servers are in it can be withdrawn.
+// what waits for a later record is not refused for good, and a zone whose name servers are in it can be removed.
 func TestProvider_deliversBesideWhatBINDRefuses(t *testing.T) {
 	checkzone := rig.Need(rig.Find("named-checkzone", "hack/install-peers.sh"))(t)
 	for _, extended := range []bool{true, false} {
@@ -148,7 +148,7 @@ func TestProvider_deliversBesideWhatBINDRefuses(t *testing.T) {
 			}
 			withdrawal := whole
 			withdrawal.Since, withdrawal.Changes, withdrawal.Uncertain = whole.Serial, []delivery.Change{}, true
-			report, err = provider.Withdraw(t.Context(), withdrawal, passFence)
+			report, err = provider.Remove(t.Context(), withdrawal, passFence)
 			if err != nil || len(report.Failed) > 0 || report.Confirmed != whole.Serial {
 				t.Fatalf("%+v, %v", report, err)
 			}

@@ -39,7 +39,7 @@ func TestProvider_followsNoRedirect(t *testing.T) {
 			})
 			plan := planOf(makeRRset("www", rdata.A, "192.0.2.1"))
 			_, delivered := provider.Deliver(t.Context(), plan, passFence)
-			_, withdrawn := provider.Withdraw(t.Context(), plan, passFence)
+			_, withdrawn := provider.Remove(t.Context(), plan, passFence)
 			_, verified := provider.Verify(t.Context(), plan)
 			for what, err := range map[string]error{"health": provider.Health(t.Context()), "deliver": delivered, "withdraw": withdrawn,
 				"verify": verified} {

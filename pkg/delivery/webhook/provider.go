@@ -126,8 +126,8 @@ func (w *writer) writeNames(ctx context.Context, changes []delivery.Change) erro
 	return nil
 }
 
-// Withdraw deletes every RRset of the plan. The protocol has no way to tell whether an RRset that stands there is ours.
-func (p *Provider) Withdraw(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
+// Remove deletes every RRset of the plan. The protocol has no way to tell whether an RRset that stands there is ours.
+func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	w := &writer{provider: p, plan: plan, fence: fence, timeout: p.boundTimeout(plan.CallTimeout), mayStay: listNameServers(plan)}
 	err := func() error {
 		listed := map[delivery.RRsetKey]bool{}

@@ -275,7 +275,7 @@ func TestProvider_skipsTheApexNS(t *testing.T) {
 		if drift, err := skips.Verify(t.Context(), plan); err != nil || !drift.Empty() {
 			t.Errorf("compared: %+v, %v", drift, err)
 		}
-		if report, err := skips.Withdraw(t.Context(), plan, passFence); err != nil || len(report.Failed) > 0 {
+		if report, err := skips.Remove(t.Context(), plan, passFence); err != nil || len(report.Failed) > 0 {
 			t.Errorf("withdrawn: %+v, %v", report, err)
 		}
 		for _, request := range server.listRequests()[asked:] {
@@ -465,12 +465,12 @@ func TestProvider_verifyNeedsAServerThatTells(t *testing.T) {
 	}
 }
 
-// The zone stays at the provider when it is withdrawn, and with it the name servers that it cannot be without.
+// The zone stays at the provider when it is removed, and with it the name servers that it cannot be without.
 func TestProvider_withdrawLeavesWhatAZoneNeeds(t *testing.T) {
 	server := startPeer(t, answerByPath("", func(owner string) (int, string) {
 		return 400, `{"success":false,"error":{"code":"INVALID_RECORD","message":"x"}}`
 	}))
-	report, err := connectProvider(t, server.URL, nil).Withdraw(t.Context(),
+	report, err := connectProvider(t, server.URL, nil).Remove(t.Context(),
 		planOf(makeRRset("@", rdata.NS, "ns.example.", "ns.example.com."), makeRRset("ns", rdata.A, "192.0.2.53"),
 			makeRRset("a", rdata.A, "192.0.2.1")), passFence)
 	if want := []string{"a ValidationFailed"}; err != nil || !slices.Equal(failedNames(report), want) || report.Confirmed != 0 {
