@@ -34,7 +34,7 @@ type Outbox struct {
 	serialsEvery, usageEvery, tryEvery time.Duration
 	maxLeftBy                          int
 	announce                           Announce
-	listed                             sightings // items as the last sweep met them
+	items                              items
 	lanes                              *lanes
 	failed                             sync.Map // retry by id
 }
@@ -52,7 +52,7 @@ func New(mem *facts.Memory, jr *journal.Journal, com *commit.Committer, placer *
 	}
 	return &Outbox{mem: mem, jr: jr, com: com, placer: placer, terminating: terminating, announce: announce, maxLeftBy: maxLeftBy,
 		serialsEvery: serialsEvery, usageEvery: usageEvery, tryEvery: tryEvery,
-		lanes: newLanes(maxLanes, laneSlice)}
+		lanes: newLanes(maxLanes, laneSlice), items: items{by: map[string]*listed{}}}
 }
 
 const (

@@ -11,7 +11,10 @@ import (
 // CarryOut carries out all that is in the outbox, one work after the other. It does nothing else of what Run does:
 // stories of the ledger stand still between the end of a cascade and the cuts, which Run pays too.
 func (box *Outbox) CarryOut(ctx context.Context) {
-	for _, s := range box.listDue(ctx, true) {
+	if _, err := box.loadItems(ctx); err != nil {
+		return
+	}
+	for _, s := range box.listDue(true) {
 		box.takeUp(ctx, s)
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/klog/v2"
 
@@ -22,7 +21,6 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/facts"
 	"kubi.zone/kubizone/pkg/ledger/journal"
-	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 // sweepEvery is the time between two looks into the outbox, dutyEvery that between two of most duties.
@@ -57,6 +55,11 @@ func (box *Outbox) Run(ctx context.Context) error {
 	}
 	duties.Go(func() { box.followRounds(ctx) })
 	duties.Go(func() { box.followFreed(ctx) })
+	rev, err := box.loadItems(ctx)
+	for ; err != nil && etcd.Pause(ctx, time.Second); rev, err = box.loadItems(ctx) {
+		klog.FromContext(ctx).Error(err, "the outbox cannot be read; it is tried again")
+	}
+	duties.Go(func() { box.followItems(ctx, rev) })
 	for all := true; ; all = false {
 		box.sweepOutbox(ctx, all)
 		select {
@@ -71,7 +74,7 @@ func (box *Outbox) Run(ctx context.Context) error {
 // sweepOutbox begins to carry out what is due in the outbox, lane by lane.
 func (box *Outbox) sweepOutbox(ctx context.Context, all bool) {
 	due := map[string][]*standing{} // by namespace, oldest first
-	for _, s := range box.listDue(ctx, all) {
+	for _, s := range box.listDue(all) {
 		due[s.Work.By] = append(due[s.Work.By], s)
 	}
 	for name, works := range due {
@@ -92,6 +95,13 @@ func (box *Outbox) sweepOutbox(ctx context.Context, all bool) {
 			for _, s := range works {
 				s.place = at
 				box.takeUp(ctx, s)
+				if !box.lanes.isOverdue(at) {
+					continue
+				}
+				box.lanes.givePlaceUp(at)
+				if box.lanes.takePlace(ctx, at) != nil {
+					return
+				}
 			}
 		})
 	}
@@ -99,27 +109,26 @@ func (box *Outbox) sweepOutbox(ctx context.Context, all bool) {
 
 // listDue returns the works that this server is to carry out, oldest first: its own, those of which another server
 // has said nothing for foreignAfter, and with all also those that no server carries out yet.
-func (box *Outbox) listDue(ctx context.Context, all bool) (works []*standing) {
-	box.listed = box.sweepRoom(ctx, "outbox", box.listed, func(kv *mvccpb.KeyValue, quiet time.Duration) {
-		s := &standing{Item: commit.Item{Mod: kv.ModRevision}, since: kv.CreateRevision}
-		if err := layout.Decode(kv.Value, &s.Work); err != nil {
-			klog.FromContext(ctx).Error(err, "an outbox item does not parse; run kubizone fsck", "key", string(kv.Key))
-			return
-		}
-		own := box.com.Owns(s.Work.ID)
-		last, failed := box.failed.Load(s.Work.ID)
+func (box *Outbox) listDue(all bool) (works []*standing) {
+	box.items.mu.Lock()
+	for _, one := range box.items.by {
+		own := box.com.Owns(one.Work.ID)
+		last, failed := box.failed.Load(one.Work.ID)
 		rests := failed && time.Now().Before(last.(retry).until)
-		if s.again = failed || !own; !rests && (own || all && s.Work.Runner == "" || quiet >= foreignAfter) {
-			works = append(works, s)
+		if !rests && (own || all && one.Work.Runner == "" || time.Since(one.met) >= foreignAfter) {
+			works = append(works, &standing{Item: one.Item, since: one.since, again: failed || !own})
 		}
-	})
+	}
 	box.failed.Range(func(id, _ any) bool {
-		if _, stands := box.listed[box.mem.Layout.Outbox(id.(string))]; !stands {
+		if box.items.by[box.mem.Layout.Outbox(id.(string))] == nil {
 			box.failed.Delete(id)
 		}
 		return true
 	})
-	slices.SortStableFunc(works, func(x, y *standing) int { return cmp.Compare(x.since, y.since) })
+	box.items.mu.Unlock()
+	slices.SortFunc(works, func(x, y *standing) int {
+		return cmp.Or(cmp.Compare(x.since, y.since), cmp.Compare(x.Work.ID, y.Work.ID))
+	})
 	return works
 }
 
@@ -128,6 +137,10 @@ func (box *Outbox) takeUp(ctx context.Context, s *standing) {
 	s.beaten = time.Now()
 	err := func() (err error) {
 		defer box.com.Recover(ctx, nil, &err)
+		ctx := etcd.PaidBy(ctx, etcd.Payer{Namespace: s.Work.By, Weight: 1})
+		if through, err := box.endIdle(ctx, s); err != nil || through {
+			return err
+		}
 		if err := s.Refresh(ctx, box.mem); err != nil {
 			return err
 		}

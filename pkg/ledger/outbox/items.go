@@ -1,0 +1,101 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package outbox
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/ledger/commit"
+	"kubi.zone/kubizone/pkg/ledger/etcd"
+	"kubi.zone/kubizone/pkg/ledger/layout"
+)
+
+// items are the items of the outbox, by key. A watch keeps them, so that a server with many items reads none of them
+// again for each new one.
+type items struct {
+	mu sync.Mutex
+	by map[string]*listed
+}
+
+// listed is an item at its last revision, and the time at which this server met it at that: no clock of another server
+// counts.
+type listed struct {
+	commit.Item
+	since int64 // the revision at which the work was owed
+	met   time.Time
+}
+
+// noteItem takes over the present value of a key.
+func (t *items) noteItem(ctx context.Context, kv *mvccpb.KeyValue) *listed {
+	one := &listed{Item: commit.Item{Mod: kv.ModRevision}, since: kv.CreateRevision, met: time.Now()}
+	if err := layout.Decode(kv.Value, &one.Work); err != nil {
+		klog.FromContext(ctx).Error(err, "an outbox item does not parse; run kubizone fsck", "key", string(kv.Key))
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if have := t.by[string(kv.Key)]; have != nil && have.Mod >= one.Mod {
+		return have
+	}
+	t.by[string(kv.Key)] = one
+	return one
+}
+
+// loadItems reads the outbox whole. It returns a revision at or before which it is read.
+func (box *Outbox) loadItems(ctx context.Context) (rev int64, err error) {
+	room := box.mem.Layout.Room("outbox")
+	_, rev, err = etcd.ReadKey(ctx, box.mem.Client, room)
+	if err != nil {
+		return 0, err
+	}
+	there := map[string]bool{}
+	if _, err := etcd.Scan(ctx, box.mem.Client, room, "", 0, func(kv *mvccpb.KeyValue) error {
+		there[string(kv.Key)] = true
+		box.items.noteItem(ctx, kv)
+		return ctx.Err()
+	}); err != nil {
+		return 0, err
+	}
+	box.items.mu.Lock()
+	defer box.items.mu.Unlock()
+	for key := range box.items.by {
+		if !there[key] {
+			delete(box.items.by, key)
+		}
+	}
+	return rev, nil
+}
+
+// followItems keeps the items, from a revision on, until ctx ends. It has the outbox looked at for an item that this
+// server owes: the writer may have asked for that before the watch told of it.
+func (box *Outbox) followItems(ctx context.Context, rev int64) {
+	for ctx.Err() == nil {
+		_ = etcd.Watch(ctx, box.mem.Client, box.mem.Layout.Room("outbox"), rev, func(events []*clientv3.Event) error {
+			for _, e := range events {
+				if e.Type == clientv3.EventTypeDelete {
+					box.items.mu.Lock()
+					delete(box.items.by, string(e.Kv.Key))
+					box.items.mu.Unlock()
+				} else if one := box.items.noteItem(ctx, e.Kv); one != nil && box.com.Owns(one.Work.ID) {
+					box.com.Rouse()
+				}
+			}
+			return nil
+		})
+		for ctx.Err() == nil { // compacted: read it whole again
+			again, err := box.loadItems(ctx)
+			if err == nil {
+				rev = again
+				break
+			}
+			etcd.Pause(ctx, time.Second)
+		}
+	}
+}
