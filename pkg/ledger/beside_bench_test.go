@@ -121,3 +121,45 @@ func BenchmarkCreate_beside(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkNewZone_beside makes a zone now and then, beside 48 callers that make zones in other namespaces, and gives
+// the median and the longest time until it is settled, and the zones that the callers made a second.
+func BenchmarkNewZone_beside(b *testing.B) {
+	const callers, lone = 48, 8
+	st := store.On(b, store.Fresh(b), "/registry/kubizone")
+	st.Damaged = true // fsck of so many zones takes minutes
+	s := st.Server()
+	b.Cleanup(s.Run())
+	ctx, stop := context.WithCancel(b.Context())
+	var made atomic.Int64
+	var all sync.WaitGroup
+	began := time.Now()
+	for range callers {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				n := made.Add(1)
+				store.Must(s.CreateZone(store.Zone(fmt.Sprint("team", n%100), fmt.Sprint("z", n), fmt.Sprintf("z%d.org.", n))))
+			}
+		})
+	}
+	var took []float64
+	for i := range lone {
+		time.Sleep(500 * time.Millisecond)
+		name := fmt.Sprint("lone", i)
+		z := store.Must(s.CreateZone(store.Zone("alone", name, name+".net.")))
+		for at := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+			if z = s.Zone("alone", name); z.Status.SettledSerial != 0 {
+				took = append(took, time.Since(at).Seconds()*1000)
+				break
+			}
+		}
+	}
+	rate := float64(made.Load()) / time.Since(began).Seconds()
+	stop()
+	all.Wait()
+	slices.Sort(took)
+	b.ReportMetric(took[lone/2], "p50-ms")
+	b.ReportMetric(took[lone-1], "max-ms")
+	b.ReportMetric(rate, "zones/s")
+	b.ReportMetric(0, "ns/op")
+}

@@ -13,14 +13,14 @@ import (
 const (
 	// maxLanes bounds the namespaces whose cascades run side by side on one server.
 	maxLanes = 8
-	// laneSlice is the time for which a namespace's cascades run while others wait for a place.
+	// laneSlice is the time for which a work runs while others wait for a place.
 	laneSlice = 5 * time.Second
 )
 
 // lanes has one lane for each namespace whose works are being carried out. Works of one namespace follow each other.
-// As many run at a time as there are places, and the others wait in the order in which they came. A lane that has run
-// for a slice gives its place up to them and waits behind them. So no namespace's cascades wait for the end of
-// another's, however many records that one has set moving.
+// As many run at a time as there are places, and the others wait in the order in which they came. A lane gives its place
+// up to them, and waits behind them, after each work and within a work after a slice. So no namespace's cascades wait
+// for the end of another's, however many records or zones that one has set moving.
 type lanes struct {
 	sync.WaitGroup
 	places  chan struct{} // those that are taken; a channel serves its senders in the order in which they came
@@ -72,6 +72,15 @@ func (p *lanes) givePlaceUp(at *place) {
 		*at = place{}
 		<-p.places
 	}
+}
+
+// yieldPlace lets the lanes that wait go first, between two works.
+func (p *lanes) yieldPlace(ctx context.Context, at *place) error {
+	if p.waiting.Load() == 0 {
+		return nil
+	}
+	p.givePlaceUp(at)
+	return p.takePlace(ctx, at)
 }
 
 // isOverdue reports whether a lane has had its slice while another waits.

@@ -95,11 +95,7 @@ func (box *Outbox) sweepOutbox(ctx context.Context, all bool) {
 			for _, s := range works {
 				s.place = at
 				box.takeUp(ctx, s)
-				if !box.lanes.isOverdue(at) {
-					continue
-				}
-				box.lanes.givePlaceUp(at)
-				if box.lanes.takePlace(ctx, at) != nil {
+				if box.lanes.yieldPlace(ctx, at) != nil {
 					return
 				}
 			}
