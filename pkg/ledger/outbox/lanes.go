@@ -18,9 +18,9 @@ const (
 )
 
 // lanes has one lane for each namespace whose works are being carried out. Works of one namespace follow each other.
-// As many run at a time as there are places, and the others wait in the order in which they came. A lane gives its place
-// up to them, and waits behind them, after each work and within a work after a slice. So no namespace's cascades wait
-// for the end of another's, however many records or zones that one has set moving.
+// As many run at a time as there are places, and the others wait in the order in which they came. A lane gives its
+// place up to them, and waits behind them, after each work and within a work after a slice. So no namespace's cascades
+// wait for the end of another's, however many records or zones that one has set moving.
 type lanes struct {
 	sync.WaitGroup
 	places  chan struct{} // those that are taken; a channel serves its senders in the order in which they came
