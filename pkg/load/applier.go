@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/rrsets"
 )
 
 // applier is the client that applies an object.
@@ -31,7 +32,7 @@ func (l *Loader) applierOf(before metav1.Object) applier {
 	}
 	var last *metav1.ManagedFieldsEntry
 	for _, entry := range before.GetManagedFields() {
-		if entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == "" && touchesSpec(entry.FieldsV1) &&
+		if entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == "" && rrsets.TouchesSpec(entry.FieldsV1) &&
 			(last == nil || last.Time.Before(entry.Time)) {
 			last = &entry
 		}

@@ -25,7 +25,7 @@
 // It does not know storage, serials or delegation: the server decides about those. Of formats of other systems it reads
 // zone files alone.
 //
-// Read run.go first, then plan.go, which decides without a server what a zone file becomes. import.go is the import
-// into an existing Zone, prune.go the removal of left-over
-// Records, foresee.go the dry run.
+// Read run.go first, then plan.go, which decides without a server what a zone file becomes, records.go, which compares
+// that with the Records that there are, and recordwrite.go, which writes the difference by package rrsets. import.go is
+// the import into an existing Zone, prune.go the removal of left-over Records, foresee.go the dry run of manifests.
 package load

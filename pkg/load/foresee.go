@@ -20,6 +20,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/rrsets"
 )
 
 // A dry run of manifests is decided against what is there now: Zones, Delegations and other objects one by one, Records
@@ -27,12 +28,8 @@ import (
 // server cannot be asked what it would say then.
 
 const (
-	// maxSets is how many change sets the server takes of one namespace at a time.
-	maxSets = 4
 	// fewRecords of a namespace are read one by one, and not all of the namespace.
 	fewRecords = 20
-	// maxSetOctets leaves room for the rest of a change set.
-	maxSetOctets = v1alpha1.MaxChangeSetOctets - 8<<10
 )
 
 // prior is what a dry run would do to a zone, and what others rest on.
@@ -412,7 +409,7 @@ func (l *Loader) foreseeRemovals(ctx context.Context, left leftObjects) (Result,
 			return result, err
 		}
 		warned := withSubject(ctx, subject{title: "removal of " + describeObject(m.object)})
-		_, err = retryTransient(warned, func() (struct{}, error) {
+		_, err = rrsets.Retry(warned, func() (struct{}, error) {
 			objects := l.dynamic.Resource(mapping.Resource).Namespace(m.object.GetNamespace())
 			return struct{}{}, objects.Delete(warned, m.object.GetName(), metav1.DeleteOptions{DryRun: l.dryRun()})
 		})

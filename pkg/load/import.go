@@ -24,6 +24,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/dns/zonefile"
+	"kubi.zone/kubizone/pkg/rrsets"
 )
 
 // Target is the Zone that a zone file is imported into.
@@ -90,7 +91,7 @@ func (l *Loader) importFile(ctx context.Context, path string, text []byte, targe
 // getZone returns nil if the Zone does not exist, and an empty Zone if it may not be read: its name may still be in the
 // file.
 func (l *Loader) getZone(ctx context.Context, id types.NamespacedName) (zone *v1alpha1.Zone, err error) {
-	zone, err = retryTransient(ctx, func() (*v1alpha1.Zone, error) {
+	zone, err = rrsets.Retry(ctx, func() (*v1alpha1.Zone, error) {
 		return l.typed.KubizoneV1alpha1().Zones(id.Namespace).Get(ctx, id.Name, metav1.GetOptions{})
 	})
 	switch {
@@ -191,7 +192,7 @@ func (l *Loader) makeZone(ctx context.Context, p *plan, target Target) (Result, 
 			target.Zone, manifest)
 	}
 	ctx = l.withZone(ctx, map[string]bool{v1alpha1.ReasonNoNameServers: p.hasNS})
-	made, err := retryTransient(ctx, func() (*v1alpha1.Zone, error) {
+	made, err := rrsets.Retry(ctx, func() (*v1alpha1.Zone, error) {
 		return l.typed.KubizoneV1alpha1().Zones(zone.Namespace).Create(ctx, zone, l.createOptions())
 	})
 	if apierrors.IsAlreadyExists(err) {

@@ -18,13 +18,12 @@ import (
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/refusal"
+	"kubi.zone/kubizone/pkg/rrsets"
 )
 
 // FieldManager is the default field manager of all writes. Fields that other managers changed since are told by it
@@ -37,8 +36,6 @@ const (
 
 	defaultInterval = 2 * time.Second
 	maxInterval     = 30 * time.Second
-	// maxAttempts bounds how often a request is tried that failed at the server or on its way.
-	maxAttempts = 6
 	// maxWarnings bounds how many different warnings are shown for one source.
 	maxWarnings = 20
 )
@@ -223,46 +220,16 @@ func groupBy[T any, K comparable](list []T, key func(T) K) (groups [][]T) {
 	return groups
 }
 
-// retryTransient calls do until it succeeds or fails for a reason that another attempt does not change. A request whose
-// answer was lost may have been carried out, so do must be idempotent.
-func retryTransient[T any](ctx context.Context, do func() (T, error)) (T, error) {
-	pause := 200 * time.Millisecond
-	for attempt := 1; ; attempt++ {
-		answer, err := do()
-		if err == nil || !isTransient(err) {
-			return answer, err
-		}
-		if attempt == maxAttempts {
-			return answer, fmt.Errorf("%w (tried %d times)", err, maxAttempts)
-		}
-		select {
-		case <-ctx.Done():
-			return answer, context.Cause(ctx)
-		case <-time.After(pause):
-		}
-		pause *= 2
-	}
-}
-
-func isTransient(err error) bool {
-	return apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) || apierrors.IsTooManyRequests(err) ||
-		apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err) ||
-		utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsHTTP2ConnectionLost(err) ||
-		utilnet.IsProbableEOF(err)
-}
-
 // refusalReason returns the server's message if err refuses the object that was sent (L1, L2).
 func refusalReason(err error) (reason string, ok bool) {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
 		return "", false
 	}
-	if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) ||
-		apierrors.IsRequestEntityTooLargeError(err) ||
-		status.Status().Reason == metav1.StatusReasonUnsupportedMediaType {
-		return status.Status().Message, true
+	if !rrsets.IsRefusal(err) {
+		return "", false
 	}
-	return "", false
+	return status.Status().Message, true
 }
 
 // waiting are the reasons of the Warnings of an object whose zone is not there.
@@ -324,6 +291,8 @@ func (w *warnings) HandleWarningHeaderWithContext(ctx context.Context, code int,
 	of, _ := ctx.Value(subjectKey{}).(subject)
 	if i, own := refusal.CutItem(text); i >= 0 && i < len(of.items) {
 		of, text = of.items[i], own
+	} else if i < 0 && len(of.items) == 1 {
+		of = of.items[0]
 	}
 	if of.answered[agent] {
 		return

@@ -5,6 +5,7 @@ package load
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -53,6 +54,8 @@ type lab struct {
 	server *fake.Clientset
 	mutex  sync.Mutex
 	said   []string
+	// written are the verbs and names of the items of change sets.
+	written []string
 }
 
 func newLab(t *testing.T, server *fake.Clientset) *lab {
@@ -63,7 +66,69 @@ func newLab(t *testing.T, server *fake.Clientset) *lab {
 		l.said = append(l.said, line)
 		t.Log(line)
 	}}, server, nil, nil, &warnings{})
+	server.PrependReactor("create", "changesets", l.carryOut)
 	return l
+}
+
+// carryOut answers a change set as the server does: with all of it written, or with the refusals of its items.
+func (l *lab) carryOut(action clienttesting.Action) (bool, runtime.Object, error) {
+	set := action.(clienttesting.CreateAction).GetObject().(*v1alpha1.ChangeSet).DeepCopy()
+	records := v1alpha1.SchemeGroupVersion.WithResource("records")
+	refused := &apierrors.StatusError{ErrStatus: metav1.Status{Details: &metav1.StatusDetails{Kind: "ChangeSet"}}}
+	var undo []string
+	for i, item := range set.Spec.Items {
+		of, operation := &v1alpha1.Record{}, v1alpha1.OperationCreated
+		var do clienttesting.Action
+		if item.Delete != nil {
+			of.Name, operation = item.Delete.Name, v1alpha1.OperationDeleted
+			do = clienttesting.NewDeleteAction(records, action.GetNamespace(), of.Name)
+		} else {
+			if err := json.Unmarshal(item.Create.Raw, of); err != nil {
+				return true, nil, err
+			}
+			do = clienttesting.NewCreateAction(records, action.GetNamespace(), of)
+		}
+		err := l.react(do)
+		var status apierrors.APIStatus
+		switch {
+		case err == nil:
+			if item.Create != nil {
+				undo = append(undo, of.Name)
+			}
+			set.Status.Items = append(set.Status.Items, v1alpha1.ChangeSetItemStatus{Name: of.Name, Operation: operation})
+		case errors.As(err, &status) && status.Status().Code < 500:
+			refused.ErrStatus.Reason, refused.ErrStatus.Code = status.Status().Reason, status.Status().Code
+			refused.ErrStatus.Details.Causes = append(refused.ErrStatus.Details.Causes, metav1.StatusCause{
+				Type: metav1.CauseType(status.Status().Reason), Field: refusal.ItemPath(i).String(), Message: err.Error()})
+		default:
+			return true, nil, err
+		}
+	}
+	if len(refused.ErrStatus.Details.Causes) == 0 {
+		for _, item := range set.Status.Items {
+			verb := map[string]string{v1alpha1.OperationCreated: "create ", v1alpha1.OperationDeleted: "delete "}[item.Operation]
+			l.written = append(l.written, verb+item.Name)
+		}
+		return true, set, nil
+	}
+	for _, object := range undo {
+		if err := l.server.Tracker().Delete(records, action.GetNamespace(), object); err != nil {
+			return true, nil, err
+		}
+	}
+	return true, nil, refused
+}
+
+// react has the server carry an action out within another one.
+func (l *lab) react(action clienttesting.Action) error {
+	for _, reactor := range l.server.ReactionChain {
+		if reactor.Handles(action) {
+			if handled, _, err := reactor.React(action); handled {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func (l *lab) loadPath(t *testing.T, path string) Result {
@@ -84,10 +149,14 @@ func (l *lab) hasHeard(part string) bool {
 
 // takeWrites returns the verbs and names of what was written since the last call.
 func (l *lab) takeWrites() []string {
-	var verbs []string
+	verbs := l.written
+	l.written = nil
 	for _, action := range l.server.Actions() {
 		switch a := action.(type) {
 		case clienttesting.CreateAction:
+			if a.GetResource().Resource == "changesets" {
+				continue
+			}
 			verbs = append(verbs, "create "+a.GetObject().(metav1.Object).GetName())
 		case clienttesting.PatchAction:
 			verbs = append(verbs, "patch "+a.GetName())

@@ -31,6 +31,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/refusal"
+	"kubi.zone/kubizone/pkg/rrsets"
 )
 
 func (l *Loader) loadManifests(ctx context.Context, source Source, paths []string) (Result, error) {
@@ -286,7 +287,7 @@ func (l *Loader) applyManifest(ctx context.Context, m *manifest) (Result, *Refus
 	if before != nil {
 		as = l.applierOf(before)
 	}
-	after, err := retryTransient(ctx, func() (*unstructured.Unstructured, error) {
+	after, err := rrsets.Retry(ctx, func() (*unstructured.Unstructured, error) {
 		if as.client {
 			return l.mergeManifest(judged, resource, m, as)
 		}

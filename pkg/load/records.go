@@ -5,84 +5,109 @@ package load
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/objectname"
+	"kubi.zone/kubizone/pkg/rrsets"
 )
+
+// recordsOfFile is the input of a plan for the RRsets of a file.
+type recordsOfFile struct {
+	path     string
+	to       *destination
+	existing *existingRecords
+	// prior is the object that a dry run makes first.
+	prior prior
+}
 
 // putRecords writes the RRsets of a file.
 func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *destination, into *scope) (Result, error) {
-	there, err := l.listRecords(ctx, to)
+	existing, err := l.listRecords(ctx, to)
 	if err != nil {
 		return Result{}, err
 	}
-	into.existing = there
-	// The sets of one owner are written one after the other, in the order of the file: which of two conflicting ones is
-	// refused must not depend on timing.
-	owners := groupBy(sets, func(s *set) name.Rel { return s.owner })
-	for _, sets := range owners {
-		slices.SortStableFunc(sets, func(one, other *set) int { return lastDS(one.typ) - lastDS(other.typ) })
+	into.existing = existing
+	file := &recordsOfFile{path: path, to: to, existing: existing}
+	if l.cfg.DryRun {
+		file.prior = l.priors.first(to.zone, to.namespace)
 	}
-	hosts, cuts := namedHosts(sets, to.fqdn, rdata.NS, rdata.MX), map[name.Rel]bool{}
+	var result Result
+	var wanted []*v1alpha1.Record
+	byName := make(map[string]*set, len(sets))
+	for _, s := range sets {
+		want, done, err := l.nameRecord(file, s)
+		if err != nil {
+			return result, fmt.Errorf("%s: %w", s.describe(to.fqdn), err)
+		}
+		if result.Add(done); want != nil {
+			wanted, byName[want.Name] = append(wanted, want), s
+		}
+	}
+	changes := rrsets.Plan(slices.Collect(maps.Values(existing.byName)),
+		rrsets.Desired{Manager: l.cfg.FieldManager, Records: wanted})
+	result.Present += len(wanted) - len(changes)
+	answered, phaseOf := newAnswers(sets, to.fqdn), newPhases(sets, to.fqdn)
+	phases := make([][]*recordWrite, numPhases)
+	for _, c := range changes {
+		s := byName[c.After.Name]
+		w := &recordWrite{Change: c, zone: to.zone, as: applier{manager: l.cfg.FieldManager}, file: file, set: s,
+			prior: file.prior.object, at: Refusal{Path: path, Lines: s.lines, Text: s.describe(to.fqdn)},
+			subject: subject{answered: answered(s)}}
+		if l.leaveToOthers(&c, w.at) {
+			result.Left++
+			continue
+		}
+		if w.Alone = file.prior.made; w.Alone {
+			w.subject.answered = alsoAnswered(w.subject.answered, waiting...)
+		}
+		phases[phaseOf(s)] = append(phases[phaseOf(s)], w)
+	}
+	one, err := l.writeRecords(ctx, filepath.Base(path), phases, into)
+	result.Add(one)
+	return result, err
+}
+
+// leaveToOthers reports a Record that others have changed, unless conflicts are forced (L4).
+func (l *Loader) leaveToOthers(c *rrsets.Change, at Refusal) (left bool) {
+	if len(c.Others) == 0 || l.cfg.ForceConflicts {
+		return false
+	}
+	at.Text += fmt.Sprintf(" (%s/%s)", c.Before.Namespace, c.Before.Name)
+	l.reportDiffers(at, c.Others)
+	return true
+}
+
+// numPhases is how many phases the RRsets of a file are written in.
+const numPhases = 4
+
+// newPhases returns a function for the phase in which a set is written. Name servers come first: a zone is not Servable
+// until they have addresses (S6.15), and the status of each Record written before that is written twice. Cuts come
+// before the glue below them.
+func newPhases(sets []*set, origin name.Name) func(s *set) int {
+	hosts, cuts := namedHosts(sets, origin, rdata.NS, rdata.MX), map[name.Rel]bool{}
 	for _, s := range sets {
 		cuts[s.owner] = cuts[s.owner] || s.typ == rdata.NS && !s.owner.IsApex()
 	}
-	// Name servers come first: a zone is not Servable until they have addresses (S6.15), and the status of each Record
-	// written before that is written twice. Cuts come next, before the glue below them.
-	phases := inPhases(owners, func(sets []*set) int {
-		switch owner := sets[0].owner; {
-		case hosts[owner] && !isBelow(owner, cuts):
+	return func(s *set) int {
+		switch {
+		case hosts[s.owner] && !isBelow(s.owner, cuts):
 			return 0
-		case owner.IsApex():
+		case s.owner.IsApex():
 			return 1
-		case cuts[owner]:
+		case cuts[s.owner]:
 			return 2
 		}
-		return 3
-	})
-	answered, made := newAnswers(sets, to.fqdn), l.cfg.DryRun && l.priors.first(to.zone, to.namespace).made
-	return runWorkers(ctx, l, filepath.Base(path), l.workers, phases, func(ctx context.Context, sets []*set) (result Result, err error) {
-		for _, s := range sets {
-			of := subject{answered: answered(s)}
-			if made {
-				of.answered = alsoAnswered(of.answered, waiting...)
-			}
-			ctx := withSubject(ctx, of)
-			put := func(ctx context.Context, there *existingRecords) (Result, *Refusal, error) {
-				one, err := l.putRecord(ctx, path, s, to, there)
-				if reason, ok := refusalReason(err); ok {
-					return Result{}, &Refusal{Path: path, Lines: s.lines, Text: s.describe(to.fqdn), Reason: reason}, nil
-				}
-				return one, nil, err
-			}
-			one, refused, err := put(ctx, there)
-			switch {
-			case err != nil:
-				return result, fmt.Errorf("%s: %w", s.describe(to.fqdn), err)
-			case refused != nil && l.cfg.Prune:
-				// The Record in conflict may be one that Finish removes.
-				into.addRefused(refusedPut{*refused, len(s.lines), s.fqdn(to.fqdn), func(ctx context.Context) (Result, *Refusal, error) {
-					return put(ctx, &existingRecords{})
-				}})
-			case refused != nil:
-				l.reportRefused(*refused)
-				one.Refused = len(s.lines)
-			}
-			result.Add(one)
-		}
-		return result, nil
-	})
+		return numPhases - 1
+	}
 }
 
 // newAnswers returns a function for the reasons of the Warnings of a set that the rest of its file answers: that an
@@ -146,7 +171,7 @@ func (l *Loader) listRecords(ctx context.Context, to *destination) (*existingRec
 // eachRecord calls do for every Record of a namespace that the field selector matches.
 func (l *Loader) eachRecord(ctx context.Context, namespace, selector string, do func(r *v1alpha1.Record)) error {
 	list := func(ctx context.Context, options metav1.ListOptions) (*v1alpha1.RecordList, error) {
-		return retryTransient(ctx, func() (*v1alpha1.RecordList, error) {
+		return rrsets.Retry(ctx, func() (*v1alpha1.RecordList, error) {
 			return l.typed.KubizoneV1alpha1().Records(namespace).List(ctx, options)
 		})
 	}
@@ -156,109 +181,76 @@ func (l *Loader) eachRecord(ctx context.Context, namespace, selector string, do 
 	})
 }
 
-func (l *Loader) putRecord(ctx context.Context, path string, s *set, to *destination, there *existingRecords) (Result, error) {
-	want := to.newRecord(s)
+// nameRecord returns the Record of a set with the name of its object. nil: Records of other clients have its values,
+// and done counts that.
+func (l *Loader) nameRecord(file *recordsOfFile, s *set) (want *v1alpha1.Record, done Result, err error) {
+	to, existing := file.to, file.existing
+	existing.mutex.Lock()
+	defer existing.mutex.Unlock()
+	want = to.newRecord(s)
+	want.Status.FQDN = s.fqdn(to.fqdn)
 	objectNames := objectname.OfRecord(s.owner, s.typ, to.zone.Name)
-	if there.byName[objectNames[0]] == nil && there.byName[objectNames[1]] == nil {
-		ttl, covered := there.coversSet(s, to)
+	if existing.byName[objectNames[0]] == nil && existing.byName[objectNames[1]] == nil {
+		ttl, covered := existing.coversSet(s, to)
 		switch {
 		case covered && ttl == s.ttl:
-			return Result{Present: 1}, nil
+			return nil, Result{Present: 1}, nil
 		case covered:
-			l.reportLeftAsIs(Refusal{Path: path, Lines: s.lines, Text: s.describe(to.fqdn),
+			l.reportLeftAsIs(Refusal{Path: file.path, Lines: s.lines, Text: s.describe(to.fqdn),
 				Reason: fmt.Sprintf("it exists with TTL %d, the file has %d", ttl, s.ttl),
 				Fix:    "change the Record that has it, or delete it and import again"})
-			return Result{Left: 1}, nil
+			return nil, Result{Left: 1}, nil
 		}
 	}
-	records := l.typed.KubizoneV1alpha1().Records(to.namespace)
 	for _, want.Name = range objectNames {
-		have := there.byName[want.Name]
-		if prior := l.priors.first(to.zone, want.Namespace); l.cfg.DryRun && have == nil && prior.object == "" {
-			l.planRecord(ctx, want, s, path, to)
-			return Result{}, nil
+		if have := existing.byName[want.Name]; have == nil || isSameRRset(&have.Spec, &want.Spec) {
+			return want, done, nil
 		}
-		if have == nil {
-			_, err := retryTransient(ctx, func() (*v1alpha1.Record, error) {
-				return records.Create(ctx, want, l.createOptions())
-			})
-			if err == nil {
-				want.Status.FQDN = s.fqdn(to.fqdn)
-				l.showRecord(nil, nil, want, to.zone, l.priors.first(to.zone, want.Namespace).object)
-				return Result{Written: 1}, nil
-			}
-			if !apierrors.IsAlreadyExists(err) {
-				return Result{}, err
-			}
-			// It is ours if the answer to the creation was lost, else another client's of the same name.
-			if have, err = records.Get(ctx, want.Name, metav1.GetOptions{}); err != nil {
-				return Result{}, err
-			}
-		}
-		if !isSameRRset(&have.Spec, &want.Spec) {
-			continue // another object has the name; try the second one
-		}
-		switch {
-		case sameRecord(&have.Spec, &want.Spec):
-			return Result{Present: 1}, nil
-		case l.reportChanged(Refusal{Path: path, Lines: s.lines, Text: fmt.Sprintf("%s (%s/%s)", s.describe(to.fqdn), have.Namespace,
-			have.Name)}, have.ManagedFields):
-			return Result{Left: 1}, nil
-		}
-		if err := l.updateRecord(ctx, have, want); err != nil {
-			return Result{}, err
-		}
-		want.Status.FQDN = s.fqdn(to.fqdn)
-		l.showRecord(nil, have, want, to.zone, "")
-		return Result{Written: 1}, nil
 	}
-	return Result{}, fmt.Errorf("the object names %q are taken in namespace %s; load into another namespace", objectNames, to.namespace)
+	return nil, done, fmt.Errorf("the object names %q are taken in namespace %s; load into another namespace", objectNames, to.namespace)
 }
 
-// planRecord notes a Record that a dry run makes, with others at its name.
-func (l *Loader) planRecord(ctx context.Context, want *v1alpha1.Record, s *set, path string, to *destination) {
-	want.TypeMeta = metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Record"}
-	want.Status.FQDN = s.fqdn(to.fqdn)
-	l.report.Lock()
-	defer l.report.Unlock()
-	of, _ := ctx.Value(subjectKey{}).(subject)
-	l.planned = append(l.planned, &recordWrite{after: want, zone: to.zone, subject: of,
-		at: Refusal{Path: path, Lines: s.lines, Text: s.describe(to.fqdn)}})
-}
-
-// updateRecord makes the content of a Record that of another one. It is a patch: a PUT would conflict with writes of
-// the status.
-func (l *Loader) updateRecord(ctx context.Context, have, want *v1alpha1.Record) error {
-	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"ttl": want.Spec.TTL, "rdata": orNull(want.Spec.RData),
-		"values": want.Spec.Values}})
-	if err != nil {
-		return err
+// planAnew plans a write again that met another Record than it was planned for. now is that Record, nil for none. No
+// change: the Result counts why nothing is written.
+func (l *Loader) planAnew(w *recordWrite, now *v1alpha1.Record) (*rrsets.Change, Result, error) {
+	desired := rrsets.Desired{Manager: l.cfg.FieldManager}
+	var standing []*v1alpha1.Record
+	if w.After == nil {
+		if now == nil {
+			return nil, Result{Removed: 1}, nil
+		}
+		desired.Complete = func(r *v1alpha1.Record) bool { return r.UID == w.Before.UID }
+		changes := rrsets.Plan([]*v1alpha1.Record{now}, desired)
+		if len(changes) == 0 || len(changes[0].Others) > 0 {
+			at := w.at
+			at.Reason = "it was changed during the removal"
+			l.reportLeftAsIs(at)
+			return nil, Result{Left: 1}, nil
+		}
+		return &changes[0], Result{}, nil
 	}
-	_, err = retryTransient(ctx, func() (*v1alpha1.Record, error) {
-		return l.typed.KubizoneV1alpha1().Records(have.Namespace).Patch(ctx, have.Name, types.MergePatchType, patch, l.patchOptions())
-	})
-	return err
-}
-
-// orNull is nil for empty text, which removes the field in a merge patch.
-func orNull(text string) any {
-	if text == "" {
-		return nil
+	w.file.existing.set(w.After.Name, now)
+	want, done, err := l.nameRecord(w.file, w.set)
+	if want == nil || err != nil {
+		return nil, done, err
 	}
-	return text
+	if have := w.file.existing.get(want.Name); have != nil {
+		standing = append(standing, have)
+	}
+	desired.Records = []*v1alpha1.Record{want}
+	changes := rrsets.Plan(standing, desired)
+	switch {
+	case len(changes) == 0:
+		return nil, Result{Present: 1}, nil
+	case l.leaveToOthers(&changes[0], w.at):
+		return nil, Result{Left: 1}, nil
+	}
+	changes[0].Alone = w.Alone
+	return &changes[0], Result{}, nil
 }
 
 func isSameRRset(have, want *v1alpha1.RecordSpec) bool {
 	return have.DomainName == want.DomainName && have.Type == want.Type && equality.Semantic.DeepEqual(have.ZoneRef, want.ZoneRef)
-}
-
-func sameRecord(have, want *v1alpha1.RecordSpec) bool {
-	left, right := have.DeepCopy(), want.DeepCopy()
-	left.Description = ""
-	// The values of an RRset have no order.
-	slices.Sort(left.Values)
-	slices.Sort(right.Values)
-	return equality.Semantic.DeepEqual(left, right)
 }
 
 func (l *Loader) createOptions() metav1.CreateOptions {
@@ -276,37 +268,29 @@ func (l *Loader) dryRun() []string {
 	return nil
 }
 
-// reportChanged reports an object that other managers have changed, unless conflicts are forced (L4).
+// reportChanged reports a Zone that other managers have changed, unless conflicts are forced (L4).
 func (l *Loader) reportChanged(at Refusal, fields []metav1.ManagedFieldsEntry) (changed bool) {
 	others := l.otherManagers(fields)
 	if l.cfg.ForceConflicts || len(others) == 0 {
 		return false
 	}
+	l.reportDiffers(at, others)
+	return true
+}
+
+func (l *Loader) reportDiffers(at Refusal, others []string) {
 	at.Reason = fmt.Sprintf("it differs from the file and was changed by %q since", others)
 	l.reportLeftAsIs(at)
-	return true
 }
 
 // otherManagers are the other field managers of fields of the spec.
 func (l *Loader) otherManagers(fields []metav1.ManagedFieldsEntry) []string {
 	var managers []string
 	for _, entry := range fields {
-		if entry.Subresource == "" && entry.Manager != l.cfg.FieldManager && touchesSpec(entry.FieldsV1) &&
+		if entry.Subresource == "" && entry.Manager != l.cfg.FieldManager && rrsets.TouchesSpec(entry.FieldsV1) &&
 			!slices.Contains(managers, entry.Manager) {
 			managers = append(managers, entry.Manager)
 		}
 	}
 	return managers
-}
-
-func touchesSpec(fields *metav1.FieldsV1) bool {
-	if fields == nil {
-		return true // it may
-	}
-	var owned map[string]json.RawMessage
-	if err := json.Unmarshal(fields.GetRawBytes(), &owned); err != nil {
-		return true
-	}
-	_, spec := owned["f:spec"]
-	return spec
 }

@@ -24,6 +24,7 @@ import (
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/rrsets"
 )
 
 // Loader loads sources, one after another.
@@ -37,6 +38,8 @@ type Loader struct {
 	report   sync.Mutex
 	// workers is how many writes are under way at a time.
 	workers int
+	// sets has a place for each change set that is under way.
+	sets chan struct{}
 
 	// scopes are those of this run.
 	scopes     map[string]*scope
@@ -45,8 +48,6 @@ type Loader struct {
 	applied map[types.NamespacedName]bool
 	// paths are those that objects were read from.
 	paths map[*unstructured.Unstructured]string
-	// planned are the Records that a dry run of zone files makes and removes.
-	planned []*recordWrite
 	// priors are what a dry run would change, and other objects of it depend on.
 	priors priors
 }
@@ -81,7 +82,7 @@ func newLoader(cfg Config, typed versioned.Interface, any dynamic.Interface, map
 	cfg.FieldManager, cfg.Interval = cmp.Or(cfg.FieldManager, FieldManager), cmp.Or(cfg.Interval, defaultInterval)
 	return &Loader{cfg: cfg, typed: typed, dynamic: any, mapping: mapping, warnings: heard, workers: maxWorkers,
 		scopes: make(map[string]*scope), applied: make(map[types.NamespacedName]bool),
-		paths: make(map[*unstructured.Unstructured]string)}
+		paths: make(map[*unstructured.Unstructured]string), sets: make(chan struct{}, rrsets.MaxSets)}
 }
 
 // Load loads one source. Refusals, and files that cannot be read or hold no zone, are reported and counted. An error

@@ -27,6 +27,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/zonefile"
 	"kubi.zone/kubizone/pkg/objectname"
+	"kubi.zone/kubizone/pkg/rrsets"
 )
 
 // LabelLoaded on a Zone is the digest of the file, view and namespace it was loaded from without a refusal (L3).
@@ -126,7 +127,7 @@ func (l *Loader) fileDigest(text []byte, source Source, guess *originGuess) stri
 
 // findLoaded finds the Zone with the label mark, nil if there is none.
 func (l *Loader) findLoaded(ctx context.Context, mark string) (*v1alpha1.Zone, error) {
-	list, err := retryTransient(ctx, func() (*v1alpha1.ZoneList, error) {
+	list, err := rrsets.Retry(ctx, func() (*v1alpha1.ZoneList, error) {
 		return l.typed.KubizoneV1alpha1().Zones(l.cfg.Namespace).List(ctx,
 			metav1.ListOptions{LabelSelector: labels.Set{LabelLoaded: mark}.String()})
 	})
@@ -146,7 +147,7 @@ func (l *Loader) setMark(ctx context.Context, zone *v1alpha1.Zone, mark string) 
 	if err != nil {
 		return err
 	}
-	_, err = retryTransient(ctx, func() (*v1alpha1.Zone, error) {
+	_, err = rrsets.Retry(ctx, func() (*v1alpha1.Zone, error) {
 		return l.typed.KubizoneV1alpha1().Zones(zone.Namespace).Patch(ctx, zone.Name, types.MergePatchType, patch, l.patchOptions())
 	})
 	return err
@@ -181,7 +182,7 @@ func (l *Loader) putZone(ctx context.Context, p *plan) (*v1alpha1.Zone, Result, 
 		zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: l.cfg.Namespace}, Spec: p.spec}
 		var made *v1alpha1.Zone
 		for _, zone.Name = range objectname.OfZone(p.fqdn, p.view) {
-			made, err = retryTransient(ctx, func() (*v1alpha1.Zone, error) {
+			made, err = rrsets.Retry(ctx, func() (*v1alpha1.Zone, error) {
 				return zones.Create(ctx, zone, l.createOptions())
 			})
 			if err == nil {
@@ -216,7 +217,7 @@ func (l *Loader) putZone(ctx context.Context, p *plan) (*v1alpha1.Zone, Result, 
 	if err != nil {
 		return nil, Result{}, err
 	}
-	have, err = retryTransient(ctx, func() (*v1alpha1.Zone, error) {
+	have, err = rrsets.Retry(ctx, func() (*v1alpha1.Zone, error) {
 		return zones.Patch(ctx, have.Name, types.MergePatchType, patch, l.patchOptions())
 	})
 	if err != nil {
@@ -239,7 +240,7 @@ func zonePatch(spec *v1alpha1.ZoneSpec) ([]byte, error) {
 }
 
 func (l *Loader) findZone(ctx context.Context, p *plan) (*v1alpha1.Zone, error) {
-	list, err := retryTransient(ctx, func() (*v1alpha1.ZoneList, error) {
+	list, err := rrsets.Retry(ctx, func() (*v1alpha1.ZoneList, error) {
 		return l.typed.KubizoneV1alpha1().Zones(l.cfg.Namespace).List(ctx, metav1.ListOptions{})
 	})
 	if err != nil {

@@ -300,9 +300,9 @@ func NewCommand() *cobra.Command {
 		Use:   "import FILE|-|axfr://SERVER[:PORT]/ZONE...",
 		Short: "bring zone files and transfers into zones",
 		Long: `Write the records of zone files, or of zones that other servers transfer by AXFR, into a Zone: one Record for each
-RRset, through the API, as the user of the kubeconfig. The same import again writes nothing. Records are written
-concurrently, and those that are written stay if others are refused: an import is not one transaction. kubizone apply
-changes up to 100 Records in one.
+RRset, through the API, as the user of the kubeconfig. The same import again writes nothing. Records are written by
+change sets of up to 100, and those that are written stay if others are refused: an import is not one transaction.
+kubizone apply changes up to 100 Records in one.
 
 A refused line is reported with its reason and the next step, and the exit code is 1. A source that cannot be read or
 has no zone is reported, the others are imported, and the exit code is 2. A file that begins with "@ IN SOA" gets its

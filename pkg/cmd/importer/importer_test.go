@@ -424,6 +424,19 @@ left as it is: ` + leftToOthers + `
 	if strings.Contains(text, "b.t.test.") {
 		t.Error("b is still there")
 	}
+	// No name was without data in between.
+	var changes v1alpha1.ZoneChanges
+	must.Succeed(t, s.KubizoneV1alpha1().RESTClient().Get().Namespace("a").Resource("zones").Name("t").SubResource("changes").
+		Param("since", fmt.Sprint(before.Status.Serial)).Do(t.Context()).Into(&changes))
+	atAlias := func(e v1alpha1.Entry) bool { return e.FQDN == "alias.t.test." }
+	for _, c := range changes.Changes {
+		if slices.ContainsFunc(c.Removed, atAlias) != slices.ContainsFunc(c.Added, atAlias) {
+			t.Errorf("serial %d has the half of a change at alias: %+v", c.To, c)
+		}
+	}
+	if len(changes.Changes) == 0 {
+		t.Error("the zone has no change")
+	}
 }
 
 // A removal of most of a zone is not delivered unasked (S7.5): the report says so and how to let it through.

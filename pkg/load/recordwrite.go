@@ -1,0 +1,152 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package load
+
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/refusal"
+	"kubi.zone/kubizone/pkg/rrsets"
+)
+
+// recordWrite is the write of a Record.
+type recordWrite struct {
+	rrsets.Change
+	// manifest is that of a Record of a manifest; file and set are those of a Record of a zone file.
+	manifest *manifest
+	file     *recordsOfFile
+	set      *set
+	zone     types.NamespacedName
+	as       applier
+	// prior is the object that it rests on, and at where it comes from.
+	prior   string
+	at      Refusal
+	subject subject
+	refused []refusal.Refusal
+}
+
+// place is where the Records of a change set are.
+type place struct {
+	namespace string
+	zone      types.NamespacedName
+}
+
+func (w *recordWrite) place() place { return place{w.Record().Namespace, w.zone} }
+
+// writeRecords writes Records by change sets, one phase after the other, or in a dry run asks the server about them.
+// The writes that are refused are added to a scope, or reported without one and where nothing is pruned.
+func (l *Loader) writeRecords(ctx context.Context, what string, phases [][]*recordWrite, into *scope) (Result, error) {
+	type key struct {
+		place
+		as applier
+	}
+	var pages [][][]*recordWrite
+	for _, writes := range phases {
+		var phase [][]*recordWrite
+		for _, group := range groupBy(writes, func(w *recordWrite) key { return key{w.place(), w.as} }) {
+			phase = append(phase, rrsets.Pages(group, func(w *recordWrite) *rrsets.Change { return &w.Change })...)
+		}
+		pages = append(pages, phase)
+	}
+	return runWorkers(ctx, l, what, l.workers, pages, func(ctx context.Context, page []*recordWrite) (Result, error) {
+		return l.writePage(ctx, page, into)
+	})
+}
+
+func (l *Loader) writePage(ctx context.Context, page []*recordWrite, into *scope) (result Result, err error) {
+	if len(page) > 1 {
+		l.sets <- struct{}{}
+		defer func() { <-l.sets }()
+	}
+	first := page[0]
+	writer := rrsets.Writer{Client: l.typed.KubizoneV1alpha1(), Namespace: first.Record().Namespace, Manager: first.as.manager,
+		Force: first.as.force, DryRun: l.cfg.DryRun,
+		Context: func(ctx context.Context, indices []int) context.Context {
+			of := subject{}
+			for _, i := range indices {
+				of.items = append(of.items, page[i].subject)
+			}
+			return withSubject(ctx, of)
+		},
+		Anew: func(_ context.Context, i int, now *v1alpha1.Record) (*rrsets.Change, error) {
+			if page[i].manifest != nil { // it is applied, whatever there is
+				return &page[i].Change, nil
+			}
+			next, done, err := l.planAnew(page[i], now)
+			result.Add(done)
+			return next, err
+		}}
+	changes := make([]rrsets.Change, len(page))
+	for i, w := range page {
+		changes[i] = w.Change
+	}
+	outcomes, err := writer.Write(ctx, changes)
+	for i, o := range outcomes {
+		w := page[i]
+		switch w.Change, w.refused = o.Change, o.Refused; {
+		case o.Operation != "":
+			result.Add(l.showWrite(w, o.Operation))
+		case len(o.Refused) > 0 && into != nil && l.cfg.Prune:
+			into.addRefused(w)
+		case len(o.Refused) > 0:
+			result.Add(l.refuseWrite(w))
+		}
+	}
+	if err != nil {
+		return result, fmt.Errorf("records of namespace %s: %w", first.Record().Namespace, err)
+	}
+	return result, nil
+}
+
+// showWrite shows and counts a write that the server has decided about.
+func (l *Loader) showWrite(w *recordWrite, operation string) Result {
+	shown := l.showRecord(w.manifest, w.Before, w.After, w.zone, w.prior)
+	switch {
+	case operation == v1alpha1.OperationDeleted:
+		return Result{Removed: 1}
+	case operation == v1alpha1.OperationUnchanged || w.manifest != nil && !shown:
+		return Result{Present: 1}
+	}
+	return Result{Written: 1}
+}
+
+// isFinal reports that no other object would change a refusal: it is of data, and not of a name.
+func isFinal(one refusal.Refusal) bool {
+	return one.Reason != metav1.CauseType(metav1.StatusReasonForbidden) && one.Field != "spec.domainName"
+}
+
+// refuseWrite reports the refusal of a write, or what else of the run decides about it.
+func (l *Loader) refuseWrite(w *recordWrite) Result {
+	conflict, final := false, false
+	for _, one := range w.refused {
+		conflict = conflict || one.Reason == metav1.CauseTypeFieldManagerConflict
+		final = final || isFinal(one)
+	}
+	at := w.at
+	at.Reason = refusal.Messages(w.refused)
+	switch {
+	case w.After == nil:
+		l.reportRefused(at)
+		return Result{Refused: 1}
+	case conflict:
+		l.reportLeftAsIs(at)
+		return Result{Left: 1}
+	}
+	after := w.prior
+	if fqdn, err := name.Parse(w.After.Status.FQDN); after == "" && err == nil {
+		after = l.priors.removedAt(fqdn, w.After)
+	}
+	if final || after == "" {
+		l.reportRefused(at)
+		return Result{Refused: max(len(at.Lines), 1)}
+	}
+	l.showRecord(w.manifest, w.Before, w.After, w.zone, after)
+	return Result{Written: 1}
+}

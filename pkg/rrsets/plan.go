@@ -1,0 +1,93 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rrsets
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+)
+
+// Desired is the state that an owner wants.
+type Desired struct {
+	// Manager is the field manager of the owner.
+	Manager string
+	// Records are the wanted RRsets. Each has the name of its object.
+	Records []*v1alpha1.Record
+	// Complete reports whether Records has all that the owner wants at the name of a Record; nil: at no name.
+	Complete func(r *v1alpha1.Record) bool
+}
+
+// Plan returns the changes from the Records that stand in a namespace to the desired state: deletions first, sorted by
+// name and type, then the other changes in the order of d.Records. It changes no argument.
+func Plan(standing []*v1alpha1.Record, d Desired) []Change {
+	byName, wanted := make(map[string]*v1alpha1.Record, len(standing)), make(map[string]bool, len(d.Records))
+	for _, r := range standing {
+		byName[r.Name] = r
+	}
+	var changes []Change
+	for _, want := range d.Records {
+		have := byName[want.Name]
+		if wanted[want.Name] = true; have == nil {
+			changes = append(changes, Change{After: want})
+		} else if !sameSpec(&have.Spec, &want.Spec) {
+			_, others := d.ownership(have)
+			changes = append(changes, Change{Before: have, After: want, Others: others})
+		}
+	}
+	var gone []Change
+	for _, r := range standing {
+		if wanted[r.Name] || r.DeletionTimestamp != nil || d.Complete == nil || !d.Complete(r) {
+			continue
+		}
+		if owns, others := d.ownership(r); owns {
+			gone = append(gone, Change{Before: r, Others: others})
+		}
+	}
+	slices.SortFunc(gone, func(a, b Change) int {
+		return cmp.Or(strings.Compare(a.Before.Status.FQDN, b.Before.Status.FQDN),
+			strings.Compare(a.Before.Spec.Type, b.Before.Spec.Type), strings.Compare(a.Before.Name, b.Before.Name))
+	})
+	return append(gone, changes...)
+}
+
+// sameSpec compares what a writer of RRsets sets. The values of an RRset have no order.
+func sameSpec(have, want *v1alpha1.RecordSpec) bool {
+	left, right := have.DeepCopy(), want.DeepCopy()
+	left.Description = right.Description
+	slices.Sort(left.Values)
+	slices.Sort(right.Values)
+	return equality.Semantic.DeepEqual(left, right)
+}
+
+// ownership reports whether the owner has created or patched the spec of a Record, and which other managers have
+// fields there. Fields that a manager applied are another manager's: the manifest decides about them.
+func (d Desired) ownership(r *v1alpha1.Record) (owns bool, others []string) {
+	for _, entry := range r.ManagedFields {
+		switch {
+		case entry.Subresource != "" || !TouchesSpec(entry.FieldsV1):
+		case entry.Manager == d.Manager && entry.Operation == metav1.ManagedFieldsOperationUpdate:
+			owns = true
+		case !slices.Contains(others, entry.Manager):
+			others = append(others, entry.Manager)
+		}
+	}
+	return owns, others
+}
+
+// TouchesSpec reports whether a manager has fields of the spec; it may have if the fields cannot be read.
+func TouchesSpec(fields *metav1.FieldsV1) bool {
+	var owned map[string]json.RawMessage
+	if fields == nil || json.Unmarshal(fields.GetRawBytes(), &owned) != nil {
+		return true
+	}
+	_, spec := owned["f:spec"]
+	return spec
+}

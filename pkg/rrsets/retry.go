@@ -1,0 +1,46 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rrsets
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+)
+
+// maxAttempts bounds how often a request is sent that failed at the server or on its way, and how often a change is
+// made anew of a Record that others keep changing.
+const maxAttempts = 6
+
+// Retry calls do until it succeeds or fails for a reason that another attempt does not change. A request whose answer
+// was lost may have been carried out, so do must be idempotent.
+func Retry[T any](ctx context.Context, do func() (T, error)) (T, error) {
+	pause := 200 * time.Millisecond
+	for attempt := 1; ; attempt++ {
+		answer, err := do()
+		if err == nil || !isTransient(err) {
+			return answer, err
+		}
+		if attempt == maxAttempts {
+			return answer, fmt.Errorf("%w (tried %d times)", err, maxAttempts)
+		}
+		seconds, _ := apierrors.SuggestsClientDelay(err)
+		select {
+		case <-ctx.Done():
+			return answer, context.Cause(ctx)
+		case <-time.After(max(pause, time.Duration(seconds)*time.Second)):
+		}
+		pause *= 2
+	}
+}
+
+func isTransient(err error) bool {
+	return apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) || apierrors.IsTooManyRequests(err) ||
+		apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err) ||
+		utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsHTTP2ConnectionLost(err) ||
+		utilnet.IsProbableEOF(err)
+}

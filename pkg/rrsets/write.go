@@ -1,0 +1,306 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rrsets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	typed "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/refusal"
+)
+
+const (
+	// MaxSets is how many change sets of one namespace the server carries out at a time.
+	MaxSets = 4
+	// maxOctets leaves room for the rest of a change set.
+	maxOctets = v1alpha1.MaxChangeSetOctets - 8<<10
+)
+
+// Pages divides writes of one namespace and zone into change sets, in their order. What is at one name is in one of
+// them, as far as it fits. A write that no change set can have is alone. of returns the change of a write.
+func Pages[T any](writes []T, of func(T) *Change) (pages [][]T) {
+	var page []T
+	octets := 0
+	flush := func() {
+		if len(page) > 0 {
+			pages = append(pages, page)
+		}
+		page, octets = nil, 0
+	}
+	var names []string
+	byName := make(map[string][]T)
+	for _, w := range writes {
+		if of(w).isAlone() {
+			pages = append(pages, []T{w})
+			continue
+		}
+		at := of(w).Record().Status.FQDN
+		if byName[at] == nil {
+			names = append(names, at)
+		}
+		byName[at] = append(byName[at], w)
+	}
+	for _, at := range names {
+		size := 0
+		for _, w := range byName[at] {
+			if item, err := of(w).Item(); err == nil {
+				size += octetsOf(item)
+			}
+		}
+		if len(page)+len(byName[at]) > v1alpha1.MaxChangeSetItems || octets+size > maxOctets {
+			flush()
+		}
+		for _, w := range byName[at] {
+			if len(page) == v1alpha1.MaxChangeSetItems {
+				flush()
+			}
+			page = append(page, w)
+		}
+		octets += size
+	}
+	flush()
+	return pages
+}
+
+func octetsOf(item v1alpha1.ChangeSetItem) int {
+	switch {
+	case item.Apply != nil:
+		return len(item.Apply.Raw)
+	case item.Create != nil:
+		return len(item.Create.Raw)
+	}
+	return 0
+}
+
+// Writer writes changes of Records in one namespace.
+type Writer struct {
+	Client    typed.KubizoneV1alpha1Interface
+	Namespace string
+	// Manager is the field manager. Force takes over the fields of other managers in changes that are applied.
+	Manager string
+	Force   bool
+	// DryRun has the server decide about each change and keep none.
+	DryRun bool
+	// Context returns the context of a request for the changes with these indices; nil: that of Write.
+	Context func(ctx context.Context, indices []int) context.Context
+	// Anew returns the change to make instead of one whose Record is another one than Before. now is that Record; nil:
+	// there is none. No change: nothing is left to do. A nil function has the change refused.
+	Anew func(ctx context.Context, index int, now *v1alpha1.Record) (*Change, error)
+}
+
+// Outcome is the outcome of one change.
+type Outcome struct {
+	// Change is the change as it was made, maybe anew.
+	Change Change
+	// Operation is one of those of v1alpha1.ChangeSetItemStatus; "": the change is refused, or Anew left nothing to do.
+	Operation string
+	// Refused has the refusals of the change.
+	Refused []refusal.Refusal
+}
+
+// Write writes a page of Pages, each change for itself: a refused one does not keep the others from being written. An
+// error says that the server does not answer, or that the caller may not create change sets.
+func (w *Writer) Write(ctx context.Context, page []Change) ([]Outcome, error) {
+	outcomes, indices := make([]Outcome, len(page)), make([]int, len(page))
+	for i := range page {
+		outcomes[i].Change, indices[i] = page[i], i
+	}
+	return outcomes, w.writeItems(ctx, outcomes, indices)
+}
+
+// WriteAll writes changes in one change set, or none of them.
+func (w *Writer) WriteAll(ctx context.Context, changes []Change) error {
+	_, err := w.sendChanges(ctx, changes)
+	return err
+}
+
+// writeItems writes the changes with these indices, until each has its outcome.
+func (w *Writer) writeItems(ctx context.Context, outcomes []Outcome, left []int) error {
+	for attempt := 1; len(left) > 0; attempt++ {
+		changes := make([]Change, len(left))
+		for i, index := range left {
+			changes[i] = outcomes[index].Change
+		}
+		under := ctx
+		if w.Context != nil {
+			under = w.Context(ctx, left)
+		}
+		operations, err := w.sendChanges(under, changes)
+		if err == nil {
+			for i, index := range left {
+				outcomes[index].Operation = operations[i]
+			}
+			return nil
+		}
+		refused := refusedItems(err)
+		if len(refused) == 0 && len(left) == 1 && isRefusal(err) {
+			refused = map[int][]refusal.Refusal{0: refusal.Of(err)}
+		}
+		switch {
+		case len(refused) > 0:
+		case !isRefusal(err):
+			return err
+		default: // the whole of it is refused, as by the bound of a transaction
+			half := len(left) / 2
+			if err := w.writeItems(ctx, outcomes, left[:half]); err != nil {
+				return err
+			}
+			return w.writeItems(ctx, outcomes, left[half:])
+		}
+		var again []int
+		for i, index := range left {
+			if causes := refused[i]; causes == nil {
+				again = append(again, index)
+			} else if attempt < maxAttempts && w.Anew != nil && isStale(causes) {
+				renewed, err := w.remakeChange(ctx, outcomes, index)
+				if err != nil {
+					return err
+				}
+				again = append(again, renewed...)
+			} else {
+				outcomes[index].Refused = causes
+			}
+		}
+		left = again
+	}
+	return nil
+}
+
+// remakeChange makes a change anew of the Record that there is, and returns its index if there is something left to do.
+func (w *Writer) remakeChange(ctx context.Context, outcomes []Outcome, index int) ([]int, error) {
+	now, err := Retry(ctx, func() (*v1alpha1.Record, error) {
+		return w.Client.Records(w.Namespace).Get(ctx, outcomes[index].Change.Record().Name, metav1.GetOptions{})
+	})
+	if apierrors.IsNotFound(err) {
+		now, err = nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	next, err := w.Anew(ctx, index, now)
+	if next == nil || err != nil {
+		return nil, err
+	}
+	outcomes[index].Change = *next
+	return []int{index}, nil
+}
+
+// sendChanges sends changes in one request, and returns the operation of each.
+func (w *Writer) sendChanges(ctx context.Context, changes []Change) (operations []string, err error) {
+	if c := &changes[0]; len(changes) == 1 && c.isAlone() {
+		operation, err := Retry(ctx, func() (string, error) { return w.sendAlone(ctx, c) })
+		return []string{operation}, err
+	}
+	set := &v1alpha1.ChangeSet{Spec: v1alpha1.ChangeSetSpec{FieldManager: w.Manager, Force: w.Force}}
+	for i := range changes {
+		item, err := changes[i].Item()
+		if err != nil {
+			return nil, err
+		}
+		set.Spec.Items = append(set.Spec.Items, item)
+	}
+	made, err := Retry(ctx, func() (*v1alpha1.ChangeSet, error) {
+		return w.Client.ChangeSets(w.Namespace).Create(ctx, set, metav1.CreateOptions{FieldManager: w.Manager, DryRun: w.dryRun()})
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(made.Status.Items) != len(changes) {
+		return nil, fmt.Errorf("the answer to a change set of %d items has %d", len(changes), len(made.Status.Items))
+	}
+	for _, item := range made.Status.Items {
+		operations = append(operations, item.Operation)
+	}
+	return operations, nil
+}
+
+func (w *Writer) dryRun() []string {
+	if w.DryRun {
+		return []string{metav1.DryRunAll}
+	}
+	return nil
+}
+
+// sendAlone sends a change by a request of its own.
+func (w *Writer) sendAlone(ctx context.Context, c *Change) (operation string, err error) {
+	records := w.Client.Records(w.Namespace)
+	switch {
+	case c.After == nil:
+		required := &metav1.Preconditions{UID: &c.Before.UID}
+		if c.Before.ResourceVersion != "" {
+			required.ResourceVersion = &c.Before.ResourceVersion
+		}
+		return v1alpha1.OperationDeleted, records.Delete(ctx, c.Before.Name,
+			metav1.DeleteOptions{DryRun: w.dryRun(), Preconditions: required})
+	case c.Before == nil:
+		_, err := records.Create(ctx, c.After, metav1.CreateOptions{FieldManager: w.Manager, DryRun: w.dryRun()})
+		return v1alpha1.OperationCreated, err
+	}
+	patch, err := c.patch()
+	if err != nil {
+		return "", err
+	}
+	_, err = records.Patch(ctx, c.Before.Name, types.MergePatchType, patch,
+		metav1.PatchOptions{FieldManager: w.Manager, DryRun: w.dryRun()})
+	return v1alpha1.OperationUpdated, err
+}
+
+// refusedItems returns the refusals of an answer by item.
+func refusedItems(err error) map[int][]refusal.Refusal {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Code < 400 || status.Status().Code >= 500 {
+		return nil
+	}
+	out := make(map[int][]refusal.Refusal)
+	for _, one := range refusal.Of(err) {
+		if one.Item >= 0 {
+			out[one.Item] = append(out[one.Item], one)
+		}
+	}
+	return out
+}
+
+// isRefusal reports whether an answer refuses what was sent, and not that the caller creates change sets.
+func isRefusal(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return false
+	}
+	about := ""
+	if details := status.Status().Details; details != nil {
+		about = details.Kind
+	}
+	switch {
+	case apierrors.IsForbidden(err):
+		return about != "changesets"
+	case apierrors.IsNotFound(err):
+		return about == "records"
+	}
+	return IsRefusal(err) || apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err)
+}
+
+// IsRefusal reports whether an answer refuses the object that was sent.
+func IsRefusal(err error) bool {
+	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) ||
+		apierrors.IsRequestEntityTooLargeError(err) || apierrors.ReasonForError(err) == metav1.StatusReasonUnsupportedMediaType
+}
+
+// isStale reports whether the Record of a change is another one than the change was made for.
+func isStale(refused []refusal.Refusal) bool {
+	return slices.ContainsFunc(refused, func(one refusal.Refusal) bool {
+		switch metav1.StatusReason(one.Reason) {
+		case metav1.StatusReasonAlreadyExists, metav1.StatusReasonConflict, metav1.StatusReasonNotFound:
+			return true
+		}
+		return false
+	})
+}
