@@ -10,7 +10,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -98,19 +97,12 @@ type scope struct {
 	// doubt is why the files are not complete; then nothing is left over.
 	doubt string
 
-	mutex sync.Mutex
 	// refused are the writes that may succeed when left-over Records are removed.
 	refused []*recordWrite
 }
 
 // what the report calls the scope.
 func (s *scope) what() string { return "zone " + s.zone.String() }
-
-func (s *scope) addRefused(w *recordWrite) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	s.refused = append(s.refused, w)
-}
 
 // addFile adds the RRsets of a file.
 func (s *scope) addFile(path string, p *plan, to *destination) {
@@ -368,8 +360,6 @@ func ObjectRefusal(path string, o *unstructured.Unstructured, reason, fix string
 
 // existingRecords are the Records that exist already.
 type existingRecords struct {
-	// mutex guards byName.
-	mutex  sync.Mutex
 	byName map[string]*v1alpha1.Record
 	// adopted are those that the zone has adopted, whichever client made them.
 	adopted map[rrset][]*v1alpha1.Record
@@ -378,21 +368,6 @@ type existingRecords struct {
 type rrset struct {
 	fqdn string
 	typ  rdata.Type
-}
-
-func (t *existingRecords) get(object string) *v1alpha1.Record {
-	t.mutex.Lock()
-	defer t.mutex.Unlock()
-	return t.byName[object]
-}
-
-// set notes that an object is as it was read, nil for none.
-func (t *existingRecords) set(object string, r *v1alpha1.Record) {
-	t.mutex.Lock()
-	defer t.mutex.Unlock()
-	if t.byName[object] = r; r == nil {
-		delete(t.byName, object)
-	}
 }
 
 func (t *existingRecords) addRecord(record *v1alpha1.Record, zone types.NamespacedName) {

@@ -76,8 +76,9 @@ func (l *Loader) foreseeRecords(ctx context.Context, what string, manifests []*m
 	}
 	// Clients apply before they remove, so an apply does not have what a removal frees.
 	shareManagers(append(slices.Clone(writes), removals...))
-	one, err = l.writeRecords(ctx, what, [][]*recordWrite{writes, removals}, nil)
+	one, refused, err := l.writeRecords(ctx, what, [][]*recordWrite{writes, removals})
 	result.Add(one)
+	result.Add(l.refuseWrites(refused))
 	return result, err
 }
 

@@ -23,7 +23,6 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/refusal"
-	"kubi.zone/kubizone/pkg/rrsets"
 )
 
 // FieldManager is the default field manager of all writes. Fields that other managers changed since are told by it
@@ -226,10 +225,11 @@ func refusalReason(err error) (reason string, ok bool) {
 	if !errors.As(err, &status) {
 		return "", false
 	}
-	if !rrsets.IsRefusal(err) {
-		return "", false
+	if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) ||
+		apierrors.IsRequestEntityTooLargeError(err) || apierrors.IsUnsupportedMediaType(err) {
+		return status.Status().Message, true
 	}
-	return status.Status().Message, true
+	return "", false
 }
 
 // waiting are the reasons of the Warnings of an object whose zone is not there.

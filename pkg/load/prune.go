@@ -55,10 +55,7 @@ func (l *Loader) finishScope(ctx context.Context, s *scope) (Result, error) {
 			result.Failed++
 			l.say("%s: nothing is removed: %s; a Record that only seems to be missing would be removed", s.what(), s.doubt)
 		}
-		for _, w := range s.refused {
-			result.Add(l.refuseWrite(w))
-		}
-		s.refused = nil
+		result.Add(l.refuseWrites(s.refused))
 		return result, nil
 	}
 	for _, c := range rrsets.Plan(s.listRecords(), rrsets.Desired{Manager: l.cfg.FieldManager,
@@ -80,9 +77,9 @@ func (l *Loader) finishScope(ctx context.Context, s *scope) (Result, error) {
 		return result, nil
 	}
 	// What was refused may succeed beside the deletions.
-	writes, s.refused = append(writes, s.refused...), nil
-	one, err := l.writeRecords(ctx, s.what(), [][]*recordWrite{writes}, nil)
+	one, refused, err := l.writeRecords(ctx, s.what(), [][]*recordWrite{append(writes, s.refused...)})
 	result.Add(one)
+	result.Add(l.refuseWrites(refused))
 	return result, err
 }
 

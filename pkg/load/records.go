@@ -9,6 +9,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,8 +23,10 @@ import (
 
 // recordsOfFile is the input of a plan for the RRsets of a file.
 type recordsOfFile struct {
-	path     string
-	to       *destination
+	path string
+	to   *destination
+	// existing are the Records before the writes; mutex guards it during the writes.
+	mutex    sync.Mutex
 	existing *existingRecords
 	// prior is the object that a dry run makes first.
 	prior prior
@@ -71,8 +74,12 @@ func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *d
 		}
 		phases[phaseOf(s)] = append(phases[phaseOf(s)], w)
 	}
-	one, err := l.writeRecords(ctx, filepath.Base(path), phases, into)
-	result.Add(one)
+	one, refused, err := l.writeRecords(ctx, filepath.Base(path), phases)
+	if result.Add(one); l.cfg.Prune {
+		into.refused = append(into.refused, refused...)
+		return result, err
+	}
+	result.Add(l.refuseWrites(refused))
 	return result, err
 }
 
@@ -185,8 +192,6 @@ func (l *Loader) eachRecord(ctx context.Context, namespace, selector string, do 
 // and done counts that.
 func (l *Loader) nameRecord(file *recordsOfFile, s *set) (want *v1alpha1.Record, done Result, err error) {
 	to, existing := file.to, file.existing
-	existing.mutex.Lock()
-	defer existing.mutex.Unlock()
 	want = to.newRecord(s)
 	want.Status.FQDN = s.fqdn(to.fqdn)
 	objectNames := objectname.OfRecord(s.owner, s.typ, to.zone.Name)
@@ -229,12 +234,17 @@ func (l *Loader) planAnew(w *recordWrite, now *v1alpha1.Record) (*rrsets.Change,
 		}
 		return &changes[0], Result{}, nil
 	}
-	w.file.existing.set(w.After.Name, now)
+	existing := w.file.existing.byName
+	w.file.mutex.Lock()
+	defer w.file.mutex.Unlock()
+	if existing[w.After.Name] = now; now == nil {
+		delete(existing, w.After.Name)
+	}
 	want, done, err := l.nameRecord(w.file, w.set)
 	if want == nil || err != nil {
 		return nil, done, err
 	}
-	if have := w.file.existing.get(want.Name); have != nil {
+	if have := existing[want.Name]; have != nil {
 		standing = append(standing, have)
 	}
 	desired.Records = []*v1alpha1.Record{want}

@@ -6,6 +6,7 @@ package load
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -40,9 +41,10 @@ type place struct {
 
 func (w *recordWrite) place() place { return place{w.Record().Namespace, w.zone} }
 
-// writeRecords writes Records by change sets, one phase after the other, or in a dry run asks the server about them.
-// The writes that are refused are added to a scope, or reported without one and where nothing is pruned.
-func (l *Loader) writeRecords(ctx context.Context, what string, phases [][]*recordWrite, into *scope) (Result, error) {
+// writeRecords writes Records by change sets, one phase after the other, or in a dry run asks the server about them. It
+// returns the writes that are refused, in their order.
+func (l *Loader) writeRecords(ctx context.Context, what string, phases [][]*recordWrite) (result Result, refused []*recordWrite,
+	err error) {
 	type key struct {
 		place
 		as applier
@@ -55,19 +57,23 @@ func (l *Loader) writeRecords(ctx context.Context, what string, phases [][]*reco
 		}
 		pages = append(pages, phase)
 	}
-	return runWorkers(ctx, l, what, l.workers, pages, func(ctx context.Context, page []*recordWrite) (Result, error) {
-		return l.writePage(ctx, page, into)
-	})
+	result, err = runWorkers(ctx, l, what, l.workers, pages, l.writePage)
+	for _, w := range slices.Concat(phases...) {
+		if len(w.refused) > 0 {
+			refused = append(refused, w)
+		}
+	}
+	return result, refused, err
 }
 
-func (l *Loader) writePage(ctx context.Context, page []*recordWrite, into *scope) (result Result, err error) {
+func (l *Loader) writePage(ctx context.Context, page []*recordWrite) (result Result, err error) {
 	if len(page) > 1 {
 		l.sets <- struct{}{}
 		defer func() { <-l.sets }()
 	}
 	first := page[0]
 	writer := rrsets.Writer{Client: l.typed.KubizoneV1alpha1(), Namespace: first.Record().Namespace, Manager: first.as.manager,
-		Force: first.as.force, DryRun: l.cfg.DryRun,
+		Force: first.as.force, DryRun: l.dryRun(),
 		Context: func(ctx context.Context, indices []int) context.Context {
 			of := subject{}
 			for _, i := range indices {
@@ -90,13 +96,8 @@ func (l *Loader) writePage(ctx context.Context, page []*recordWrite, into *scope
 	outcomes, err := writer.Write(ctx, changes)
 	for i, o := range outcomes {
 		w := page[i]
-		switch w.Change, w.refused = o.Change, o.Refused; {
-		case o.Operation != "":
+		if w.Change, w.refused = o.Change, o.Refused; o.Operation != "" {
 			result.Add(l.showWrite(w, o.Operation))
-		case len(o.Refused) > 0 && into != nil && l.cfg.Prune:
-			into.addRefused(w)
-		case len(o.Refused) > 0:
-			result.Add(l.refuseWrite(w))
 		}
 	}
 	if err != nil {
@@ -120,6 +121,14 @@ func (l *Loader) showWrite(w *recordWrite, operation string) Result {
 // isFinal reports that no other object would change a refusal: it is of data, and not of a name.
 func isFinal(one refusal.Refusal) bool {
 	return one.Reason != metav1.CauseType(metav1.StatusReasonForbidden) && one.Field != "spec.domainName"
+}
+
+// refuseWrites reports and counts refused writes.
+func (l *Loader) refuseWrites(writes []*recordWrite) (result Result) {
+	for _, w := range writes {
+		result.Add(l.refuseWrite(w))
+	}
+	return result
 }
 
 // refuseWrite reports the refusal of a write, or what else of the run decides about it.

@@ -184,7 +184,7 @@ func TestPages_haveWhatTheServerTakes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			octets += octetsOf(item)
+			octets += item.Size()
 			at := c.Record().Status.FQDN
 			if had, known := pageOf[at]; known && had != i {
 				t.Errorf("what is at %s is in two pages", at)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -53,7 +54,7 @@ func Pages[T any](writes []T, of func(T) *Change) (pages [][]T) {
 		size := 0
 		for _, w := range byName[at] {
 			if item, err := of(w).Item(); err == nil {
-				size += octetsOf(item)
+				size += item.Size()
 			}
 		}
 		if len(page)+len(byName[at]) > v1alpha1.MaxChangeSetItems || octets+size > maxOctets {
@@ -71,16 +72,6 @@ func Pages[T any](writes []T, of func(T) *Change) (pages [][]T) {
 	return pages
 }
 
-func octetsOf(item v1alpha1.ChangeSetItem) int {
-	switch {
-	case item.Apply != nil:
-		return len(item.Apply.Raw)
-	case item.Create != nil:
-		return len(item.Create.Raw)
-	}
-	return 0
-}
-
 // Writer writes changes of Records in one namespace.
 type Writer struct {
 	Client    typed.KubizoneV1alpha1Interface
@@ -88,8 +79,8 @@ type Writer struct {
 	// Manager is the field manager. Force takes over the fields of other managers in changes that are applied.
 	Manager string
 	Force   bool
-	// DryRun has the server decide about each change and keep none.
-	DryRun bool
+	// DryRun is that of the requests: with metav1.DryRunAll the server decides about each change and keeps none.
+	DryRun []string
 	// Context returns the context of a request for the changes with these indices; nil: that of Write.
 	Context func(ctx context.Context, indices []int) context.Context
 	// Anew returns the change to make instead of one whose Record is another one than Before. now is that Record; nil:
@@ -209,7 +200,7 @@ func (w *Writer) sendChanges(ctx context.Context, changes []Change) (operations 
 		set.Spec.Items = append(set.Spec.Items, item)
 	}
 	made, err := Retry(ctx, func() (*v1alpha1.ChangeSet, error) {
-		return w.Client.ChangeSets(w.Namespace).Create(ctx, set, metav1.CreateOptions{FieldManager: w.Manager, DryRun: w.dryRun()})
+		return w.Client.ChangeSets(w.Namespace).Create(ctx, set, metav1.CreateOptions{FieldManager: w.Manager, DryRun: w.DryRun})
 	})
 	if err != nil {
 		return nil, err
@@ -223,13 +214,6 @@ func (w *Writer) sendChanges(ctx context.Context, changes []Change) (operations 
 	return operations, nil
 }
 
-func (w *Writer) dryRun() []string {
-	if w.DryRun {
-		return []string{metav1.DryRunAll}
-	}
-	return nil
-}
-
 // sendAlone sends a change by a request of its own.
 func (w *Writer) sendAlone(ctx context.Context, c *Change) (operation string, err error) {
 	records := w.Client.Records(w.Namespace)
@@ -240,9 +224,9 @@ func (w *Writer) sendAlone(ctx context.Context, c *Change) (operation string, er
 			required.ResourceVersion = &c.Before.ResourceVersion
 		}
 		return v1alpha1.OperationDeleted, records.Delete(ctx, c.Before.Name,
-			metav1.DeleteOptions{DryRun: w.dryRun(), Preconditions: required})
+			metav1.DeleteOptions{DryRun: w.DryRun, Preconditions: required})
 	case c.Before == nil:
-		_, err := records.Create(ctx, c.After, metav1.CreateOptions{FieldManager: w.Manager, DryRun: w.dryRun()})
+		_, err := records.Create(ctx, c.After, metav1.CreateOptions{FieldManager: w.Manager, DryRun: w.DryRun})
 		return v1alpha1.OperationCreated, err
 	}
 	patch, err := c.patch()
@@ -250,7 +234,7 @@ func (w *Writer) sendAlone(ctx context.Context, c *Change) (operation string, er
 		return "", err
 	}
 	_, err = records.Patch(ctx, c.Before.Name, types.MergePatchType, patch,
-		metav1.PatchOptions{FieldManager: w.Manager, DryRun: w.dryRun()})
+		metav1.PatchOptions{FieldManager: w.Manager, DryRun: w.DryRun})
 	return v1alpha1.OperationUpdated, err
 }
 
@@ -271,27 +255,23 @@ func refusedItems(err error) map[int][]refusal.Refusal {
 
 // isRefusal reports whether an answer refuses what was sent, and not that the caller creates change sets.
 func isRefusal(err error) bool {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) {
+	var answer apierrors.APIStatus
+	if !errors.As(err, &answer) {
 		return false
 	}
-	about := ""
-	if details := status.Status().Details; details != nil {
-		about = details.Kind
+	status, about := answer.Status(), ""
+	if status.Details != nil {
+		about = status.Details.Kind
 	}
-	switch {
-	case apierrors.IsForbidden(err):
+	switch status.Code {
+	case http.StatusForbidden:
 		return about != "changesets"
-	case apierrors.IsNotFound(err):
+	case http.StatusNotFound:
 		return about == "records"
+	case http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusTooManyRequests:
+		return false
 	}
-	return IsRefusal(err) || apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err)
-}
-
-// IsRefusal reports whether an answer refuses the object that was sent.
-func IsRefusal(err error) bool {
-	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) ||
-		apierrors.IsRequestEntityTooLargeError(err) || apierrors.ReasonForError(err) == metav1.StatusReasonUnsupportedMediaType
+	return status.Code/100 == 4
 }
 
 // isStale reports whether the Record of a change is another one than the change was made for.
