@@ -15,8 +15,7 @@ import (
 type Change struct {
 	// Before is the Record as it was read; nil: it is created. After is the Record as it is to be; nil: it is deleted.
 	Before, After *v1alpha1.Record
-	// Applied is the JSON of After for a server-side apply. Without it, TTL, values and annotations of Before become
-	// those of After by a merge patch.
+	// Applied is the JSON of After as its author applies it; nil: the JSON of After.
 	Applied []byte
 	// Others are the field managers beside the owner that have set fields of Before.
 	Others []string
@@ -37,20 +36,52 @@ func (c *Change) isAlone() bool {
 	return c.Alone || c.After == nil && len(c.Before.Finalizers) > 0 || c.Before != nil && c.After != nil && c.Applied == nil
 }
 
-// Item returns the change as an item of a change set. A deletion requires the uid and resourceVersion of Before, as far
-// as Before has them.
-func (c *Change) Item() (v1alpha1.ChangeSetItem, error) {
+// operation returns what the change is if it is made.
+func (c *Change) operation() string {
 	switch {
 	case c.After == nil:
-		return v1alpha1.ChangeSetItem{Delete: &v1alpha1.ChangeSetDelete{Name: c.Before.Name, UID: c.Before.UID,
-			ResourceVersion: c.Before.ResourceVersion}}, nil
-	case c.Applied != nil:
-		return v1alpha1.ChangeSetItem{Apply: &runtime.RawExtension{Raw: c.Applied}}, nil
+		return v1alpha1.OperationDeleted
+	case c.Before == nil:
+		return v1alpha1.OperationCreated
 	}
-	r := *c.After
-	r.APIVersion, r.Kind, r.Status = v1alpha1.SchemeGroupVersion.String(), "Record", v1alpha1.RecordStatus{}
-	raw, err := json.Marshal(&r)
-	return v1alpha1.ChangeSetItem{Create: &runtime.RawExtension{Raw: raw}}, err
+	return v1alpha1.OperationUpdated
+}
+
+// Item returns the change as an item of a change set. A change of Before requires its resourceVersion and a deletion its
+// uid, too, as far as Before has them. The apply of After leaves the fields that it lacks and that were not applied.
+func (c *Change) Item() (item v1alpha1.ChangeSetItem, err error) {
+	if c.After == nil {
+		item.Delete = &v1alpha1.ChangeSetDelete{Name: c.Before.Name, UID: c.Before.UID, ResourceVersion: c.Before.ResourceVersion}
+		return item, nil
+	}
+	raw := &runtime.RawExtension{Raw: c.Applied}
+	if c.Applied == nil {
+		r := *c.After
+		r.APIVersion, r.Kind, r.Status = v1alpha1.SchemeGroupVersion.String(), "Record", v1alpha1.RecordStatus{}
+		if c.Before != nil {
+			r.ResourceVersion = c.Before.ResourceVersion
+		}
+		raw.Raw, err = json.Marshal(&r)
+	}
+	if c.Before == nil && c.Applied == nil {
+		item.Create = raw
+	} else {
+		item.Apply = raw
+	}
+	return item, err
+}
+
+// NewSet returns a change set of changes. It has no field manager yet.
+func NewSet(changes []Change) (*v1alpha1.ChangeSet, error) {
+	set := &v1alpha1.ChangeSet{}
+	for i := range changes {
+		item, err := changes[i].Item()
+		if err != nil {
+			return nil, err
+		}
+		set.Spec.Items = append(set.Spec.Items, item)
+	}
+	return set, nil
 }
 
 // patch returns the merge patch from Before to After.

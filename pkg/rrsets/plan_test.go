@@ -206,3 +206,35 @@ func TestPages_haveWhatTheServerTakes(t *testing.T) {
 		t.Errorf("one name with more than a set has is in %d pages", len(pages))
 	}
 }
+
+func TestItem(t *testing.T) {
+	stands, wanted := makeRecord("a", nil, "192.0.2.1"), makeRecord("a", nil, "192.0.2.2")
+	stands.UID, stands.ResourceVersion = "u", "7"
+	for name, x := range map[string]struct {
+		Change
+		want string
+	}{
+		"a creation": {Change{After: wanted}, `create {"kind":"Record","apiVersion":"kubi.zone/v1alpha1","metadata":{"name":"a"},` +
+			`"spec":{"domainName":"www","type":"A","values":["192.0.2.2"]},"status":{}}`},
+		"a change": {Change{Before: stands, After: wanted}, `apply {"kind":"Record","apiVersion":"kubi.zone/v1alpha1",` +
+			`"metadata":{"name":"a","resourceVersion":"7"},"spec":{"domainName":"www","type":"A","values":["192.0.2.2"]},"status":{}}`},
+		"a manifest": {Change{After: wanted, Applied: []byte(`{"a":1}`)}, `apply {"a":1}`},
+		"a deletion": {Change{Before: stands}, "delete a u 7"},
+	} {
+		item, err := x.Item()
+		got := ""
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case item.Create != nil:
+			got = "create " + string(item.Create.Raw)
+		case item.Apply != nil:
+			got = "apply " + string(item.Apply.Raw)
+		case item.Delete != nil:
+			got = strings.Join([]string{"delete", item.Delete.Name, string(item.Delete.UID), item.Delete.ResourceVersion}, " ")
+		}
+		if got != x.want {
+			t.Errorf("%s: %s, want %s", name, got, x.want)
+		}
+	}
+}

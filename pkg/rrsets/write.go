@@ -19,12 +19,8 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-const (
-	// MaxSets is how many change sets of one namespace the server carries out at a time.
-	MaxSets = 4
-	// maxOctets leaves room for the rest of a change set.
-	maxOctets = v1alpha1.MaxChangeSetOctets - 8<<10
-)
+// MaxSets is how many change sets of one namespace the server carries out at a time.
+const MaxSets = 4
 
 // Pages divides writes of one namespace and zone into change sets, in their order. What is at one name is in one of
 // them, as far as it fits. A write that no change set can have is alone. of returns the change of a write.
@@ -57,7 +53,7 @@ func Pages[T any](writes []T, of func(T) *Change) (pages [][]T) {
 				size += item.Size()
 			}
 		}
-		if len(page)+len(byName[at]) > v1alpha1.MaxChangeSetItems || octets+size > maxOctets {
+		if len(page)+len(byName[at]) > v1alpha1.MaxChangeSetItems || octets+size > v1alpha1.MaxChangeSetOctets {
 			flush()
 		}
 		for _, w := range byName[at] {
@@ -108,24 +104,20 @@ func (w *Writer) Write(ctx context.Context, page []Change) ([]Outcome, error) {
 	return outcomes, w.writeItems(ctx, outcomes, indices)
 }
 
-// WriteAll writes changes in one change set, or none of them.
-func (w *Writer) WriteAll(ctx context.Context, changes []Change) error {
-	_, err := w.sendChanges(ctx, changes)
-	return err
+// WriteAll writes changes in one request, which is sent once, or none of them. made is the Record of a change that is
+// alone; nil: a deletion, or a change set.
+func (w *Writer) WriteAll(ctx context.Context, changes ...Change) (made *v1alpha1.Record, err error) {
+	if len(changes) == 1 && changes[0].isAlone() {
+		return w.sendAlone(ctx, &changes[0])
+	}
+	_, err = w.sendSet(ctx, changes)
+	return nil, err
 }
 
 // writeItems writes the changes with these indices, until each has its outcome.
 func (w *Writer) writeItems(ctx context.Context, outcomes []Outcome, left []int) error {
 	for attempt := 1; len(left) > 0; attempt++ {
-		changes := make([]Change, len(left))
-		for i, index := range left {
-			changes[i] = outcomes[index].Change
-		}
-		under := ctx
-		if w.Context != nil {
-			under = w.Context(ctx, left)
-		}
-		operations, err := w.sendChanges(under, changes)
+		operations, err := w.sendPage(ctx, outcomes, left)
 		if err == nil {
 			for i, index := range left {
 				outcomes[index].Operation = operations[i]
@@ -133,13 +125,12 @@ func (w *Writer) writeItems(ctx context.Context, outcomes []Outcome, left []int)
 			return nil
 		}
 		refused := refusedItems(err)
-		if len(refused) == 0 && len(left) == 1 && isRefusal(err) {
-			refused = map[int][]refusal.Refusal{0: refusal.Of(err)}
-		}
 		switch {
 		case len(refused) > 0:
 		case !isRefusal(err):
 			return err
+		case len(left) == 1:
+			refused = map[int][]refusal.Refusal{0: refusal.Of(err)}
 		default: // the whole of it is refused, as by the bound of a transaction
 			half := len(left) / 2
 			if err := w.writeItems(ctx, outcomes, left[:half]); err != nil {
@@ -147,18 +138,29 @@ func (w *Writer) writeItems(ctx context.Context, outcomes []Outcome, left []int)
 			}
 			return w.writeItems(ctx, outcomes, left[half:])
 		}
-		var again []int
+		var again, alone []int
 		for i, index := range left {
-			if causes := refused[i]; causes == nil {
-				again = append(again, index)
-			} else if attempt < maxAttempts && w.Anew != nil && isStale(causes) {
-				renewed, err := w.remakeChange(ctx, outcomes, index)
+			o := &outcomes[index]
+			if causes := refused[i]; causes != nil && (attempt == maxAttempts || w.Anew == nil || !isStale(causes)) {
+				o.Refused = causes
+				continue
+			} else if causes != nil {
+				next, err := w.makeAnew(ctx, index, o.Change.Record().Name)
 				if err != nil {
 					return err
+				} else if next == nil {
+					continue
 				}
-				again = append(again, renewed...)
-			} else {
-				outcomes[index].Refused = causes
+				if o.Change = *next; next.isAlone() && len(left) > 1 {
+					alone = append(alone, index)
+					continue
+				}
+			}
+			again = append(again, index)
+		}
+		for _, index := range alone {
+			if err := w.writeItems(ctx, outcomes, []int{index}); err != nil {
+				return err
 			}
 		}
 		left = again
@@ -166,10 +168,10 @@ func (w *Writer) writeItems(ctx context.Context, outcomes []Outcome, left []int)
 	return nil
 }
 
-// remakeChange makes a change anew of the Record that there is, and returns its index if there is something left to do.
-func (w *Writer) remakeChange(ctx context.Context, outcomes []Outcome, index int) ([]int, error) {
+// makeAnew returns the change to make of the Record that has the name now; nil: nothing is left to do.
+func (w *Writer) makeAnew(ctx context.Context, index int, object string) (*Change, error) {
 	now, err := Retry(ctx, func() (*v1alpha1.Record, error) {
-		return w.Client.Records(w.Namespace).Get(ctx, outcomes[index].Change.Record().Name, metav1.GetOptions{})
+		return w.Client.Records(w.Namespace).Get(ctx, object, metav1.GetOptions{})
 	})
 	if apierrors.IsNotFound(err) {
 		now, err = nil, nil
@@ -177,45 +179,49 @@ func (w *Writer) remakeChange(ctx context.Context, outcomes []Outcome, index int
 	if err != nil {
 		return nil, err
 	}
-	next, err := w.Anew(ctx, index, now)
-	if next == nil || err != nil {
-		return nil, err
-	}
-	outcomes[index].Change = *next
-	return []int{index}, nil
+	return w.Anew(ctx, index, now)
 }
 
-// sendChanges sends changes in one request, and returns the operation of each.
-func (w *Writer) sendChanges(ctx context.Context, changes []Change) (operations []string, err error) {
-	if c := &changes[0]; len(changes) == 1 && c.isAlone() {
-		operation, err := Retry(ctx, func() (string, error) { return w.sendAlone(ctx, c) })
-		return []string{operation}, err
+// sendPage sends the changes with these indices, and returns the operation of each.
+func (w *Writer) sendPage(ctx context.Context, outcomes []Outcome, indices []int) (operations []string, err error) {
+	if w.Context != nil {
+		ctx = w.Context(ctx, indices)
 	}
-	set := &v1alpha1.ChangeSet{Spec: v1alpha1.ChangeSetSpec{FieldManager: w.Manager, Force: w.Force}}
-	for i := range changes {
-		item, err := changes[i].Item()
-		if err != nil {
-			return nil, err
+	changes := make([]Change, len(indices))
+	for i, index := range indices {
+		changes[i] = outcomes[index].Change
+	}
+	return Retry(ctx, func() ([]string, error) {
+		if len(changes) > 1 || !changes[0].isAlone() {
+			return w.sendSet(ctx, changes)
 		}
-		set.Spec.Items = append(set.Spec.Items, item)
-	}
-	made, err := Retry(ctx, func() (*v1alpha1.ChangeSet, error) {
-		return w.Client.ChangeSets(w.Namespace).Create(ctx, set, metav1.CreateOptions{FieldManager: w.Manager, DryRun: w.DryRun})
+		_, err := w.sendAlone(ctx, &changes[0])
+		return []string{changes[0].operation()}, err
 	})
+}
+
+// sendSet sends changes in one change set, and returns the operation of each.
+func (w *Writer) sendSet(ctx context.Context, changes []Change) (operations []string, err error) {
+	set, err := NewSet(changes)
 	if err != nil {
 		return nil, err
 	}
-	if len(made.Status.Items) != len(changes) {
-		return nil, fmt.Errorf("the answer to a change set of %d items has %d", len(changes), len(made.Status.Items))
+	set.Spec.FieldManager, set.Spec.Force = w.Manager, w.Force
+	answer, err := w.Client.ChangeSets(w.Namespace).Create(ctx, set, metav1.CreateOptions{FieldManager: w.Manager, DryRun: w.DryRun})
+	if err != nil {
+		return nil, err
 	}
-	for _, item := range made.Status.Items {
+	if len(answer.Status.Items) != len(changes) {
+		return nil, fmt.Errorf("the answer to a change set of %d items has %d", len(changes), len(answer.Status.Items))
+	}
+	for _, item := range answer.Status.Items {
 		operations = append(operations, item.Operation)
 	}
 	return operations, nil
 }
 
-// sendAlone sends a change by a request of its own.
-func (w *Writer) sendAlone(ctx context.Context, c *Change) (operation string, err error) {
+// sendAlone sends a change by a request of its own, and returns the Record in the answer, nil for a deletion.
+func (w *Writer) sendAlone(ctx context.Context, c *Change) (*v1alpha1.Record, error) {
 	records := w.Client.Records(w.Namespace)
 	switch {
 	case c.After == nil:
@@ -223,19 +229,16 @@ func (w *Writer) sendAlone(ctx context.Context, c *Change) (operation string, er
 		if c.Before.ResourceVersion != "" {
 			required.ResourceVersion = &c.Before.ResourceVersion
 		}
-		return v1alpha1.OperationDeleted, records.Delete(ctx, c.Before.Name,
-			metav1.DeleteOptions{DryRun: w.DryRun, Preconditions: required})
+		return nil, records.Delete(ctx, c.Before.Name, metav1.DeleteOptions{DryRun: w.DryRun, Preconditions: required})
 	case c.Before == nil:
-		_, err := records.Create(ctx, c.After, metav1.CreateOptions{FieldManager: w.Manager, DryRun: w.DryRun})
-		return v1alpha1.OperationCreated, err
+		return records.Create(ctx, c.After, metav1.CreateOptions{FieldManager: w.Manager, DryRun: w.DryRun})
 	}
 	patch, err := c.patch()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	_, err = records.Patch(ctx, c.Before.Name, types.MergePatchType, patch,
+	return records.Patch(ctx, c.Before.Name, types.MergePatchType, patch,
 		metav1.PatchOptions{FieldManager: w.Manager, DryRun: w.DryRun})
-	return v1alpha1.OperationUpdated, err
 }
 
 // refusedItems returns the refusals of an answer by item.

@@ -148,6 +148,18 @@ func TestWrite_plansAnewWhereTheRecordIsAnotherOne(t *testing.T) {
 	if want := []string{"a b gone", "a b2"}; !slices.Equal(*sets, want) {
 		t.Errorf("sent %q, want %q", *sets, want)
 	}
+	// A patch is in no change set, whatever comes of the others.
+	w.Anew = func(_ context.Context, _ int, now *v1alpha1.Record) (*Change, error) {
+		return &Change{Before: now, After: makeRecord("b", nil, "192.0.2.1")}, nil
+	}
+	*sets = nil
+	got = describeOutcomes(must.Get(w.Write(t.Context(), creations("a", "b", "c")))(t))
+	if want := []string{"a Created", "b Updated", "c Created"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if want := []string{"a b c", "a c"}; !slices.Equal(*sets, want) {
+		t.Errorf("sent %q, want %q", *sets, want)
+	}
 	w.Anew = func(context.Context, int, *v1alpha1.Record) (*Change, error) { return &creations("b")[0], nil }
 	got = describeOutcomes(must.Get(w.Write(t.Context(), creations("b")))(t))
 	if want := []string{"b AlreadyExists"}; !slices.Equal(got, want) {

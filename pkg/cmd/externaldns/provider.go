@@ -6,7 +6,6 @@ package externaldns
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -21,8 +20,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/util/workqueue"
@@ -35,6 +32,7 @@ import (
 	"kubi.zone/kubizone/pkg/externaldns"
 	"kubi.zone/kubizone/pkg/externaldns/contract"
 	"kubi.zone/kubizone/pkg/refusal"
+	"kubi.zone/kubizone/pkg/rrsets"
 )
 
 const (
@@ -408,73 +406,56 @@ func (p *provider) sortChanges(s *snapshot, changes contract.Changes) (all []*ch
 	return all, refused, wrong
 }
 
-// carryOut writes what happens at one name, or asks by a dry run.
+// carryOut writes what happens at one name, or asks by a dry run. A type that goes and one that comes change together,
+// so that a name is never without any.
 func (p *provider) carryOut(ctx context.Context, s externaldns.Standing, x *change, dry []string) (failed []failure) {
-	note := func(c *externaldns.Candidate, what string, err error) {
+	writer := rrsets.Writer{Client: p.records, Namespace: x.namespace, Manager: externaldns.FieldManager, DryRun: dry}
+	write := func(c *externaldns.Candidate, changes ...rrsets.Change) {
+		made, err := writer.WriteAll(ctx, changes...)
+		switch first := changes[0]; {
+		case first.Alone && first.After == nil && apierrors.IsNotFound(err) && !apierrors.IsUnexpectedServerError(err):
+			err = nil
+		case first.Alone && first.Before == nil && err == nil:
+			err = checkAdopted(made)
+		}
 		if err != nil {
-			failed = append(failed, failure{c, fmt.Errorf("%s: %w", what, err)})
+			failed = append(failed, failure{c, fmt.Errorf("%s: %w", c.Key.String(), err)})
 		}
 	}
 	for _, c := range x.update {
-		note(c, c.Key.String(), p.patchRecord(ctx, s[c.Key], c.Record, dry))
+		write(c, rrsets.Change{Before: s[c.Key], After: c.Record})
 	}
-	if len(x.create) > 0 && len(x.remove) > 0 {
-		note(x.create[0], x.create[0].Key.String(), p.replaceRecords(ctx, x, dry))
-		return failed
-	}
+	var changes []rrsets.Change
+	var of []*externaldns.Candidate
 	for _, r := range x.remove {
-		err := p.records.Records(r.Namespace).Delete(ctx, r.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &r.UID}})
-		if !apierrors.IsNotFound(err) || apierrors.IsUnexpectedServerError(err) {
-			gone := &externaldns.Candidate{Endpoint: externaldns.ReadEndpoint(r), Namespace: r.Namespace}
-			gone.Key, _ = gone.Endpoint.Key() // it stands by it
-			gone.Resource, _ = p.ResourceOf(r)
-			note(gone, gone.Key.String(), err)
-		}
+		gone := *r
+		gone.ResourceVersion = "" // in whatever state it is
+		c := &externaldns.Candidate{Endpoint: externaldns.ReadEndpoint(r), Namespace: r.Namespace}
+		c.Key, _ = c.Endpoint.Key() // it stands by it
+		c.Resource, _ = p.ResourceOf(r)
+		changes, of = append(changes, rrsets.Change{Before: &gone}), append(of, c)
 	}
 	for _, c := range x.create {
-		note(c, c.Key.String(), p.createRecord(ctx, c, dry))
+		changes, of = append(changes, rrsets.Change{After: c.Record}), append(of, c)
+	}
+	if len(x.create) > 0 && len(x.remove) > 0 {
+		write(x.create[0], changes...)
+		return failed
+	}
+	for i, c := range changes {
+		c.Alone = true
+		write(of[i], c)
 	}
 	return failed
 }
 
-// createRecord makes a Record. One that no zone takes is refused, too.
-func (p *provider) createRecord(ctx context.Context, c *externaldns.Candidate, dry []string) error {
-	made, err := p.records.Records(c.Namespace).Create(ctx, c.Record,
-		metav1.CreateOptions{FieldManager: externaldns.FieldManager, DryRun: dry})
-	if err != nil || made.Status.ZoneRef != nil {
-		return err
+// checkAdopted returns a refusal of a Record that no zone takes.
+func checkAdopted(made *v1alpha1.Record) error {
+	if made.Status.ZoneRef != nil {
+		return nil
 	}
 	if adopted := meta.FindStatusCondition(made.Status.Conditions, v1alpha1.ConditionAdopted); adopted != nil {
 		return apierrors.NewBadRequest(adopted.Message)
 	}
 	return apierrors.NewBadRequest("no zone takes the name")
-}
-
-// patchRecord gives a Record what is wanted, unless it has changed since it was read.
-func (p *provider) patchRecord(ctx context.Context, stands, wanted *v1alpha1.Record, dry []string) error {
-	body, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": stands.UID, "resourceVersion": stands.ResourceVersion, "annotations": wanted.Annotations},
-		"spec":     map[string]any{"values": wanted.Spec.Values, "rdata": nil, "ttl": wanted.Spec.TTL},
-	})
-	if err != nil {
-		return err
-	}
-	_, err = p.records.Records(stands.Namespace).Patch(ctx, stands.Name, types.MergePatchType, body,
-		metav1.PatchOptions{FieldManager: externaldns.FieldManager, DryRun: dry})
-	return err
-}
-
-// replaceRecords removes and makes Records in one transaction, so that a name is never without any.
-func (p *provider) replaceRecords(ctx context.Context, x *change, dry []string) error {
-	set := &v1alpha1.ChangeSet{Spec: v1alpha1.ChangeSetSpec{FieldManager: externaldns.FieldManager}}
-	for _, r := range x.remove {
-		set.Spec.Items = append(set.Spec.Items, v1alpha1.ChangeSetItem{Delete: &v1alpha1.ChangeSetDelete{Name: r.Name, UID: r.UID}})
-	}
-	for _, c := range x.create {
-		r := c.Record.DeepCopy()
-		r.APIVersion, r.Kind = v1alpha1.SchemeGroupVersion.String(), "Record"
-		set.Spec.Items = append(set.Spec.Items, v1alpha1.ChangeSetItem{Create: &runtime.RawExtension{Object: r}})
-	}
-	_, err := p.records.ChangeSets(x.namespace).Create(ctx, set, metav1.CreateOptions{FieldManager: externaldns.FieldManager, DryRun: dry})
-	return err
 }

@@ -369,6 +369,25 @@ func TestRun_failsForNoAnswer(t *testing.T) {
 	}
 }
 
+// A change of the type at a name is not done where the Record that goes is gone already: the one that comes is not made.
+func TestRun_tellsOfAReplacementThatIsNotMade(t *testing.T) {
+	t.Parallel()
+	c := &cluster{events: make(chan *eventsv1.Event, 10), answer: func(w http.ResponseWriter, r *http.Request) bool {
+		if !strings.HasSuffix(r.URL.Path, "/changesets") {
+			return false
+		}
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = io.WriteString(w, statusOf(404, "NotFound"))
+		return true
+	}}
+	code, text := sendPost(t, runBefore(t, c.ServeHTTP)+"/records", `{
+		"create":[{"dnsName":"x.example.org","recordType":"CNAME","targets":["y.example.org"],"labels":{"resource":"ingress/a/x"}}],
+		"delete":[{"dnsName":"x.example.org","recordType":"A","targets":["192.0.2.1"],"labels":{"resource":"ingress/a/x"}}]}`)
+	if event := c.waitForEvent(t); code != http.StatusNoContent || event.Note != "x.example.org CNAME: no" {
+		t.Errorf("%d %s, %+v", code, text, event)
+	}
+}
+
 // A name that a dry run lets in and the write does not is left out of the next cycles: with the policy upsert-only
 // external-dns removes no CNAME, so an address beside it is refused whenever it is written.
 func TestRun_leavesOutWhatTheWriteRefused(t *testing.T) {
