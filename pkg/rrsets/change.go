@@ -47,8 +47,8 @@ func (c *Change) operation() string {
 	return v1alpha1.OperationUpdated
 }
 
-// Item returns the change as an item of a change set. A change of Before requires its resourceVersion and a deletion its
-// uid, too, as far as Before has them. The apply of After leaves the fields that it lacks and that were not applied.
+// Item returns the change as an item of a change set. A change of Before requires its resourceVersion, and a deletion
+// its uid, too, as far as Before has them. The apply of After leaves fields that it lacks and that were not applied.
 func (c *Change) Item() (item v1alpha1.ChangeSetItem, err error) {
 	if c.After == nil {
 		item.Delete = &v1alpha1.ChangeSetDelete{Name: c.Before.Name, UID: c.Before.UID, ResourceVersion: c.Before.ResourceVersion}

@@ -180,7 +180,7 @@ var table = []row{
 	},
 	{
 		pkg: "pkg/registry/...", may: []string{"pkg/registry/...", "api/kubizone/...", "api/bind9/...", "pkg/apis/...",
-			"pkg/law/...", "pkg/dns/...", "pkg/inprocess", "pkg/objectname", "pkg/refusal", "pkg/terminal", "pkg/update"},
+			"pkg/law/...", "pkg/dns/...", "pkg/inprocess", "pkg/objectname", "pkg/refusal", "pkg/rrsets", "pkg/terminal", "pkg/update"},
 		avoid: []string{etcd, miekg},
 		why:   "the door declares the interfaces it needs and apiserver plugs them: it never imports the warehouse",
 	},

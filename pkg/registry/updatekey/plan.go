@@ -4,18 +4,17 @@
 package updatekey
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/objectname"
+	"kubi.zone/kubizone/pkg/rrsets"
 	"kubi.zone/kubizone/pkg/update"
 )
 
@@ -162,16 +161,14 @@ func resolveSet(apex name.Name, t rdata.Type, texts []string) (update.RRset, err
 	return set, nil
 }
 
-// makeItem makes the item of a change set for one change. before is the Record that is there, nil where none is. id is
-// that of the message, "" for none.
-func makeItem(key *v1alpha1.UpdateKey, in zone, id string, c update.Change, before *v1alpha1.Record) (v1alpha1.ChangeSetItem, error) {
+// makeChange makes the write of one change. before is the Record that is there, nil where none is. id is that of the
+// message, "" for none.
+func makeChange(key *v1alpha1.UpdateKey, in zone, id string, c update.Change, before *v1alpha1.Record) rrsets.Change {
 	if len(c.Values) == 0 {
-		return v1alpha1.ChangeSetItem{Delete: &v1alpha1.ChangeSetDelete{Name: before.Name, UID: before.UID,
-			ResourceVersion: before.ResourceVersion}}, nil
+		return rrsets.Change{Before: before}
 	}
 	ttl := int32(c.TTL)
-	r := v1alpha1.Record{
-		TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Record"},
+	r := &v1alpha1.Record{
 		ObjectMeta: metav1.ObjectMeta{Name: objectNameOf(in, c.Name, c.Type), Namespace: key.Namespace,
 			Labels: map[string]string{v1alpha1.LabelDynamic: "true"}},
 		Spec: v1alpha1.RecordSpec{DomainName: c.Name.String(), View: key.Spec.View, Type: c.Type.String(), Values: c.Values, TTL: &ttl},
@@ -181,17 +178,7 @@ func makeItem(key *v1alpha1.UpdateKey, in zone, id string, c update.Change, befo
 			metav1.SetMetaDataAnnotation(&r.ObjectMeta, annotation, text)
 		}
 	}
-	if before != nil {
-		r.ResourceVersion = before.ResourceVersion
-	}
-	raw, err := json.Marshal(&r)
-	if err != nil {
-		return v1alpha1.ChangeSetItem{}, err
-	}
-	if before != nil {
-		return v1alpha1.ChangeSetItem{Apply: &runtime.RawExtension{Raw: raw}}, nil
-	}
-	return v1alpha1.ChangeSetItem{Create: &runtime.RawExtension{Raw: raw}}, nil
+	return rrsets.Change{Before: before, After: r}
 }
 
 // makePrerequisites makes those of a change set.

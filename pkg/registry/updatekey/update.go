@@ -25,6 +25,7 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 	"kubi.zone/kubizone/pkg/registry/changeset"
 	"kubi.zone/kubizone/pkg/registry/kind"
+	"kubi.zone/kubizone/pkg/rrsets"
 	"kubi.zone/kubizone/pkg/update"
 )
 
@@ -206,14 +207,15 @@ func (p *plan) carryOut(ctx context.Context) (again bool, err error) {
 		}
 		return false, p.takeError(ctx, err)
 	}
-	set := &v1alpha1.ChangeSet{Spec: v1alpha1.ChangeSetSpec{FieldManager: fieldManager, Force: true, Prerequisites: prerequisites}}
-	for _, c := range changes {
-		item, err := makeItem(p.key, p.in, p.message.ID, c, made[c.Name][c.Type])
-		if err != nil {
-			return false, err
-		}
-		set.Spec.Items = append(set.Spec.Items, item)
+	writes := make([]rrsets.Change, len(changes))
+	for i, c := range changes {
+		writes[i] = makeChange(p.key, p.in, p.message.ID, c, made[c.Name][c.Type])
 	}
+	set, err := rrsets.NewSet(writes)
+	if err != nil {
+		return false, err
+	}
+	set.Spec.FieldManager, set.Spec.Force, set.Spec.Prerequisites = fieldManager, true, prerequisites
 	acting := changeset.ActFor(genericapirequest.WithUser(ctx, p.as), p.key.Namespace)
 	answer, err := p.w.sets.Create(acting, set, nil, &metav1.CreateOptions{})
 	switch { // where a Record is another one than it was when the message was planned
