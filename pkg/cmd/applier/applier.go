@@ -87,6 +87,9 @@ type place struct {
 	where, namespace string
 }
 
+// inParts is the next step where one change set cannot have all Records.
+const inParts = "apply them in parts, of which each is whole or not at all, or with kubectl apply, which writes one after the other"
+
 // changeSet reads the files. More than one change set can have is refused, and no part of it is sent.
 func (o *options) changeSet(in io.Reader) (*v1alpha1.ChangeSet, []place, error) {
 	set := &v1alpha1.ChangeSet{Spec: v1alpha1.ChangeSetSpec{FieldManager: FieldManager, Force: o.forceConflicts}}
@@ -128,13 +131,10 @@ func (o *options) changeSet(in io.Reader) (*v1alpha1.ChangeSet, []place, error) 
 	case n == 0:
 		return nil, nil, fmt.Errorf("%s: no Record found", strings.Join(o.files, ", "))
 	case n > v1alpha1.MaxChangeSetItems:
-		return nil, nil, fmt.Errorf("%d Records, and one transaction takes at most %d (S10.4): apply them in parts, "+
-			"of which each is whole or not at all, or with kubizone import, which writes one after the other", n,
-			v1alpha1.MaxChangeSetItems)
+		return nil, nil, fmt.Errorf("%d Records, and one transaction takes at most %d (S10.4): %s", n, v1alpha1.MaxChangeSetItems, inParts)
 	case octets > v1alpha1.MaxChangeSetOctets:
-		return nil, nil, fmt.Errorf("%d octets of Records, and one transaction takes at most %d (S10.4): apply them in parts, "+
-			"of which each is whole or not at all, or with kubizone import, which writes one after the other", octets,
-			v1alpha1.MaxChangeSetOctets)
+		return nil, nil, fmt.Errorf("%d octets of Records, and one transaction takes at most %d (S10.4): %s", octets,
+			v1alpha1.MaxChangeSetOctets, inParts)
 	}
 	return set, from, nil
 }
