@@ -132,3 +132,14 @@ func (l *Loader) recordAfter(o *unstructured.Unstructured, before *v1alpha1.Reco
 	record.Status = before.Status
 	return record, as, err
 }
+
+// AsWritten is an object, a pointer, without its status.
+func AsWritten(object any) (map[string]any, error) {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		return nil, err
+	}
+	delete(content, "status")
+	unstructured.RemoveNestedField(content, "metadata", "creationTimestamp")
+	return content, nil
+}

@@ -25,7 +25,8 @@
 // It does not know storage, serials or delegation: the server decides about those. Of formats of other systems it reads
 // zone files alone.
 //
-// Read run.go first, then plan.go, which decides without a server what a zone file becomes, records.go, which compares
-// that with the Records that there are, and recordwrite.go, which writes the difference by package rrsets. import.go is
-// the import into an existing Zone, prune.go the removal of left-over Records, foresee.go the dry run of manifests.
+// Read first: run.go, import.go and manifest.go, the ways in; foresee.go and foreseerecords.go, the dry run of
+// manifests; zonefile.go; prune.go, the removal of left-over Records; scope.go; records.go, which compares a zone file
+// with the Records that there are; recordwrite.go, which writes the difference by package rrsets; applier.go, source.go,
+// report.go, load.go, prior.go, change.go; plan.go, which decides without a server what a zone file becomes.
 package load

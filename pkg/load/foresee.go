@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -26,98 +25,6 @@ import (
 // A dry run of manifests is decided against what is there now: Zones, Delegations and other objects one by one, Records
 // by change sets of one namespace and zone. What rests on another object of the same run is marked with it, since the
 // server cannot be asked what it would say then.
-
-const (
-	// fewRecords of a namespace are read one by one, and not all of the namespace.
-	fewRecords = 20
-)
-
-// prior is what a dry run would do to a zone, and what others rest on.
-type prior struct {
-	// object is what has to be applied before.
-	object string
-	// made says that the zone is not there yet. Then it has fqdn and view.
-	made bool
-	fqdn name.Name
-	view string
-	// namespaces are those that it concerns; empty: all.
-	namespaces []string
-}
-
-// priors are those of a run.
-type priors struct {
-	// zones have theirs in the order in which they are applied.
-	zones map[types.NamespacedName][]prior
-	// removed says what frees names: the removal of a Record, or a change of its type.
-	removed map[name.Name]string
-	// live are the zones that there are.
-	live map[types.NamespacedName]prior
-}
-
-func (p *priors) add(zone types.NamespacedName, of prior) {
-	if p.zones == nil {
-		p.zones = make(map[types.NamespacedName][]prior)
-	}
-	p.zones[zone] = append(p.zones[zone], of)
-}
-
-func (p *priors) addMade(zone types.NamespacedName, fqdn name.Name, view string) {
-	p.add(zone, prior{object: "Zone " + zone.String(), made: true, fqdn: fqdn, view: view})
-}
-
-// first is what is to be applied first of what concerns a namespace in a zone; zero: nothing is.
-func (p *priors) first(zone types.NamespacedName, namespace string) prior {
-	for _, of := range p.zones[zone] {
-		if len(of.namespaces) == 0 || slices.Contains(of.namespaces, namespace) {
-			return of
-		}
-	}
-	return prior{}
-}
-
-// findZone finds the nearest zone at or above a name.
-func (p *priors) findZone(fqdn name.Name, view string) (zone types.NamespacedName) {
-	longest := -1
-	look := func(id types.NamespacedName, of prior) {
-		if !of.fqdn.IsZero() && of.view == view && of.fqdn.Encloses(fqdn) && of.fqdn.NumLabels() > longest {
-			zone, longest = id, of.fqdn.NumLabels()
-		}
-	}
-	for id, of := range p.live {
-		look(id, of)
-	}
-	for id, all := range p.zones {
-		look(id, all[0])
-	}
-	return zone
-}
-
-// addRemoved notes what frees the name of a Record.
-func (p *priors) addRemoved(r *v1alpha1.Record, how string) {
-	if p.removed == nil {
-		p.removed = make(map[name.Name]string)
-	}
-	if n, err := name.Parse(r.Status.FQDN); err == nil {
-		p.removed[n] = how + titleOf("Record", r)
-	}
-}
-
-// removedAt is what frees a name at, above or below one, but for the Record that asks; empty: nothing does.
-func (p *priors) removedAt(n name.Name, asks metav1.Object) string {
-	for _, of := range slices.SortedFunc(maps.Keys(p.removed), name.Name.Compare) {
-		if !n.IsZero() && p.removed[of] != titleOf("Record", asks) && (of.Encloses(n) || n.Encloses(of)) {
-			return p.removed[of]
-		}
-	}
-	return ""
-}
-
-func titleOf(kind string, o metav1.Object) string {
-	if o.GetNamespace() == "" {
-		return kind + " " + o.GetName()
-	}
-	return kind + " " + o.GetNamespace() + "/" + o.GetName()
-}
 
 // foreseeManifests is the dry run of manifests. zones are sorted, parents first.
 func (l *Loader) foreseeManifests(ctx context.Context, what string, zones, delegations, rest []*manifest) (Result, error) {
@@ -380,23 +287,6 @@ func (l *Loader) decodeZone(m *manifest, o *unstructured.Unstructured) *v1alpha1
 		zone.Status.FQDN, zone.Status.ParentRef = fqdn.String(), &v1alpha1.ZoneParent{Namespace: above.Namespace, Name: above.Name}
 	}
 	return zone
-}
-
-// showRecord shows what becomes of a Record, of a manifest or not, nil where it is not there. It reports whether
-// anything does.
-func (l *Loader) showRecord(of *manifest, before, after *v1alpha1.Record, zone types.NamespacedName, prior string) (changed bool) {
-	changes := ChangesOfRecord(before, after, zone)
-	for _, c := range changes {
-		if c.After = prior; of != nil || l.cfg.PruneSelector != "" {
-			c.Object = describeName("record", cmp.Or(after, before))
-		}
-		l.showPlan(c)
-	}
-	return len(changes) > 0
-}
-
-func describeName(kind string, o metav1.Object) string {
-	return strings.ToLower(kind) + " " + o.GetNamespace() + "/" + o.GetName()
 }
 
 // foreseeRemovals decides the removal of Delegations and Zones.

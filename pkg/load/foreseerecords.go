@@ -82,6 +82,9 @@ func (l *Loader) foreseeRecords(ctx context.Context, what string, manifests []*m
 	return result, err
 }
 
+// fewRecords of a namespace are read one by one, and not all of the namespace.
+const fewRecords = 20
+
 // readExisting reads the Records of manifests, by what describeObject says.
 func (l *Loader) readExisting(ctx context.Context, manifests []*manifest) (map[string]*v1alpha1.Record, error) {
 	out := make(map[string]*v1alpha1.Record)

@@ -14,8 +14,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
@@ -204,17 +202,6 @@ func (l *Loader) makeZone(ctx context.Context, p *plan, target Target) (Result, 
 	l.showPlan(Change{Op: "+", Zone: target.Zone.String(), Text: fmt.Sprintf("zone %s as %s", p.fqdn, target.Zone), ZoneAfter: made})
 	l.priors.addMade(target.Zone, p.fqdn, zone.Spec.View)
 	return Result{Written: 1}, nil
-}
-
-// AsWritten is an object, a pointer, without its status.
-func AsWritten(object any) (map[string]any, error) {
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
-	if err != nil {
-		return nil, err
-	}
-	delete(content, "status")
-	unstructured.RemoveNestedField(content, "metadata", "creationTimestamp")
-	return content, nil
 }
 
 // reportSOA says where the SOA of the file differs from the Zone's, and how to take it over. It returns how many

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,17 +19,6 @@ import (
 	"kubi.zone/kubizone/pkg/objectname"
 	"kubi.zone/kubizone/pkg/rrsets"
 )
-
-// recordsOfFile is the input of a plan for the RRsets of a file.
-type recordsOfFile struct {
-	path string
-	to   *destination
-	// existing are the Records before the writes; mutex guards it during the writes.
-	mutex    sync.Mutex
-	existing *existingRecords
-	// prior is the object that a dry run makes first.
-	prior prior
-}
 
 // putRecords writes the RRsets of a file.
 func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *destination, into *scope) (Result, error) {
@@ -261,21 +249,6 @@ func (l *Loader) planAnew(w *recordWrite, now *v1alpha1.Record) (*rrsets.Change,
 
 func isSameRRset(have, want *v1alpha1.RecordSpec) bool {
 	return have.DomainName == want.DomainName && have.Type == want.Type && equality.Semantic.DeepEqual(have.ZoneRef, want.ZoneRef)
-}
-
-func (l *Loader) createOptions() metav1.CreateOptions {
-	return metav1.CreateOptions{FieldManager: l.cfg.FieldManager, DryRun: l.dryRun()}
-}
-
-func (l *Loader) patchOptions() metav1.PatchOptions {
-	return metav1.PatchOptions{FieldManager: l.cfg.FieldManager, DryRun: l.dryRun()}
-}
-
-func (l *Loader) dryRun() []string {
-	if l.cfg.DryRun {
-		return []string{metav1.DryRunAll}
-	}
-	return nil
 }
 
 // reportChanged reports a Zone that other managers have changed, unless conflicts are forced (L4).

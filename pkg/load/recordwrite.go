@@ -4,9 +4,11 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -16,6 +18,17 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 	"kubi.zone/kubizone/pkg/rrsets"
 )
+
+// recordsOfFile is the input of a plan for the RRsets of a file.
+type recordsOfFile struct {
+	path string
+	to   *destination
+	// existing are the Records before the writes; mutex guards it during the writes.
+	mutex    sync.Mutex
+	existing *existingRecords
+	// prior is the object that a dry run makes first.
+	prior prior
+}
 
 // recordWrite is the write of a Record.
 type recordWrite struct {
@@ -158,4 +171,17 @@ func (l *Loader) refuseWrite(w *recordWrite) Result {
 	}
 	l.showRecord(w.manifest, w.Before, w.After, w.zone, after)
 	return Result{Written: 1}
+}
+
+// showRecord shows what becomes of a Record, of a manifest or not, nil where it is not there. It reports whether
+// anything does.
+func (l *Loader) showRecord(of *manifest, before, after *v1alpha1.Record, zone types.NamespacedName, prior string) (changed bool) {
+	changes := ChangesOfRecord(before, after, zone)
+	for _, c := range changes {
+		if c.After = prior; of != nil || l.cfg.PruneSelector != "" {
+			c.Object = describeName("record", cmp.Or(after, before))
+		}
+		l.showPlan(c)
+	}
+	return len(changes) > 0
 }

@@ -10,6 +10,10 @@ import (
 	"strings"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
@@ -167,4 +171,14 @@ func (l *Loader) note(kind, text string) {
 	l.report.Lock()
 	defer l.report.Unlock()
 	l.cfg.Note(kind, text)
+}
+
+// reportServable reports a zone that name servers would not load as it is now.
+func (l *Loader) reportServable(id types.NamespacedName, zone *v1alpha1.Zone) (reported bool) {
+	c := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionServable)
+	if c == nil || c.Status != metav1.ConditionFalse {
+		return false
+	}
+	l.say("zone %s (%s) is not servable: %s: %s", zone.Status.FQDN, id, c.Reason, c.Message)
+	return true
 }

@@ -18,7 +18,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
@@ -34,8 +33,6 @@ import (
 const LabelLoaded = "kubi.zone/loaded"
 
 const (
-	// pageSize bounds one answer of a list.
-	pageSize = 1000
 	// planVersion changes if the same file gives other objects than before.
 	planVersion = 2
 )
@@ -98,16 +95,6 @@ func (l *Loader) loadZoneFile(ctx context.Context, path string, source Source) (
 		time.Since(began).Seconds())
 	into.readable = true
 	return result, nil
-}
-
-// reportServable reports a zone that name servers would not load as it is now.
-func (l *Loader) reportServable(id types.NamespacedName, zone *v1alpha1.Zone) (reported bool) {
-	c := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionServable)
-	if c == nil || c.Status != metav1.ConditionFalse {
-		return false
-	}
-	l.say("zone %s (%s) is not servable: %s: %s", zone.Status.FQDN, id, c.Reason, c.Message)
-	return true
 }
 
 func inView(view string) string {

@@ -35,7 +35,6 @@ var arrowsUp = map[string]int{
 	"pkg/law/records":              7,
 	"pkg/ledger":                   8,
 	"pkg/ledger/fsck":              9,
-	"pkg/load":                     12,
 	"pkg/migrate":                  5,
 	"pkg/registry/changeset":       3,
 	"pkg/registry/kind":            3,
