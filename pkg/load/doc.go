@@ -27,6 +27,6 @@
 //
 // Read first: run.go, import.go and manifest.go, the ways in; foresee.go and foreseerecords.go, the dry run of
 // manifests; zonefile.go; prune.go, the removal of left-over Records; scope.go; records.go, which compares a zone file
-// with the Records that there are; recordwrite.go, which writes the difference by package rrsets; applier.go, source.go,
-// report.go, load.go, prior.go, change.go; plan.go, which decides without a server what a zone file becomes.
+// with the Records that there are; recordwrite.go, which writes the difference by package rrsets; applier.go,
+// source.go, report.go, load.go, prior.go, change.go; plan.go, which decides without a server what becomes of a file.
 package load

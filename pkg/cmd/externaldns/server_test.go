@@ -369,7 +369,7 @@ func TestRun_failsForNoAnswer(t *testing.T) {
 	}
 }
 
-// A change of the type at a name is not done where the Record that goes is gone already: the one that comes is not made.
+// A type that takes the place of another at a name does not come where the Record that goes is gone already.
 func TestRun_tellsOfAReplacementThatIsNotMade(t *testing.T) {
 	t.Parallel()
 	c := &cluster{events: make(chan *eventsv1.Event, 10), answer: func(w http.ResponseWriter, r *http.Request) bool {
