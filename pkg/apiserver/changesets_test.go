@@ -53,6 +53,9 @@ type watched struct {
 	denied, refused []string
 	// admit is called with each Record before it is decided whether it is refused.
 	admit func(ctx context.Context, operation admission.Operation, name string)
+	// rights, mutate and validate decide of Records where they are set.
+	rights           func(authorizer.Attributes) (authorizer.Decision, string, error)
+	mutate, validate func(context.Context, admission.Attributes) error
 	// asked are all `VERB RESOURCE NAME`, admitted all `OPERATION NAME by MANAGER`.
 	asked, admitted []string
 	events          []*auditinternal.Event
@@ -74,6 +77,9 @@ func (w *watched) Authorize(ctx context.Context, a authorizer.Attributes) (autho
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.asked = append(w.asked, what)
+	if w.rights != nil && a.GetResource() == "records" {
+		return w.rights(a)
+	}
 	if slices.Contains(w.denied, what) {
 		return authorizer.DecisionDeny, "the test says so", nil
 	}
@@ -81,6 +87,13 @@ func (w *watched) Authorize(ctx context.Context, a authorizer.Attributes) (autho
 }
 
 func (w *watched) Handles(operation admission.Operation) bool { return true }
+
+func (w *watched) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+	if a.GetResource().Resource != "records" || w.mutate == nil {
+		return nil
+	}
+	return w.mutate(ctx, a)
+}
 
 func (w *watched) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	if a.GetResource().Resource != "records" {
@@ -100,6 +113,9 @@ func (w *watched) Validate(ctx context.Context, a admission.Attributes, _ admiss
 	}
 	if refused {
 		return admission.NewForbidden(a, errors.New("the test's policy"))
+	}
+	if w.validate != nil {
+		return w.validate(ctx, a)
 	}
 	return nil
 }
@@ -190,6 +206,10 @@ func applyItem(name, address string) v1alpha1.ChangeSetItem {
 
 func applyRaw(raw string) v1alpha1.ChangeSetItem {
 	return v1alpha1.ChangeSetItem{Apply: &runtime.RawExtension{Raw: []byte(raw)}}
+}
+
+func createRaw(raw string) v1alpha1.ChangeSetItem {
+	return v1alpha1.ChangeSetItem{Create: &runtime.RawExtension{Raw: []byte(raw)}}
 }
 
 func deleteItem(name string) v1alpha1.ChangeSetItem {
@@ -430,15 +450,46 @@ func TestChangeSets(t *testing.T) {
 		}
 	})
 
+	t.Run("bounds items that no scan of its body has seen S5.12", func(t *testing.T) {
+		reach := restclient.CopyConfig(w.reach)
+		reach.ContentType = runtime.ContentTypeProtobuf
+		client := must.Get(versioned.NewForConfig(reach))(t)
+		many := make([]string, 10_001)
+		for i := range many {
+			many[i] = fmt.Sprintf(`"l%d":""`, i)
+		}
+		for what, test := range map[string]struct {
+			labels string
+			code   int
+		}{
+			"deep": {strings.Repeat("[", 70) + strings.Repeat("]", 70), http.StatusBadRequest},
+			"many": {"{" + strings.Join(many, ",") + "}", http.StatusRequestEntityTooLarge},
+		} {
+			for _, item := range []func(raw string) v1alpha1.ChangeSetItem{applyRaw, createRaw} {
+				set := makeChangeSet(item(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"bounded","x":` +
+					test.labels + `},"spec":{}}`))
+				_, err := client.KubizoneV1alpha1().ChangeSets("team").Create(t.Context(), set, metav1.CreateOptions{})
+				var status apierrors.APIStatus
+				if !errors.As(err, &status) || int(status.Status().Code) != test.code || !strings.Contains(err.Error(), "(S5.12)") {
+					t.Errorf("%s: %v", what, err)
+				}
+			}
+		}
+	})
+
 	t.Run("previews S7.3", func(t *testing.T) {
 		serial, names := w.readSerial(t), w.listNames(t)
 		set, err := w.api.ChangeSets("team").Create(t.Context(), makeChangeSet(applyItem("dry", "192.0.2.1"), deleteItem("one"),
-			applyItem("two", "192.0.2.2")), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+			applyItem("two", "192.0.2.2"), applyItem("four", "192.0.2.44")), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if set.Status.Serial != serial+1 || set.Status.Items[0].Operation != v1alpha1.OperationCreated || set.Status.Items[1].Operation != v1alpha1.OperationDeleted || set.Status.Items[2].Operation != v1alpha1.OperationUnchanged {
 			t.Errorf("%+v", set.Status)
+		}
+		four := must.Get(w.api.Records("team").Get(t.Context(), "four", metav1.GetOptions{}))(t)
+		if updated := set.Status.Items[3]; updated.ResourceVersion != four.ResourceVersion || updated.Generation != four.Generation+1 {
+			t.Errorf("an update in a dry run is answered %+v, of version %s", updated, four.ResourceVersion)
 		}
 		if w.readSerial(t) != serial || !slices.Equal(names, w.listNames(t)) {
 			t.Error("a dry run wrote")

@@ -185,7 +185,11 @@ func (t *Set) placeRecord(ctx context.Context, key string, w *SetWrite, plan *la
 			place.Serial = t.change.Zone.Serial
 		}
 		t.Committer.placer.PlaceRecord(w.Placed, &place)
-		data, err := t.Committer.mem.Records.Encode(ctx, key, w.Placed)
+		stored := w.Placed
+		if w.Dry {
+			stored = w.Placed.DeepCopy() // Encode takes away the version, which the answer to a dry run has
+		}
+		data, err := t.Committer.mem.Records.Encode(ctx, key, stored)
 		if err != nil {
 			return nil, err
 		}
