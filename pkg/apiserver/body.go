@@ -99,24 +99,37 @@ func (b *boundedBody) Read(into []byte) (int, error) {
 		return b.whole.Read(into)
 	}
 	n, err := b.ReadCloser.Read(into)
-	if b.left -= n; b.left < 0 {
-		return n, b.tooLarge()
-	}
-	if !b.isJSON {
-		return n, err
-	}
-	b.in.passPiece(into[:n])
-	if b.in.deepest > maxDepth {
-		return n, b.tooDeep()
-	}
-	if b.in.most > maxEntries {
-		return n, b.tooMany()
-	}
-	if b.isJSONPatch && b.in.items > maxOperations {
-		return n, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("a JSON patch of %s has at most %d operations (S5.12): "+
-			"replace the whole field, or send several patches", b.what, maxOperations))
+	if wrong := b.checkPiece(into[:n]); wrong != nil {
+		return n, wrong
 	}
 	return n, err
+}
+
+// checkPiece checks the next piece of the body.
+func (b *boundedBody) checkPiece(piece []byte) error {
+	if b.left -= len(piece); b.left < 0 {
+		return b.tooLarge()
+	}
+	if !b.isJSON {
+		return nil
+	}
+	b.in.passPiece(piece)
+	if b.in.deepest > maxDepth {
+		return b.tooDeep()
+	}
+	if b.in.most > maxEntries {
+		return b.tooMany()
+	}
+	if b.isJSONPatch && b.in.items > maxOperations {
+		return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("a JSON patch of %s has at most %d operations (S5.12): "+
+			"replace the whole field, or send several patches", b.what, maxOperations))
+	}
+	return nil
+}
+
+// checkItem checks a Record in JSON, which an item of a change set in protobuf has, as the body of a request.
+func checkItem(text []byte) error {
+	return boundBody(nil, "records", runtime.ContentTypeJSON).checkPiece(text)
 }
 
 // readWhole reads a body in YAML, and checks it before any alias in it is followed.

@@ -5,7 +5,6 @@ package apiserver
 
 import (
 	"context"
-	"net/http"
 	"slices"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -13,9 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
-	genericapifilters "k8s.io/apiserver/pkg/endpoints/filters"
-	genericapiserver "k8s.io/apiserver/pkg/server"
-	genericfilters "k8s.io/apiserver/pkg/server/filters"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 
@@ -23,29 +19,6 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/pkg/registry/changeset"
 )
-
-// itemHandler serves the items of change sets once the generic server is made: its handler is a part of that.
-type itemHandler struct{ http.Handler }
-
-// keepItems has the server serve the items of change sets, too: what a request meets behind authentication,
-// impersonation, priority and fairness. The set has passed these for all its items. A seat for each item would be
-// held while it waits for the others, which may wait for seats; so the set has one, for as long as all of its items
-// take. Each has an audit event of its own, as the policy says for Records, with the set's ID.
-func keepItems(config *genericapiserver.Config) *itemHandler {
-	items := &itemHandler{}
-	build := config.BuildHandlerChainFunc
-	config.BuildHandlerChainFunc = func(api http.Handler, c *genericapiserver.Config) http.Handler {
-		handler := genericapifilters.WithAuthorization(checkBodies(api), actingAuthorizer{c.Authorization.Authorizer}, c.Serializer)
-		handler = genericapifilters.WithAudit(handler, c.AuditBackend, c.AuditPolicyRuleEvaluator, c.LongRunningFunc)
-		handler = genericapifilters.WithLatencyTrackers(handler)
-		handler = genericapifilters.WithRequestInfo(handler, c.RequestInfoResolver)
-		handler = genericapifilters.WithRequestReceivedTimestamp(handler)
-		handler = genericfilters.WithPanicRecovery(handler, c.RequestInfoResolver)
-		items.Handler = genericapifilters.WithAuditInit(handler)
-		return build(changeset.WithRequest(api), c)
-	}
-	return items
-}
 
 // actingAuthorizer allows items of sets that this process makes for an UpdateKey to write Records of its namespace, and
 // nothing else (S13.1). Another item has the rights of its user.

@@ -138,6 +138,9 @@ func makeTwinWrite(random *rand.Rand) twinWrite {
 	if random.IntN(3) == 0 {
 		w.name = pick(twinNames...)
 	}
+	if w.verb == "create" && random.IntN(4) == 0 {
+		w.manager = ""
+	}
 	if w.verb == "delete" {
 		w.uid, w.version = pick("", "", "UID", "another"), pick("", "", "VERSION", "1")
 		return w
@@ -171,8 +174,8 @@ var (
 	twinVersion = regexp.MustCompile(`\b\d{4,}\b`)
 )
 
-// mask hides UIDs, times and versions, which each server makes for itself. A serial has ten digits.
-func mask(text string) string {
+// maskOwn hides UIDs, times and versions, which each server makes for itself. A serial has ten digits.
+func maskOwn(text string) string {
 	text = twinTime.ReplaceAllString(twinUID.ReplaceAllString(text, "UID"), "TIME")
 	return twinVersion.ReplaceAllStringFunc(text, func(number string) string {
 		if n, _ := strconv.Atoi(number); n >= 1_000_000_000 {
@@ -227,7 +230,7 @@ func (s *twinServer) carryOut(t *testing.T, w twinWrite, send func(w twinWrite) 
 	s.warnings.mu.Unlock()
 	record, err = s.api.Records("team").Get(t.Context(), w.name, metav1.GetOptions{})
 	sortManagers(record.ManagedFields)
-	answer.Stored = mask(string(must.Get(json.Marshal(record))(t))) + mask(fmt.Sprint(apierrors.ReasonForError(err)))
+	answer.Stored = maskOwn(string(must.Get(json.Marshal(record))(t))) + maskOwn(fmt.Sprint(apierrors.ReasonForError(err)))
 	return answer
 }
 
@@ -247,11 +250,11 @@ func takeTwinError(err error) (a twinAnswer) {
 		return twinAnswer{Message: err.Error()}
 	}
 	status := of.Status()
-	a = twinAnswer{Code: status.Code, Reason: status.Reason, Message: mask(status.Message)}
+	a = twinAnswer{Code: status.Code, Reason: status.Reason, Message: maskOwn(status.Message)}
 	if status.Details != nil {
 		a.Retry = status.Details.RetryAfterSeconds
 		for _, c := range status.Details.Causes {
-			a.Causes = append(a.Causes, mask(fmt.Sprintf("%s %s: %s", c.Type, c.Field, cmp.Or(c.Message, status.Message))))
+			a.Causes = append(a.Causes, maskOwn(fmt.Sprintf("%s %s: %s", c.Type, c.Field, cmp.Or(c.Message, status.Message))))
 		}
 		slices.Sort(a.Causes)
 	}
@@ -288,7 +291,7 @@ func describeTwinEvent(t *testing.T, e *auditinternal.Event) string {
 		"level": e.Level, "stage": e.Stage, "verb": e.Verb, "uri": e.RequestURI, "user": user.Username, "groups": user.Groups,
 		"agent": e.UserAgent, "ips": e.SourceIPs, "ref": e.ObjectRef, "status": e.ResponseStatus, "annotations": e.Annotations,
 		"request": object(e.RequestObject), "response": object(e.ResponseObject)}))(t)
-	return mask(string(text))
+	return maskOwn(string(text))
 }
 
 func (w twinWrite) dryRun() []string {
@@ -298,7 +301,7 @@ func (w twinWrite) dryRun() []string {
 	return nil
 }
 
-func (w twinWrite) preconditions() *metav1.Preconditions {
+func (w twinWrite) makePreconditions() *metav1.Preconditions {
 	p := &metav1.Preconditions{}
 	if w.uid != "" {
 		p.UID = (*types.UID)(&w.uid)
@@ -323,12 +326,14 @@ func (s *twinServer) sendRequest(t *testing.T, w twinWrite) error {
 		request = client.Patch(types.ApplyYAMLPatchType).Name(w.name).Param("force", strconv.FormatBool(w.force))
 	case "delete":
 		options := metav1.DeleteOptions{TypeMeta: metav1.TypeMeta{Kind: "DeleteOptions", APIVersion: "v1"}, DryRun: w.dryRun(),
-			Preconditions: w.preconditions()}
+			Preconditions: w.makePreconditions()}
 		w.body = string(must.Get(json.Marshal(options))(t))
 		request = client.Delete().Name(w.name).SetHeader("Content-Type", runtime.ContentTypeJSON)
 	}
 	if w.verb != "delete" {
-		request = request.Param("fieldManager", w.manager)
+		if w.manager != "" {
+			request = request.Param("fieldManager", w.manager)
+		}
 		if w.validation != "" {
 			request = request.Param("fieldValidation", w.validation)
 		}

@@ -49,6 +49,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/changeset"
 	"kubi.zone/kubizone/pkg/registry/delegation"
 	"kubi.zone/kubizone/pkg/registry/delivery"
+	"kubi.zone/kubizone/pkg/registry/direct"
 	"kubi.zone/kubizone/pkg/registry/dnsclass"
 	"kubi.zone/kubizone/pkg/registry/fromcache"
 	"kubi.zone/kubizone/pkg/registry/namereview"
@@ -165,9 +166,8 @@ func (s *Server) assembleServer(registry install.Registry, config *genericapiser
 	config.HealthzChecks = append(config.HealthzChecks, s.keeper.Checks()...)
 	chain := config.BuildHandlerChainFunc
 	config.BuildHandlerChainFunc = func(handler http.Handler, c *genericapiserver.Config) http.Handler {
-		return s.sendAway(chain(s.refuseEarly(handler, c), c))
+		return s.sendAway(chain(s.refuseEarly(changeset.WithRequest(handler), c), c))
 	}
-	items := keepItems(&config.Config)
 	if s.generic, err = config.Complete().New(Component, genericapiserver.NewEmptyDelegate()); err != nil {
 		return fmt.Errorf("API server: %w", err)
 	}
@@ -175,6 +175,8 @@ func (s *Server) assembleServer(registry install.Registry, config *genericapiser
 	serveMetrics(s.generic.Handler.NonGoRestfulMux, s.registry, config.EnableProfiling)
 	s.authorizer = config.Authorization.Authorizer
 	options := ours{RESTOptionsGetter: config.RESTOptionsGetter, decorator: s.storageDecorator(etcd.StorageConfig.Transport, of.plain)}
+	items := direct.Config{Admission: config.AdmissionControl, Authorizer: actingAuthorizer{s.authorizer},
+		AuditSink: config.AuditBackend, AuditPolicy: config.AuditPolicyRuleEvaluator}
 	return s.installGroups(registry, options, of, items)
 }
 
@@ -225,7 +227,8 @@ func (s *Server) countClusters(ctx context.Context, namespace string) (int64, er
 }
 
 // installGroups makes the storage of the groups and serves them.
-func (s *Server) installGroups(registry install.Registry, options generic.RESTOptionsGetter, of storageOptions, items http.Handler) error {
+func (s *Server) installGroups(registry install.Registry, options generic.RESTOptionsGetter, of storageOptions,
+	items direct.Config) error {
 	keys := s.ledger.Layout()
 	judge := budgetJudge{s.budgets, keys}
 	paths := map[string]rest.Storage{}
@@ -284,7 +287,7 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 	reviews := namereview.NewREST(namereview.Config{Authorizer: s.authorizer, Admit: judge.admitQuestion,
 		Review: s.ledger.ReviewName, Zones: paths["zones"].(rest.Lister), Delegations: paths["delegations"].(rest.Lister)})
 	paths["namereviews"] = reviews
-	changes := changeset.Config{Handler: items, NewSet: func(n int) changeset.Set { return s.ledger.NewSet(n) }}
+	changes := changeset.Config{NewSet: func(n int) changeset.Set { return s.ledger.NewSet(n) }}
 	if s.core != nil {
 		changes.GiveBack = quotaReturn{s.core, s.client.Client, keys}.returnQuota
 	}
@@ -326,6 +329,14 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 	if err := s.generic.InstallAPIGroups(groups...); err != nil {
 		return fmt.Errorf("API groups: %w", err)
 	}
+	items.Storage, items.Resource, items.Kind = records, v1alpha1.SchemeGroupVersion.WithResource("records"), "Record"
+	items.Scheme, items.Serializer, items.Schemas = registry.Scheme, group.NegotiatedSerializer, group.StaticOpenAPISpec
+	items.CheckText = checkItem
+	handler, err := direct.New(items)
+	if err != nil {
+		return fmt.Errorf("items of change sets: %w", err)
+	}
+	sets.SetHandler(handler)
 	return nil
 }
 

@@ -47,28 +47,41 @@ func (c *Change) operation() string {
 	return v1alpha1.OperationUpdated
 }
 
-// Item returns the change as an item of a change set. A change of Before requires its resourceVersion, and a deletion
-// its uid, too, as far as Before has them. The apply of After leaves fields that it lacks and that were not applied.
+// Item returns the change as an item of a change set, with After in JSON. A change of Before requires its
+// resourceVersion, and a deletion its uid, too, as far as Before has them. The apply of After leaves fields that it
+// lacks and that were not applied.
 func (c *Change) Item() (item v1alpha1.ChangeSetItem, err error) {
+	item = c.objectItem()
+	for _, of := range []*runtime.RawExtension{item.Apply, item.Create} {
+		if of != nil && of.Object != nil {
+			of.Raw, err = json.Marshal(of.Object)
+			of.Object = nil
+		}
+	}
+	return item, err
+}
+
+// objectItem is Item with After as an object, unless its author has applied JSON.
+func (c *Change) objectItem() (item v1alpha1.ChangeSetItem) {
 	if c.After == nil {
 		item.Delete = &v1alpha1.ChangeSetDelete{Name: c.Before.Name, UID: c.Before.UID, ResourceVersion: c.Before.ResourceVersion}
-		return item, nil
+		return item
 	}
-	raw := &runtime.RawExtension{Raw: c.Applied}
+	record := &runtime.RawExtension{Raw: c.Applied}
 	if c.Applied == nil {
 		r := *c.After
 		r.APIVersion, r.Kind, r.Status = v1alpha1.SchemeGroupVersion.String(), "Record", v1alpha1.RecordStatus{}
 		if c.Before != nil {
 			r.ResourceVersion = c.Before.ResourceVersion
 		}
-		raw.Raw, err = json.Marshal(&r)
+		record.Object = &r
 	}
 	if c.Before == nil && c.Applied == nil {
-		item.Create = raw
+		item.Create = record
 	} else {
-		item.Apply = raw
+		item.Apply = record
 	}
-	return item, err
+	return item
 }
 
 // NewSet returns a change set of changes. It has no field manager yet.
@@ -82,6 +95,15 @@ func NewSet(changes []Change) (*v1alpha1.ChangeSet, error) {
 		set.Spec.Items = append(set.Spec.Items, item)
 	}
 	return set, nil
+}
+
+// NewLocalSet returns a change set of changes, with Records as objects, for the storage of change sets in this process.
+func NewLocalSet(changes []Change) *v1alpha1.ChangeSet {
+	set := &v1alpha1.ChangeSet{}
+	for i := range changes {
+		set.Spec.Items = append(set.Spec.Items, changes[i].objectItem())
+	}
+	return set
 }
 
 // patch returns the merge patch from Before to After.

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,6 +20,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
+	"kubi.zone/kubizone/pkg/registry/direct"
 )
 
 // Set is what the writes of the items wait in for each other.
@@ -48,13 +48,18 @@ type Set interface {
 
 // Config is what the storage of ChangeSets is made of. Fields are required where nothing else is said.
 type Config struct {
-	// Handler serves the requests of items. It is what every request meets behind authentication, and priority and
-	// fairness.
-	Handler http.Handler
 	// NewSet begins a set of n writes.
 	NewSet func(n int) Set
 	// GiveBack returns to the quota of a namespace so many Records that were counted and not created. Optional.
 	GiveBack func(ctx context.Context, namespace string, records int)
+}
+
+// Handler makes the writes of items (direct.Handler).
+type Handler interface {
+	// Decode reads the object of a write.
+	Decode(w *direct.Write, text []byte)
+	// Serve makes a write, and returns the code of the answer with a Record or a Status.
+	Serve(ctx context.Context, w *direct.Write) (code int, answer runtime.Object)
 }
 
 // Bounds of what is under way. An item holds some tens of KiB while it waits.
@@ -65,8 +70,9 @@ const (
 
 // REST is the storage of changesets.
 type REST struct {
-	config Config
-	slots  slots
+	config  Config
+	slots   slots
+	handler Handler
 }
 
 var (
@@ -79,6 +85,9 @@ var (
 func NewREST(config Config) *REST {
 	return &REST{config: config, slots: slots{all: make(chan struct{}, maxSets), of: map[string]*namespaceSlots{}}}
 }
+
+// SetHandler sets the handler of items. It is called once, before the first request.
+func (r *REST) SetHandler(handler Handler) { r.handler = handler }
 
 // New is what a request is about.
 func (*REST) New() runtime.Object { return &v1alpha1.ChangeSet{} }
@@ -99,43 +108,48 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.Val
 	if !ok {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("not a ChangeSet: %T", obj))
 	}
-	set.ManagedFields, set.Status = nil, v1alpha1.ChangeSetStatus{}
+	set.Status = v1alpha1.ChangeSetStatus{}
 	set.Namespace = genericapirequest.NamespaceValue(ctx)
 	set.Spec.FieldManager = cmp.Or(set.Spec.FieldManager, options.FieldManager)
+	items := make([]*item, min(len(set.Spec.Items), v1alpha1.MaxChangeSetItems))
+	for i := range items {
+		items[i] = r.readItem(ctx, set, i, options)
+	}
+	set.ManagedFields = nil
 	names, errs := validation.ChangeSet(set)
 	if len(errs) > 0 {
 		return nil, apierrors.NewInvalid(v1alpha1.Kind("ChangeSet"), set.Name, errs)
+	}
+	for i, name := range names {
+		items[i].name, items[i].write.Name = name, name
 	}
 	if validate != nil {
 		if err := validate(ctx, set.DeepCopyObject()); err != nil {
 			return nil, err
 		}
 	}
-	if len(names) > 1 || len(set.Spec.Prerequisites) > 0 { // a set of one holds no more than a write by itself does
+	if len(items) > 1 || len(set.Spec.Prerequisites) > 0 { // a set of one holds no more than a write by itself does
 		release, err := r.slots.acquire(ctx, set.Namespace)
 		if err != nil {
 			return nil, err
 		}
 		defer release()
 	}
-	return r.carryOut(ctx, set, names, options)
+	return r.carryOut(ctx, set, items, options)
 }
 
-// carryOut sends the items, and answers when all of them are answered.
-func (r *REST) carryOut(ctx context.Context, set *v1alpha1.ChangeSet, names []string, options *metav1.CreateOptions) (runtime.Object,
+// carryOut makes the writes of the items, and answers when all of them are answered.
+func (r *REST) carryOut(ctx context.Context, set *v1alpha1.ChangeSet, items []*item, options *metav1.CreateOptions) (runtime.Object,
 	error) {
-	together := r.config.NewSet(len(names))
+	together := r.config.NewSet(len(items))
 	if err := together.Require(set.Spec.Prerequisites); err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
 	stop := context.AfterFunc(ctx, func() { together.Abandon(context.Cause(ctx)) })
 	defer stop()
-	from := sentBy(ctx)
-	items := make([]*item, len(names))
 	var all sync.WaitGroup
-	for i, name := range names {
-		items[i] = &item{index: i, name: name, of: set, options: options, from: from}
-		all.Go(func() { items[i].sendRequest(ctx, r.config.Handler, together) })
+	for _, one := range items {
+		all.Go(func() { one.carryOut(ctx, r.handler, together) })
 	}
 	all.Wait()
 	for _, one := range items {

@@ -11,9 +11,11 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/registry/direct"
 )
 
 // servedSet is a set whose items a handler answers.
@@ -32,13 +34,18 @@ func (servedSet) Committed() (at *v1alpha1.AdoptingZone, serial int64) {
 	return &v1alpha1.AdoptingZone{}, 7
 }
 
+// successes is a handler of which every write succeeds.
+type successes struct{ Handler }
+
+func (successes) Serve(context.Context, *direct.Write) (int, runtime.Object) {
+	return http.StatusOK, &metav1.Status{Status: metav1.StatusSuccess}
+}
+
 // S10.4, S13.9: while a namespace has as many sets under way as it may, one of several writes waits, and so does one
 // with prerequisites. One of a single write, as most updates are, is written.
 func TestCreate_needsNoPlaceForOneWrite_S10_4(t *testing.T) {
-	r := NewREST(Config{NewSet: func(int) Set { return servedSet{} },
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			_ = answers.Encode(&metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess}, w)
-		})})
+	r := NewREST(Config{NewSet: func(int) Set { return servedSet{} }})
+	r.SetHandler(successes{})
 	ctx := genericapirequest.WithNamespace(t.Context(), "team-a")
 	for range maxSetsOfNamespace {
 		if _, err := r.slots.acquire(ctx, "team-a"); err != nil {

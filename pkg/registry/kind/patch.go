@@ -49,6 +49,11 @@ func KeepPatch(r *http.Request, media types.PatchType) *http.Request {
 	return r
 }
 
+// WithApplied returns a context for the storage of a server-side apply of a text in JSON.
+func WithApplied(ctx context.Context, text []byte) context.Context {
+	return context.WithValue(ctx, patchKey{}, &patch{media: types.ApplyYAMLPatchType, strict: true, text: *bytes.NewBuffer(text)})
+}
+
 // explained explains why an update cannot be read (S5.13). The generic server answers some faults with 500 or with the
 // whole object, and of a number that is too large for its field it takes the low bits, in a strategic merge patch and
 // an apply.
@@ -86,7 +91,7 @@ func (e explained) UpdatedObject(ctx context.Context, existing runtime.Object) (
 
 // checkTypes returns a BadRequest if text does not fit a type.
 func (p *patch) checkTypes(text []byte, of reflect.Type) error {
-	if p.media == types.ApplyYAMLPatchType {
+	if p.media == types.ApplyYAMLPatchType && !json.Valid(text) {
 		text, _ = yaml.YAMLToJSON(text) // the generic server has the error
 	}
 	unknown, err := kjson.UnmarshalStrict(text, reflect.New(of).Interface())

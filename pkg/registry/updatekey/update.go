@@ -211,10 +211,7 @@ func (p *plan) carryOut(ctx context.Context) (again bool, err error) {
 	for i, c := range changes {
 		writes[i] = makeChange(p.key, p.in, p.message.ID, c, made[c.Name][c.Type])
 	}
-	set, err := rrsets.NewSet(writes)
-	if err != nil {
-		return false, err
-	}
+	set := rrsets.NewLocalSet(writes)
 	set.Spec.FieldManager, set.Spec.Force, set.Spec.Prerequisites = fieldManager, true, prerequisites
 	acting := changeset.ActFor(genericapirequest.WithUser(ctx, p.as), p.key.Namespace)
 	answer, err := p.w.sets.Create(acting, set, nil, &metav1.CreateOptions{})

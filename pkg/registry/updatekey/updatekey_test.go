@@ -5,7 +5,6 @@ package updatekey
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -361,8 +360,7 @@ func TestUpdate_knowsItsOwnWork_S13_4(t *testing.T) {
 	must.Get(first.sendRequest(t, key, spec("one")))(t)
 	written := func() (records []*v1alpha1.Record) {
 		for _, item := range first.sets[0].Spec.Items {
-			r := &v1alpha1.Record{}
-			must.Succeed(t, json.Unmarshal(item.Create.Raw, r))
+			r := item.Create.Object.(*v1alpha1.Record)
 			r.Status.FQDN, r.Status.Serial = r.Spec.DomainName, 7
 			records = append(records, r)
 		}

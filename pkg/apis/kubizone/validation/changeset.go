@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -47,12 +49,12 @@ func ChangeSet(set *v1alpha1.ChangeSet) (names []string, errs field.ErrorList) {
 				errs = append(errs, field.Required(path.Child("delete", "name"), "the metadata.name of a Record in this namespace"))
 			}
 		case item.Create != nil:
-			object, errs = appendRecord(errs, item.Create.Raw, set.Namespace, path.Child("create"))
+			object, errs = appendRecord(errs, item.Create, set.Namespace, path.Child("create"))
 		default:
 			applies = true
-			object, errs = appendRecord(errs, item.Apply.Raw, set.Namespace, path.Child("apply"))
+			object, errs = appendRecord(errs, item.Apply, set.Namespace, path.Child("apply"))
 		}
-		// it stands in the path of the item's request
+		// a request has the name in its path
 		if wrong := apivalidation.NameIsDNSSubdomain(object, false); object != "" && len(wrong) > 0 {
 			errs = append(errs, field.Invalid(path, cut(object), "cannot be the name of a Record: "+strings.Join(wrong, ", ")))
 		}
@@ -118,11 +120,14 @@ func validatePrerequisites(list []v1alpha1.ChangeSetPrerequisite, path *field.Pa
 
 func countOctets(items []v1alpha1.ChangeSetItem) (octets int) {
 	for _, item := range items {
-		if item.Apply != nil {
-			octets += len(item.Apply.Raw)
-		}
-		if item.Create != nil {
-			octets += len(item.Create.Raw)
+		for _, record := range []*runtime.RawExtension{item.Apply, item.Create} {
+			if record == nil {
+				continue
+			}
+			octets += len(record.Raw)
+			if made, ok := record.Object.(*v1alpha1.Record); ok && record.Raw == nil {
+				octets += made.Size()
+			}
 		}
 		if d := item.Delete; d != nil {
 			octets += len(d.Name) + len(d.UID) + len(d.ResourceVersion)
@@ -131,10 +136,14 @@ func countOctets(items []v1alpha1.ChangeSetItem) (octets int) {
 	return octets
 }
 
-// appendRecord appends why a Record to apply or to create cannot be sent as a request, and returns its name.
-func appendRecord(errs field.ErrorList, raw []byte, namespace string, path *field.Path) (string, field.ErrorList) {
+// appendRecord appends why a Record to apply or to create cannot be written, and returns its name. An object of it is
+// read in place of the octets.
+func appendRecord(errs field.ErrorList, of *runtime.RawExtension, namespace string, path *field.Path) (string, field.ErrorList) {
 	var record metav1.PartialObjectMetadata
-	if err := json.Unmarshal(raw, &record); err != nil {
+	if accessor, err := meta.Accessor(of.Object); err == nil {
+		record.Name, record.Namespace = accessor.GetName(), accessor.GetNamespace()
+		record.SetGroupVersionKind(of.Object.GetObjectKind().GroupVersionKind())
+	} else if err := json.Unmarshal(of.Raw, &record); err != nil {
 		return "", append(errs, field.Invalid(path, field.OmitValueType{}, "is no Record in JSON: "+err.Error()))
 	}
 	if want := v1alpha1.SchemeGroupVersion.String(); record.APIVersion != want {

@@ -1,0 +1,47 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+)
+
+// S10.4: Records that this process made are named and bounded as those in JSON are.
+func TestChangeSet_readsObjects_S10_4(t *testing.T) {
+	record := func(octets int) *v1alpha1.Record {
+		return &v1alpha1.Record{TypeMeta: metav1.TypeMeta{Kind: "Record", APIVersion: v1alpha1.SchemeGroupVersion.String()},
+			ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "team"},
+			Spec:       v1alpha1.RecordSpec{Values: []string{strings.Repeat("x", octets)}}}
+	}
+	changed := func(change func(*v1alpha1.Record)) *v1alpha1.Record {
+		r := record(1)
+		change(r)
+		return r
+	}
+	for what, test := range map[string]struct {
+		object *v1alpha1.Record
+		want   string
+	}{
+		"fits":               {record(1), "[a] []"},
+		"too large":          {record(v1alpha1.MaxChangeSetOctets), "spec.items: Invalid value: takes 262"},
+		"another namespace":  {changed(func(r *v1alpha1.Record) { r.Namespace = "other" }), "spec.items[0].create.metadata.namespace"},
+		"no name":            {changed(func(r *v1alpha1.Record) { r.Name = "" }), "spec.items[0].create.metadata.name"},
+		"another kind":       {changed(func(r *v1alpha1.Record) { r.Kind = "Zone" }), "spec.items[0].create.kind"},
+		"another apiVersion": {changed(func(r *v1alpha1.Record) { r.APIVersion = "v1" }), "spec.items[0].create.apiVersion"},
+	} {
+		set := &v1alpha1.ChangeSet{ObjectMeta: metav1.ObjectMeta{Namespace: "team"}, Spec: v1alpha1.ChangeSetSpec{
+			Items: []v1alpha1.ChangeSetItem{{Create: &runtime.RawExtension{Object: test.object}}}}}
+		names, errs := ChangeSet(set)
+		if got := fmt.Sprint(names, errs); !strings.Contains(got, test.want) {
+			t.Errorf("%s: %s, want %q", what, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,73 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package direct
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/conversion/queryparams"
+	"k8s.io/apimachinery/pkg/runtime"
+	auditinternal "k8s.io/apiserver/pkg/apis/audit"
+	"k8s.io/apiserver/pkg/audit"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+)
+
+// Annotations of audit events, as filters.WithAuthorization sets them.
+const (
+	decisionKey = "authorization.k8s.io/decision"
+	reasonKey   = "authorization.k8s.io/reason"
+)
+
+// auditWrite serves a write with an audit event, as filters.WithAudit does, if the policy asks for one.
+func (h *Handler) auditWrite(ctx context.Context, w *Write, asked authorizer.AttributesRecord,
+	serve func(ctx context.Context) (int, runtime.Object)) (int, runtime.Object) {
+	if h.AuditSink == nil || h.AuditPolicy == nil {
+		return serve(ctx)
+	}
+	rule := h.AuditPolicy.EvaluatePolicyRule(asked)
+	audit.ObservePolicyLevel(ctx, rule.Level)
+	if rule.Level == auditinternal.LevelNone {
+		return serve(ctx)
+	}
+	ctx = audit.WithAuditContext(ctx)
+	event := audit.AuditContextFrom(ctx)
+	if err := event.Init(rule, h.AuditSink); err != nil {
+		return refuseWrite(fmt.Errorf("failed to initialize audit context: %w", err))
+	}
+	from := &http.Request{}
+	if w.From != nil {
+		from.RemoteAddr, from.Header = w.From.RemoteAddr, w.From.Header
+		id, _ := audit.AuditIDFrom(w.From.Context())
+		audit.WithAuditID(ctx, id)
+	}
+	query, err := queryparams.Convert(&w.Options)
+	if err != nil {
+		return refuseWrite(err)
+	}
+	from.URL = &url.URL{Path: asked.Path, RawQuery: query.Encode()}
+	audit.LogRequestMetadata(ctx, from, time.Now(), asked)
+	if !event.ProcessEventStage(ctx, auditinternal.StageRequestReceived) {
+		audit.ApiserverAuditDroppedCounter.WithContext(ctx).Inc()
+		return refuseWrite(errors.New("failed to store audit event"))
+	}
+	defer func() {
+		if why := recover(); why != nil {
+			event.SetEventResponseStatus(&metav1.Status{Code: http.StatusInternalServerError, Status: metav1.StatusFailure,
+				Reason: metav1.StatusReasonInternalError, Message: fmt.Sprintf("APIServer panic'd: %v", why)})
+			event.ProcessEventStage(ctx, auditinternal.StagePanic)
+			panic(why)
+		}
+	}()
+	code, answer := serve(ctx)
+	audit.LogResponseObject(ctx, answer, h.Resource.GroupVersion(), h.Serializer)
+	event.SetEventResponseStatusCode(int32(code))
+	event.ProcessEventStage(ctx, auditinternal.StageResponseComplete)
+	return code, answer
+}

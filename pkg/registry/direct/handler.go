@@ -1,0 +1,225 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package direct
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/audit"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/endpoints/handlers/fieldmanager"
+	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/util/dryrun"
+	"k8s.io/component-base/tracing"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+	kjson "sigs.k8s.io/json"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// Storage is that of a resource of a namespace whose objects are created, applied and deleted.
+type Storage interface {
+	rest.Creater
+	rest.Patcher
+	rest.GracefulDeleter
+	rest.ResetFieldsStrategy
+}
+
+// Config is the server to which the writes belong. Fields are required where nothing else is said.
+type Config struct {
+	Storage    Storage
+	Resource   schema.GroupVersionResource
+	Kind       string
+	Scheme     *runtime.Scheme
+	Serializer runtime.NegotiatedSerializer
+	// Schemas are the OpenAPI schemas of the group, by which fields are merged and managed.
+	Schemas    map[string]*spec.Schema
+	Authorizer authorizer.UnconditionalAuthorizer
+	// Admission is optional.
+	Admission admission.Interface
+	// AuditSink and AuditPolicy are optional.
+	AuditSink   audit.Sink
+	AuditPolicy audit.PolicyRuleEvaluator
+	// CheckText refuses a text that may not be the body of a request.
+	CheckText func(text []byte) error
+}
+
+// Handler serves writes of one resource.
+type Handler struct {
+	Config
+	kind       schema.GroupVersionKind
+	manager    *managedfields.FieldManager
+	interfaces admission.ObjectInterfaces
+	// deletes admits deletions, and admit other writes, whose managed fields admission may not damage.
+	deletes, admit admission.Interface
+	// decoder of JSON, which finds duplicate and unknown fields.
+	decoder runtime.Decoder
+}
+
+// New makes a Handler.
+func New(config Config) (*Handler, error) {
+	h := &Handler{Config: config, kind: config.Resource.GroupVersion().WithKind(config.Kind),
+		interfaces: admission.NewObjectInterfacesFromScheme(config.Scheme), deletes: admission.WithAudit(config.Admission)}
+	h.admit = fieldmanager.NewManagedFieldsValidatingAdmissionController(h.deletes)
+	hub := schema.GroupVersion{Group: h.kind.Group, Version: runtime.APIVersionInternal}
+	json, ok := runtime.SerializerInfoForMediaType(config.Serializer.SupportedMediaTypes(), runtime.ContentTypeJSON)
+	if !ok {
+		return nil, fmt.Errorf("%s is not served in JSON", config.Resource.Resource)
+	}
+	h.decoder = config.Serializer.DecoderToVersion(json.StrictSerializer, hub)
+	converter, err := managedfields.NewTypeConverter(config.Schemas, false)
+	if err != nil {
+		return nil, fmt.Errorf("schemas of %s: %w", config.Resource.Resource, err)
+	}
+	h.manager, err = managedfields.NewDefaultFieldManager(converter, runtime.UnsafeObjectConvertor(config.Scheme), config.Scheme,
+		config.Scheme, h.kind, hub, "", fieldpath.NewExcludeFilterSetMap(config.Storage.GetResetFields()))
+	if err != nil {
+		return nil, fmt.Errorf("field manager of %s: %w", config.Resource.Resource, err)
+	}
+	return h, nil
+}
+
+// Write is one write of an object.
+type Write struct {
+	// Verb is create, patch (a server-side apply) or delete.
+	Verb, Namespace, Name string
+	// Object is the one to create, or to apply; Decode sets it, too.
+	Object runtime.Object
+	// Options are those of the request, with the field manager; a deletion has DryRun alone.
+	Options metav1.PatchOptions
+	// ClientManager is the field manager of a creation if Options have none.
+	ClientManager string
+	// Preconditions of a deletion; nil: none.
+	Preconditions *metav1.Preconditions
+	// From is the request that caused the write, whose client audit events name; nil: none.
+	From *http.Request
+
+	text   []byte  // of Object in JSON; nil: it has none
+	fault  error   // why text is no Object
+	strict []error // duplicate and unknown fields of text
+}
+
+// Decode reads the object of a write that creates or applies it. If text is no object, w.Object stays nil, and Serve
+// refuses the write.
+func (h *Handler) Decode(w *Write, text []byte) {
+	w.text = text
+	if w.fault = h.CheckText(text); w.fault != nil {
+		return
+	}
+	if w.Verb == "patch" {
+		fields := map[string]any{}
+		if w.strict, w.fault = kjson.UnmarshalStrict(text, &fields); w.fault != nil {
+			w.fault = apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", w.fault))
+			return
+		}
+		if len(w.strict) > 0 { // in the words of the decoder of patches
+			if err := yaml.UnmarshalStrict(text, &map[string]any{}); err != nil {
+				w.strict = []error{err}
+			}
+		}
+		w.Object = &unstructured.Unstructured{Object: fields}
+		return
+	}
+	into, kind := h.Storage.New(), h.kind
+	object, read, err := h.decoder.Decode(text, &kind, into)
+	strict, isStrict := runtime.AsStrictDecodingError(err)
+	switch {
+	case isStrict && object != nil && w.Options.FieldValidation != metav1.FieldValidationStrict:
+		w.strict = strict.Errors()
+	case err != nil && read != nil && read.Kind != "":
+		w.fault = apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", read.Kind, read.Version,
+			kind.Kind, err))
+		return
+	case err != nil:
+		w.fault = apierrors.NewBadRequest(err.Error())
+		return
+	}
+	w.Object = object
+}
+
+// slow is the time from which on a write is logged with its steps, as a request is.
+const slow = 500 * time.Millisecond
+
+// Serve carries a write out for the user of ctx. It returns the code of the answer with the object, or a Status.
+func (h *Handler) Serve(ctx context.Context, w *Write) (code int, answer runtime.Object) {
+	ctx, span := tracing.Start(ctx, "Write", attribute.String("verb", w.Verb), attribute.String("name", w.Name))
+	defer span.End(slow)
+	info := h.describeRequest(w)
+	ctx = genericapirequest.WithRequestInfo(genericapirequest.WithNamespace(ctx, w.Namespace), info)
+	user, _ := genericapirequest.UserFrom(ctx)
+	asked := authorizer.AttributesRecord{User: user, Verb: info.Verb, Namespace: info.Namespace, APIGroup: info.APIGroup,
+		APIVersion: info.APIVersion, Resource: info.Resource, Name: info.Name, ResourceRequest: true, Path: info.Path}
+	return h.auditWrite(ctx, w, asked, func(ctx context.Context) (int, runtime.Object) {
+		code, object, err := h.carryOut(ctx, w, asked)
+		if err == nil {
+			return code, object
+		}
+		if _, says := err.(apierrors.APIStatus); !says && ctx.Err() != nil {
+			err = apierrors.NewTimeoutError(fmt.Sprintf("request did not complete within requested timeout - %s", ctx.Err()), 0)
+		}
+		return refuseWrite(err)
+	})
+}
+
+// refuseWrite returns the answer of an error.
+func refuseWrite(err error) (int, runtime.Object) {
+	status := responsewriters.ErrorToAPIStatus(err)
+	return int(status.Code), status
+}
+
+// describeRequest returns the request that would make the write: the object of a creation is named in its body alone.
+func (h *Handler) describeRequest(w *Write) *genericapirequest.RequestInfo {
+	info := &genericapirequest.RequestInfo{IsResourceRequest: true, Verb: w.Verb, APIPrefix: "apis", APIGroup: h.Resource.Group,
+		APIVersion: h.Resource.Version, Namespace: w.Namespace, Resource: h.Resource.Resource, Parts: []string{h.Resource.Resource},
+		Path: "/apis/" + h.Resource.GroupVersion().String() + "/namespaces/" + w.Namespace + "/" + h.Resource.Resource}
+	if w.Verb != "create" {
+		info.Name, info.Parts, info.Path = w.Name, append(info.Parts, w.Name), info.Path+"/"+w.Name
+	}
+	return info
+}
+
+// carryOut authorizes the write and makes it.
+func (h *Handler) carryOut(ctx context.Context, w *Write, asked authorizer.AttributesRecord) (int, runtime.Object, error) {
+	decision, reason, err := h.Authorizer.Authorize(ctx, asked)
+	switch {
+	case decision == authorizer.DecisionAllow:
+		audit.AddAuditAnnotations(ctx, decisionKey, "allow", reasonKey, reason)
+	case err != nil:
+		audit.AddAuditAnnotation(ctx, reasonKey, "internal error")
+		return 0, nil, apierrors.NewInternalError(err)
+	default:
+		audit.AddAuditAnnotations(ctx, decisionKey, "forbid", reasonKey, reason)
+		return 0, nil, responsewriters.ForbiddenStatusError(asked, reason)
+	}
+	if w.fault != nil {
+		return 0, nil, w.fault
+	}
+	switch w.Verb {
+	case "create":
+		return h.createObject(ctx, w, asked)
+	case "patch":
+		return h.applyObject(ctx, w, asked)
+	}
+	return h.deleteObject(ctx, w, asked)
+}
+
+// makeAttributes makes the attributes by which admission knows the write.
+func (h *Handler) makeAttributes(w *Write, asked authorizer.AttributesRecord, object, old runtime.Object, operation admission.Operation,
+	options runtime.Object) admission.Attributes {
+	return admission.NewAttributesRecord(object, old, h.kind, w.Namespace, w.Name, h.Resource, "", operation, options,
+		dryrun.IsDryRun(w.Options.DryRun), asked.User)
+}
