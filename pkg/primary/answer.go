@@ -96,7 +96,7 @@ func (r *responder) answerPeer(req request, key *tsig.SigningKey, open []opening
 		return reply(rcodeNotAuth, "zone not served") // RFC 5936 §2.2.1
 	}
 	if req.qtype == typeAXFR {
-		return answer{transfer: &transfer{zone: zone, request: req.copyForTransfer(), key: key}}
+		return answer{transfer: &transfer{zone: zone, request: req.clone(), key: key}}
 	}
 	if has := serial.Serial(req.serial); has == zone.Serial() || has.Ahead(zone.Serial()) {
 		return r.replySOA(req, key, zone, overTCP)
@@ -192,7 +192,7 @@ func (r *responder) findEnclosing(open []opening, q qname, qtype rdata.Type) (*z
 // the whole zone, over UDP else by the SOA, upon which the peer asks over TCP (RFC 1995 §2, §4). Over TCP the
 // difference is made when the transfer has its place.
 func (r *responder) answerDifference(req request, key *tsig.SigningKey, zone *zoneview.Snapshot, overTCP bool) answer {
-	t := &transfer{zone: zone, request: req.copyForTransfer(), key: key, incremental: true}
+	t := &transfer{zone: zone, request: req.clone(), key: key, incremental: true}
 	if overTCP {
 		return answer{transfer: t}
 	}

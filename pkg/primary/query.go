@@ -4,6 +4,7 @@
 package primary
 
 import (
+	"bytes"
 	"encoding/binary"
 
 	mdns "github.com/miekg/dns"
@@ -69,7 +70,7 @@ type request struct {
 
 	signature *tsig.Signature // nil: unsigned
 
-	hasSerial bool // an SOA stood in the authority section (RFC 1995 §3)
+	hasSerial bool // the authority section of a query has an SOA (RFC 1995 §3)
 	serial    uint32
 }
 
@@ -101,17 +102,13 @@ func readMessage(msg []byte) (request, reading) {
 		udpSize: 512,
 	}
 	r.opcode = int(r.flags>>11) & 0xF
-	if r.opcode != opcodeQuery {
-		// Only the opcode and a signature matter of what is not a query, but the
-		// question of an UPDATE or NOTIFY has the same form and is echoed.
-		if binary.BigEndian.Uint16(msg[4:]) > 1 {
-			return r, malformed
-		}
-	} else if binary.BigEndian.Uint16(msg[4:]) != 1 {
+	questions := binary.BigEndian.Uint16(msg[4:])
+	// Only queries and updates need a question (RFC 1035 §4.1.2, RFC 2136 §3.1.1). That of a NOTIFY is echoed.
+	if required := r.opcode == opcodeQuery || r.opcode == opcodeUpdate; questions > 1 || required && questions == 0 {
 		return r, malformed
 	}
 	off := headerLen
-	if binary.BigEndian.Uint16(msg[4:]) == 1 {
+	if questions == 1 {
 		// The first name of a message has nothing to point to.
 		end, compressed, ok := skipName(msg, off)
 		if !ok || compressed || end+4 > len(msg) {
@@ -169,7 +166,7 @@ func (r *request) takeRecord(msg []byte, rr record, section int) bool {
 		}
 		r.signature = readSignature(msg, rr)
 		return r.signature != nil
-	case rr.rtype == typeSOA && section == sectionAuthority && !r.hasSerial:
+	case rr.rtype == typeSOA && section == sectionAuthority && r.opcode == opcodeQuery && !r.hasSerial:
 		off := rr.dataAt
 		for range 2 {
 			next, _, ok := skipName(msg[:rr.dataEnd], off)
@@ -264,12 +261,12 @@ func optionsAddUp(data []byte) bool {
 	return true
 }
 
-// copyForTransfer is the request with its question copied: a transfer outlives the buffer it came in.
-func (q request) copyForTransfer() request {
-	q.question = append([]byte(nil), q.question...)
+// clone returns a request that outlives the buffer of its message, as transfers and updates do.
+func (q request) clone() request {
+	q.question = bytes.Clone(q.question)
 	if q.signature != nil {
 		s := *q.signature
-		s.MAC = append([]byte(nil), s.MAC...)
+		s.MAC = bytes.Clone(s.MAC)
 		q.signature = &s
 	}
 	return q

@@ -31,7 +31,7 @@ const updateTimeUDP, updateTimeTCP = 5 * time.Second, 30 * time.Second
 // clients ask before one. All else is REFUSED.
 func (r *responder) answerUpdater(req request, msg []byte, key *updater, from netip.Addr, overTCP bool,
 	reply func(rcode uint16, why string) answer) answer {
-	pending := &pendingUpdate{request: req.copyForTransfer(), key: key, overTCP: overTCP}
+	pending := &pendingUpdate{request: req.clone(), key: key, overTCP: overTCP}
 	signature := pending.request.signature
 	pending.Message = updates.Message{Key: key.Key, From: from, Zone: req.qname, MAC: signature.MAC, Signed: int64(signature.Time)}
 	if req.opcode == opcodeUpdate {
@@ -102,7 +102,7 @@ func (r *responder) findEnclosingOf(key *updater, req request) (*zoneview.Snapsh
 // transferToUpdater transfers what the key may, whole: clients that update a zone keep no serial.
 func (r *responder) transferToUpdater(req request, key *updater, zone *zoneview.Snapshot, overTCP bool,
 	reply func(rcode uint16, why string) answer) answer {
-	whole := &transfer{zone: zone, request: req.copyForTransfer(), key: key.signing}
+	whole := &transfer{zone: zone, request: req.clone(), key: key.signing}
 	switch {
 	case !overTCP:
 		return reply(rcodeRefused, "a transfer to an update key over UDP")

@@ -138,6 +138,26 @@ func TestUpdate_isCarriedOutForItsKey(t *testing.T) {
 	}
 }
 
+// The form of an UPDATE is judged as that of an UPDATE: the SOA among its updates is no serial of an IXFR, and a message
+// without a zone is none (RFC 2136 §3.1.1).
+func TestUpdate_formIsThatOfUpdates(t *testing.T) {
+	u := &recordedUpdates{answer: func(context.Context, *updates.Key) uint16 { return mdns.RcodeRefused }}
+	key := makeUpdater(t, "team", updates.TransferNone)
+	p := startUpdated(t, u, key)
+	deleteSOA := makeUpdate("www.apps.example.org.")
+	deleteSOA.RemoveRRset([]mdns.RR{&mdns.SOA{Hdr: mdns.RR_Header{Name: "example.org.", Rrtype: mdns.TypeSOA}}})
+	if m := exchangeSigned(t, p, "tcp", deleteSOA, key); m.Rcode != mdns.RcodeRefused || u.countCalls() != 1 {
+		t.Errorf("a deletion of the SOA: %v, %d messages were given on", m, u.countCalls())
+	}
+	noZone := makeUpdate("www.apps.example.org.")
+	noZone.Question = nil
+	wire, _ := signQuery(t, noZone, key.Key, time.Now())
+	a := p.tcp.answerMessage(wire, loopback, true)
+	if m := unpackMessage(t, a.msg); a.update != nil || m.Rcode != mdns.RcodeFormatError {
+		t.Errorf("no zone: %v", m)
+	}
+}
+
 // A message that comes again has the answer of the first one, also while that is under way, and from another port: what
 // it requires may be so no more, and a recorded one must change nothing later (attack 95).
 func TestUpdate_repeatedMessagesAreCarriedOutOnce(t *testing.T) {
