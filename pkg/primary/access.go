@@ -72,25 +72,15 @@ func newAccess(rules []Rule, keys tsig.Keyring) ([]Rule, error) {
 	return out, errors.Join(faults...)
 }
 
+// rules are those of one class.
+type rules []Rule
+
 func (r Rule) covers(from netip.Addr) bool {
 	if len(r.Prefixes) == 0 {
 		return true
 	}
 	from = from.WithZone("") // a prefix contains no address that names its interface
 	return slices.ContainsFunc(r.Prefixes, func(p netip.Prefix) bool { return p.Contains(from) })
-}
-
-// allows answers for a request whose signature, if any, holds; key is nil when unsigned. signs says that it is from a
-// peer that signs.
-func (c *Class) allows(from netip.Addr, key *tsig.SigningKey) (allowed, signs bool) {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	for _, r := range c.access {
-		if r.covers(from) && (r.Key == "" || key != nil && r.Key == key.Name) {
-			allowed, signs = true, signs || r.Signs
-		}
-	}
-	return allowed, signs
 }
 
 // standing is what a source is before it has said anything.
@@ -105,11 +95,20 @@ const (
 	peer
 )
 
-func (c *Class) standingOf(from netip.Addr) standing {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
+// allow reports whether the rules let a request in; its signature, if any, has been verified, and key is nil for an
+// unsigned one. signs reports whether it is from a peer that signs.
+func (rules rules) allow(from netip.Addr, key *tsig.SigningKey) (allowed, signs bool) {
+	for _, r := range rules {
+		if r.covers(from) && (r.Key == "" || key != nil && r.Key == key.Name) {
+			allowed, signs = true, signs || r.Signs
+		}
+	}
+	return allowed, signs
+}
+
+func (rules rules) standingOf(from netip.Addr) standing {
 	is := outsider
-	for _, r := range c.access {
+	for _, r := range rules {
 		switch {
 		case !r.covers(from):
 		case r.Key == "":

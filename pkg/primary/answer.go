@@ -5,21 +5,12 @@ package primary
 
 import (
 	"net/netip"
-	"time"
 
-	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
-
-// responder decides what a message is answered with. It does no I/O and holds no lock, so
-// raw bytes can be thrown at it (FuzzRespond).
-type responder struct {
-	classes *classes
-	clock   func() time.Time
-}
 
 // answerMessage decides in an order that keeps zones' names from sources that are not allowed: form, signature,
 // opcode, version, access, and only then the zone.
@@ -91,7 +82,7 @@ func (r *responder) answerPeer(req request, key *tsig.SigningKey, open []opening
 	if req.qtype != typeAXFR && req.qtype != typeIXFR {
 		return r.answerQuestion(req, key, open, overTCP)
 	}
-	zone, ok := r.findZone(open, req.qname)
+	zone, ok := findZone(open, req.qname)
 	if !ok {
 		return reply(rcodeNotAuth, "zone not served") // RFC 5936 §2.2.1
 	}
@@ -112,16 +103,6 @@ func isMetaType(t uint16) bool {
 		return true
 	}
 	return false
-}
-
-// findZone is the zone of that name in the first class that has it.
-func (r *responder) findZone(open []opening, fqdn name.Name) (*zoneview.Snapshot, bool) {
-	for _, class := range open {
-		if s, ok := class.findZone(fqdn, class.signs); ok {
-			return s, true
-		}
-	}
-	return nil, false
 }
 
 // answerQuestion answers an ordinary question.
@@ -145,37 +126,12 @@ func (r *responder) answerQuestion(req request, key *tsig.SigningKey, open []ope
 	return r.writeResult(req, key, zone, res, overTCP)
 }
 
-// writeResult writes the answer to a question. Over UDP what does not fit is left to TCP (RFC 2181 §9).
-func (r *responder) writeResult(req request, key *tsig.SigningKey, zone *zoneview.Snapshot, res result,
-	overTCP bool) answer {
-	limit := roomFor(req, key, overTCP)
-	m := newSmallMessage()
-	flags := uint16(0)
-	if res.authoritative {
-		flags = flagAA
-	}
-	m.beginMessage(req.id, req.replyFlags(flags, res.rcode), req.question, zone.FQDN(), limit)
-	whole := m.addSets(res.answer, sectionAnswer) && m.addSets(res.authority, sectionAuthority) &&
-		m.addSets(res.additional[:res.glue], sectionAdditional)
-	if whole {
-		m.addSets(res.additional[res.glue:], sectionAdditional)
-	} else {
-		// Half an RRset would be taken for the whole. A resolver that gets TC asks again over TCP, where all of it
-		// fits but an answer of more than 64 KiB.
-		m.beginMessage(req.id, req.replyFlags(flags|flagTC, res.rcode), req.question, zone.FQDN(), limit)
-		if overTCP {
-			return answer{msg: r.replyStatus(req, key, rcodeServFail), zone: req.qname, fault: errTooLarge}
-		}
-	}
-	return answer{msg: r.finishReply(m, req, key, res.rcode), zone: zone.FQDN()}
-}
-
 // findEnclosing is the zone with the longest name at or above n (S2.1) among those that the peer may know of. A DS is
 // the parent's (RFC 4035 §3.1.4.1): its question goes to the zone above, where that one is served too.
 func (r *responder) findEnclosing(open []opening, q qname, qtype rdata.Type) (*zoneview.Snapshot, bool) {
 	var own *zoneview.Snapshot
 	for at, ok := q.known, true; ok; at, ok = at.Parent() {
-		zone, found := r.findZone(open, at)
+		zone, found := findZone(open, at)
 		if !found {
 			continue
 		}

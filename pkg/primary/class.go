@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"sync"
 	"time"
@@ -76,7 +77,7 @@ type Class struct {
 	views []string
 
 	mu      sync.RWMutex
-	access  []Rule
+	access  rules
 	notify  []Target
 	members map[string]name.Name // by UID
 	byName  map[name.Name]string
@@ -238,6 +239,18 @@ func (c *Class) AnnounceCatalog() {
 	if c.catalog != nil {
 		c.all.changes.note(classUID{c, c.catalog.uid()}, true)
 	}
+}
+
+func (c *Class) allows(from netip.Addr, key *tsig.SigningKey) (allowed, signs bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.access.allow(from, key)
+}
+
+func (c *Class) standingOf(from netip.Addr) standing {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.access.standingOf(from)
 }
 
 // findZone is the zone of that name that the class's peers may know of; signs says that the peer signs.

@@ -38,7 +38,7 @@
 // resolve.go finds what a zone says, transfer.go streams it, or what is new in it; message.go writes a
 // message, compress.go its names, reply.go what is not of a zone, package tsig signs.
 // class.go says whose zones are whose peers', classes.go has all classes and keys, and what changed in them, catalog.go
-// lists a class's zones, updates.go answers update keys, whose messages wait in package updates, access.go says which
+// lists a class's zones, updater.go answers update keys, whose messages wait in package updates, access.go says which
 // source is a peer. serve.go has the sockets and UDP; tcp.go has connections, with
 // pkg/slots for their places; notifier.go says which target is told of which serial, notify.go sends that. primary.go
 // puts the parts together.

@@ -320,7 +320,7 @@ func (n *notifier) sendNotify(ctx context.Context, target Target, w *notificatio
 	key := n.classes.roster.Load().keys[target.Key]
 	err := fmt.Errorf("the key %q is not one of ours any more", target.Key)
 	if key != nil || target.Key == "" {
-		err = n.sendOne(ctx, target, key, w)
+		err = w.sendTo(ctx, n.config, n.served, target, key)
 	}
 	switch {
 	case err == nil:

@@ -28,19 +28,19 @@ type notification struct {
 	soa    content.Packed
 }
 
-// sendOne sends one NOTIFY, signed by the key unless that is nil, and waits for its answer. Nil means that the
-// target confirmed.
-func (n *notifier) sendOne(ctx context.Context, target Target, key *tsig.SigningKey, w *notification) error {
-	conn, err := n.dialFrom(target.Addr)
+// sendTo sends the NOTIFY, signed by the key unless that is nil, and waits for the target's confirmation. served is the
+// address of the primary.
+func (n *notification) sendTo(ctx context.Context, config *Config, served netip.Addr, target Target, key *tsig.SigningKey) error {
+	conn, err := dialFrom(served, target.Addr)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
-	conn.SetDeadline(time.Now().Add(n.config.NotifyTimeout))
+	conn.SetDeadline(time.Now().Add(config.NotifyTimeout))
 
-	msg, mac, err := w.packNotify(key, n.config.Clock())
+	msg, mac, err := n.packNotify(key, config.Clock())
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (n *notifier) sendOne(ctx context.Context, target Target, key *tsig.Signing
 			}
 			return fmt.Errorf("%w: %w", doubt, err)
 		}
-		answered, err := readNotifyAnswer(buf[:size], binary.BigEndian.Uint16(msg), key, mac, n.config.Clock())
+		answered, err := readNotifyAnswer(buf[:size], binary.BigEndian.Uint16(msg), key, mac, config.Clock())
 		if answered {
 			return err
 		}
@@ -67,10 +67,10 @@ func (n *notifier) sendOne(ctx context.Context, target Target, key *tsig.Signing
 	}
 }
 
-// dialFrom binds to the address that is served where it fits: a secondary compares a
-// NOTIFY's source with its list of primaries.
-func (n *notifier) dialFrom(to netip.AddrPort) (*net.UDPConn, error) {
-	if a := n.served; !a.IsUnspecified() && a.Is4() == to.Addr().Is4() && a.IsLoopback() == to.Addr().IsLoopback() {
+// dialFrom binds to the served address if the target is reached from it: a secondary compares the source of a NOTIFY
+// with its list of primaries.
+func dialFrom(served netip.Addr, to netip.AddrPort) (*net.UDPConn, error) {
+	if a := served; !a.IsUnspecified() && a.Is4() == to.Addr().Is4() && a.IsLoopback() == to.Addr().IsLoopback() {
 		if conn, err := net.DialUDP("udp", &net.UDPAddr{IP: a.AsSlice(), Zone: a.Zone()}, net.UDPAddrFromAddrPort(to)); err == nil {
 			return conn, nil
 		}

@@ -5,14 +5,22 @@ package primary
 
 import (
 	"errors"
+	"time"
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/primary/tsig"
+	"kubi.zone/kubizone/pkg/primary/updates"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// answer is what to do about a message: send msg, run the transfer, carry the update out, or with none of these say
-// nothing.
+// responder makes answers to messages. It does no I/O and holds no lock (FuzzRespond).
+type responder struct {
+	classes *classes
+	clock   func() time.Time
+}
+
+// answer is the action for a message: send msg, run transfer, or carry out update. If all three are nil, the message
+// gets no answer.
 type answer struct {
 	msg      []byte // without length octets
 	transfer *transfer
@@ -30,6 +38,14 @@ type answer struct {
 	fault      error  // what kept a zone from being answered
 	extended   uint16 // the bits of msg's rcode that stand in OPT
 	difference bool   // msg is a whole IXFR
+}
+
+// pendingUpdate is a message of an update key that has not been carried out.
+type pendingUpdate struct {
+	updates.Message
+	request request
+	key     *updater
+	overTCP bool
 }
 
 // headerOnly answers with a header alone: twelve octets, never more than came.

@@ -12,6 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
@@ -325,4 +326,39 @@ func (m *message) addOwned(section int, set owned, data []byte) bool {
 		m.buf = m.names.appendOwner(m.buf, set.Owner)
 	}
 	return m.addRecord(mark, section, set.Type, set.TTL, data)
+}
+
+// findZone returns the zone of a name in the first class that serves it.
+func findZone(open []opening, fqdn name.Name) (*zoneview.Snapshot, bool) {
+	for _, class := range open {
+		if s, ok := class.findZone(fqdn, class.signs); ok {
+			return s, true
+		}
+	}
+	return nil, false
+}
+
+// writeResult writes the answer to a question. Over UDP what does not fit is left to TCP (RFC 2181 §9).
+func (r *responder) writeResult(req request, key *tsig.SigningKey, zone *zoneview.Snapshot, res result,
+	overTCP bool) answer {
+	limit := roomFor(req, key, overTCP)
+	m := newSmallMessage()
+	flags := uint16(0)
+	if res.authoritative {
+		flags = flagAA
+	}
+	m.beginMessage(req.id, req.replyFlags(flags, res.rcode), req.question, zone.FQDN(), limit)
+	whole := m.addSets(res.answer, sectionAnswer) && m.addSets(res.authority, sectionAuthority) &&
+		m.addSets(res.additional[:res.glue], sectionAdditional)
+	if whole {
+		m.addSets(res.additional[res.glue:], sectionAdditional)
+	} else {
+		// Half an RRset would be taken for the whole. A resolver that gets TC asks again over TCP, where all of it
+		// fits but an answer of more than 64 KiB.
+		m.beginMessage(req.id, req.replyFlags(flags|flagTC, res.rcode), req.question, zone.FQDN(), limit)
+		if overTCP {
+			return answer{msg: r.replyStatus(req, key, rcodeServFail), zone: req.qname, fault: errTooLarge}
+		}
+	}
+	return answer{msg: r.finishReply(m, req, key, res.rcode), zone: zone.FQDN()}
 }

@@ -138,8 +138,8 @@ func TestUpdate_isCarriedOutForItsKey(t *testing.T) {
 	}
 }
 
-// The form of an UPDATE is judged as that of an UPDATE: the SOA among its updates is no serial of an IXFR, and a message
-// without a zone is none (RFC 2136 §3.1.1).
+// The form of an UPDATE is judged as that of an UPDATE: the SOA among its updates is no serial of an IXFR, and a
+// message without a zone is none (RFC 2136 §3.1.1).
 func TestUpdate_formIsThatOfUpdates(t *testing.T) {
 	u := &recordedUpdates{answer: func(context.Context, *updates.Key) uint16 { return mdns.RcodeRefused }}
 	key := makeUpdater(t, "team", updates.TransferNone)

@@ -16,14 +16,6 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// pendingUpdate is a message of an update key that waits to be carried out.
-type pendingUpdate struct {
-	updates.Message
-	request request
-	key     *updater
-	overTCP bool
-}
-
 // updateTimeUDP is about as long as a client waits for an answer over UDP before it sends the message again.
 const updateTimeUDP, updateTimeTCP = 5 * time.Second, 30 * time.Second
 
@@ -92,7 +84,7 @@ func (r *responder) answerAsked(u *pendingUpdate, rcode uint16) answer {
 // question's, in the key's view and where the key may write something.
 func (r *responder) findEnclosingOf(key *updater, req request) (*zoneview.Snapshot, bool) {
 	for at, ok := req.qname, !req.qname.IsZero(); ok; at, ok = at.Parent() {
-		if zone, found := r.findZone(key.open, at); found {
+		if zone, found := findZone(key.open, at); found {
 			return zone, key.Reaches(at)
 		}
 	}
