@@ -6,6 +6,7 @@ package apiserver
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -64,6 +65,21 @@ func (u *updatedZones) RecordsOf(ctx context.Context, at v1alpha1.AdoptingZone, 
 // ApexOf reads from etcd, or from the cache of the ledger, which etcd confirms.
 func (u *updatedZones) ApexOf(ctx context.Context, at v1alpha1.AdoptingZone, namespace string) ([]content.RRset, []string, error) {
 	return u.ledger.ReadApex(ctx, at, namespace)
+}
+
+// MayMake looks in the views: an update is planned on a spec that was true some milliseconds ago.
+func (u *updatedZones) MayMake(at v1alpha1.AdoptingZone, view string, apex name.Name, names []name.Name) bool {
+	zone, found := u.zones.Find(view, apex)
+	if !found || zone.Zone().UID != string(at.UID) {
+		return true
+	}
+	header := zone.Header()
+	return slices.ContainsFunc(header.NameServerRRsets(), func(set content.RRset) bool {
+		return slices.ContainsFunc(names, func(fqdn name.Name) bool {
+			owner, inside := fqdn.Rel(apex)
+			return inside && owner == set.Owner
+		})
+	})
 }
 
 // Judge judges prerequisites.

@@ -48,7 +48,7 @@ func runUpdated(t *testing.T, dir string, args ...string) *updated {
 		DomainName: "example.org.", NameServers: []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}},
 		Delegations: []v1alpha1.DelegationRule{
 			{Namespace: "team-a", Records: []v1alpha1.RecordDelegation{{Pattern: "*.apps"}, {Pattern: "apps"}}},
-			{Namespace: "dns", Records: []v1alpha1.RecordDelegation{{Pattern: "own"}, {Pattern: "*.b"}}},
+			{Namespace: "dns", Records: []v1alpha1.RecordDelegation{{Pattern: "own"}, {Pattern: "ns1"}, {Pattern: "*.b"}}},
 			{Namespace: "team-b", Records: []v1alpha1.RecordDelegation{{Pattern: "*.b"}, {Pattern: "b"}}},
 			{Namespaces: []string{"team-a", "team-b"},
 				Records: []v1alpha1.RecordDelegation{{Pattern: "_acme-challenge.*", Types: []string{"TXT"}}}},
@@ -217,6 +217,32 @@ func TestUpdate_byNsupdate_S13_4(t *testing.T) {
 		of := must.Get(u.client.KubizoneV1alpha1().UpdateKeys("team-b").Get(t.Context(), "web", metav1.GetOptions{}))(t)
 		r := of.Status.LastRefusal
 		return of.Status.LastUpdate != nil && r != nil && r.RCode == "REFUSED" && strings.Contains(r.Message, "S10.5")
+	})
+}
+
+// S13.5: the addresses of a name server that the spec of the zone makes are there for a message, and no message changes
+// them.
+func TestUpdate_keepsNameServersOfTheSpec_S13_5(t *testing.T) {
+	t.Parallel()
+	needPrograms(t)
+	u := runUpdated(t, t.TempDir())
+	key := u.makeKey("dns", "owner", "", "ns1.example.org.", "own.example.org.")
+	for _, step := range []struct{ lines, want, then string }{
+		{"update add ns1.example.org 60 A 192.0.2.53", "NOERROR", ""},
+		{"update delete ns1.example.org A 192.0.2.53", "REFUSED", ""},
+		{"update add own.example.org 60 A 192.0.2.1|update delete ns1.example.org A", "REFUSED", ""},
+		{"update add own.example.org 60 A 192.0.2.1", "NOERROR", "own A 60 192.0.2.1"},
+	} {
+		if got := u.sendUpdate(&key, strings.Split(step.lines, "|")...); got != step.want {
+			t.Errorf("%s: %s, want %s", step.lines, got, step.want)
+		}
+		if then := u.readRecords("dns"); then != step.then {
+			t.Errorf("%s: %s, want %s", step.lines, then, step.then)
+		}
+	}
+	waitUntil(t, "the reason in the status", func() bool {
+		r := must.Get(u.client.KubizoneV1alpha1().UpdateKeys("dns").Get(t.Context(), "owner", metav1.GetOptions{}))(t).Status.LastRefusal
+		return r != nil && strings.Contains(r.Message, "spec.nameServers")
 	})
 }
 

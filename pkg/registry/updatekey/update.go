@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -52,6 +53,8 @@ type Zones interface {
 	// ApexOf returns the RRsets that the spec of a zone makes, and the values of the NS Records of all namespaces at
 	// its apex, both as they are defined. The namespace pays.
 	ApexOf(ctx context.Context, at v1alpha1.AdoptingZone, namespace string) (made []content.RRset, ns []string, err error)
+	// MayMake reports whether the spec of a zone may make RRsets at one of these names. It reads nothing.
+	MayMake(at v1alpha1.AdoptingZone, view string, apex name.Name, names []name.Name) bool
 	// Judge judges prerequisites as a change set of the namespace would, at one moment. With none it says whether the
 	// zone has rules for the namespace: an error with the cause ZoneNotFound where not.
 	Judge(ctx context.Context, at v1alpha1.AdoptingZone, namespace string, prerequisites []v1alpha1.ChangeSetPrerequisite) error
@@ -343,7 +346,7 @@ func (p *plan) foldUpdates(ctx context.Context) (changes []update.Change, made m
 func (p *plan) addApex(ctx context.Context, present map[name.Name]update.Present) error {
 	own := p.at.Namespace == p.key.Namespace
 	aboutNS := slices.ContainsFunc(p.message.Updates, func(rr update.RR) bool { return rr.Name == p.in.fqdn && rr.Type == rdata.NS })
-	if len(present) == 0 || !own && !aboutNS {
+	if len(present) == 0 || !aboutNS && (!own || !p.w.zones.MayMake(p.at, p.key.Spec.View, p.in.fqdn, slices.Collect(maps.Keys(present)))) {
 		return nil
 	}
 	made, ns, err := p.w.zones.ApexOf(ctx, p.at, p.key.Namespace)

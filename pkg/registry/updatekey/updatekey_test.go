@@ -153,6 +153,8 @@ func (p *planned) RecordsOf(_ context.Context, _ v1alpha1.AdoptingZone, _ name.N
 	return found, nil
 }
 
+func (p *planned) MayMake(v1alpha1.AdoptingZone, string, name.Name, []name.Name) bool { return true }
+
 func (p *planned) ApexOf(context.Context, v1alpha1.AdoptingZone, string) ([]content.RRset, []string, error) {
 	return p.made, p.apexNS, nil
 }
