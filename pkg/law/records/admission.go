@@ -15,8 +15,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// admitRecord decides whether the zone takes what comes beside what others have there: admission (S4), coexistence
-// (S5.6) and the tenant's limit (S5.8).
+// admitRecord decides whether the zone takes the new contribution: admission (S4), coexistence (S5.6), limit of the
+// tenant (S5.9). Result: admission and rule, or awaits if tenants give way first.
 func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	if refusal := x.refuseLocked(); refusal != nil {
 		return refusal
@@ -26,7 +26,7 @@ func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	if refusal == nil && ns == z.Namespace {
 		x.yielding, x.yieldsAt = x.findYielding(false, x.come.Type == rdata.DNAME)
 	} else if refusal != nil && refusal.Reason == law.ReasonNameHeld {
-		// What else is in its way refuses it before the others lose the name.
+		// Others lose the name only if the record is admitted without their claims.
 		for _, below := range []bool{false, true} {
 			if x.yielding, x.yieldsAt = x.findYielding(true, below); len(x.yielding) == 0 {
 				continue
@@ -65,7 +65,7 @@ func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	if refusal := x.refuseMany(); refusal != nil {
 		return refusal
 	}
-	if x.awaits = evicts && (x.conflicts || ns != z.Namespace); x.awaits { // it is decided when the name is free
+	if x.awaits = evicts && (x.conflicts || ns != z.Namespace); x.awaits { // the decision follows when the name is free
 		return nil
 	}
 	x.warnOfHiding(plan)
@@ -73,9 +73,8 @@ func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	return nil
 }
 
-// findAdmission finds the rule that lets the record in (S4.17). A record that stands keeps its kind of rule while it
-// has one: what others, or the zone's owner, have put at, above or below its name since takes nothing from it. A rule
-// that names the name for others does (S4.20).
+// findAdmission returns the rule that admits the record. A record in the zone keeps its kind of rule (S4.17): new
+// data of others takes nothing, only a rule that reserves the name (S4.20).
 func (x *delta) findAdmission() (rules.Admitted, *law.Refusal) {
 	z, come, ns := x.zone, x.come, x.ask.Namespace
 	n, set := x.place.fqdn, z.RuleSet()
@@ -101,8 +100,8 @@ func (x *delta) findAdmission() (rules.Admitted, *law.Refusal) {
 	return by, baseNotDelegated(z, n, come.Owner, come.Type, ns)
 }
 
-// findKind finds the first kind of rule of a set that lets the record in. A refusal is that of the last kind which does
-// not; nil: there is none.
+// findKind returns the first kind of rule that admits the record, else the refusal of an underscore rule, or of the
+// last kind that applies; nil: none applies.
 func (x *delta) findKind(set *rules.Set, base name.Rel) (by rules.Admitted, refusal *law.Refusal) {
 	come, ns := x.come, x.ask.Namespace
 	grants := set.FindGrants(x.place.fqdn, come.Type, ns)
@@ -121,7 +120,7 @@ func (x *delta) findKind(set *rules.Set, base name.Rel) (by rules.Admitted, refu
 				asGuest = why
 			case !x.keepsClaim(base, kind):
 				why = c.RefuseClaim(come.Owner, base)
-			case kind == rules.AdmittedShared: // its namespaces are those that the rule has now
+			case kind == rules.AdmittedShared: // the rule's namespaces may be others now
 				why = c.RefuseOthers(base)
 			}
 			if why == nil && kind != rules.AdmittedUnderscore && !x.stands() {
@@ -130,13 +129,13 @@ func (x *delta) findKind(set *rules.Set, base name.Rel) (by rules.Admitted, refu
 			if why == nil {
 				return rules.Admitted{Admission: kind, Text: g.Text}, nil
 			}
-			refusal = why // that of the widest rule says most
+			refusal = why // the widest kind has the most helpful refusal
 		}
 	}
 	return by, cmp.Or(asGuest, refusal)
 }
 
-// findBar finds the bar of the base name for the record. A record that has its claim there asks for nothing new.
+// findBar returns the bar at the base name. For a record with a claim there, only reservations count.
 func (x *delta) findBar(base name.Rel) claims.Bar {
 	c := x.claimant(rules.AdmittedPlain, nil)
 	if x.standsAlready() || x.gone != nil && rules.Base(x.gone.Owner) == base && x.ask.Before.Admission != rules.AdmittedUnderscore {
@@ -145,7 +144,7 @@ func (x *delta) findBar(base name.Rel) claims.Bar {
 	return c.FindBar(base)
 }
 
-// claimant is the record's namespace as it asks for the name by a kind of rule.
+// claimant returns the record's namespace as the Claimant by a kind of rule.
 func (x *delta) claimant(kind rules.Admission, rule *rules.Rule) *claims.Claimant {
 	c := &claims.Claimant{Reading: x.Reading, Zone: x.zone, Holding: x.holding, Namespace: x.ask.Namespace, Admission: kind,
 		OwnerAt: x.ownerAt, Yielding: x.yielding}
@@ -155,12 +154,11 @@ func (x *delta) claimant(kind rules.Admission, rule *rules.Rule) *claims.Claiman
 	return c
 }
 
-// keepsClaim reports whether the record stands at a base name by such a rule already.
 func (x *delta) keepsClaim(base name.Rel, kind rules.Admission) bool {
 	return x.gone != nil && rules.Base(x.gone.Owner) == base && x.ask.Before.Admission == kind
 }
 
-// noteClaim notes which namespace has the base name that the record is refused, for those that wait for it (S2.14).
+// noteClaim sets claimedBy (S2.14), and returns the refusal.
 func (x *delta) noteClaim(base name.Rel, refusal *law.Refusal) *law.Refusal {
 	if o := x.ownerAt(base); o != nil {
 		for _, c := range o.Claims {
@@ -172,8 +170,7 @@ func (x *delta) noteClaim(base name.Rel, refusal *law.Refusal) *law.Refusal {
 	return refusal
 }
 
-// warnOfMixing warns where values of several namespaces come together, and where the zone's own namespace writes at a
-// name that a tenant claims, or below one (S4.18).
+// warnOfMixing warns if values of several namespaces meet, and of own writes at or below a tenant's claim (S4.18).
 func (x *delta) warnOfMixing(a rules.Admission, plan *law.Plan) {
 	z, come := x.zone, x.come
 	base := rules.Base(come.Owner)
@@ -202,7 +199,6 @@ func (x *delta) warnOfMixing(a rules.Admission, plan *law.Plan) {
 	}
 }
 
-// refuseMany refuses a tenant's record beyond the number that the zone allows a namespace (S5.9).
 func (x *delta) refuseMany() *law.Refusal {
 	z, ns, most := x.zone, x.ask.Namespace, x.zone.RecordsPerNamespace
 	if most <= 0 || ns == z.Namespace || !x.isNew() || x.records < most {
@@ -212,9 +208,8 @@ func (x *delta) refuseMany() *law.Refusal {
 		"(delete some, or ask the zone's owner for more)", ns, x.records, z.FQDN(), most)
 }
 
-// refuseCutOff refuses an NS below the apex, or a DNAME, of a tenant that would cut off what another namespace has
-// (S4.15). A cascade does not refuse a record that stands, since the zone's own namespace may have put names below it
-// meanwhile.
+// refuseCutOff refuses a tenant's NS below the apex, or DNAME, above names of another namespace (S4.15). A cascade
+// does not refuse a record already in the zone: own may have added such names since.
 func (x *delta) refuseCutOff() *law.Refusal {
 	p, come := x.place, x.come
 	if come.Type != rdata.DNAME && (come.Type != rdata.NS || come.Owner.IsApex()) || x.standsAlready() {
@@ -229,7 +224,6 @@ func (x *delta) refuseCutOff() *law.Refusal {
 		"%s (S4.15; choose a name of your own)", come.Type, p.fqdn, x.zone.FQDN())
 }
 
-// refuseSigning refuses a tenant's DS at a zone of another namespace (S4.16).
 func (x *delta) refuseSigning() *law.Refusal {
 	if !x.signsAnother() {
 		return nil
@@ -238,8 +232,8 @@ func (x *delta) refuseSigning() *law.Refusal {
 		"validates (S4.16; the owner of zone %s can write it)", x.place.fqdn, x.zone.FQDN())
 }
 
-// signsAnother reports whether what comes is a tenant's DS at a zone of another namespace: a validating resolver would
-// take that zone for forged. So one that stands when the zone comes has no period.
+// signsAnother reports whether come is a tenant's DS at a zone of another namespace (S4.16). Validating resolvers
+// would take the zone for forged, so a DS there before the zone gets no period.
 func (x *delta) signsAnother() bool {
 	if x.come.Type != rdata.DS || x.ask.Namespace == x.zone.Namespace {
 		return false
@@ -277,7 +271,7 @@ func baseNotDelegated(z *law.Zone, n name.Name, owner name.Rel, t rdata.Type, na
 		z.FQDN(), t, n, namespace, at, hint)
 }
 
-// checkCoexistence refuses what may not stand beside what (S5.6).
+// checkCoexistence refuses, or warns of, data at, above or below the name (S5.6, S5.7).
 func (x *delta) checkCoexistence(plan *law.Plan) (refusal *law.Refusal) {
 	owner, t := x.come.Owner, x.come.Type
 	present := x.presentTypes()

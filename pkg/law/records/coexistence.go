@@ -13,18 +13,16 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// refuseConflict is the refusal of what may not stand beside other data, or at such a name.
 func (x *delta) refuseConflict(format string, args ...any) *law.Refusal {
 	return law.NewInvalid("spec.domainName", x.ask.After.DomainName, law.ReasonCNAMEConflict, format, args...)
 }
 
-// checkOwner refuses data that may not stand at its owner, whatever else does.
 func (x *delta) checkOwner() *law.Refusal {
 	owner, t, fqdn := x.come.Owner, x.come.Type, x.place.fqdn
 	switch {
 	case owner.IsApex() && (t == rdata.CNAME || t == rdata.DS):
 		return x.refuseConflict("%s cannot stand at %s, the zone's own apex (S5.6)", t, fqdn)
-	case owner.IsApex() && (t == rdata.CDS || t == rdata.CDNSKEY): // BIND loads no file with one and no DNSKEY
+	case owner.IsApex() && (t == rdata.CDS || t == rdata.CDNSKEY): // BIND loads no file with CDS or CDNSKEY and no DNSKEY
 		return x.refuseConflict("%s at %s, the zone's own apex, is made by the server that signs the zone (S5.6; sign on a secondary)",
 			t, fqdn)
 	case owner.IsWildcard() && (t == rdata.NS || t == rdata.DNAME):
@@ -37,7 +35,6 @@ func (x *delta) checkOwner() *law.Refusal {
 	return refusal
 }
 
-// presentTypes are the types of the other data at the owner: of records, and of the zone itself.
 func (x *delta) presentTypes() []rdata.Type {
 	present := x.others.Types()
 	for _, s := range x.zone.MadeAt(x.come.Owner) {
@@ -48,7 +45,6 @@ func (x *delta) presentTypes() []rdata.Type {
 	return present
 }
 
-// checkBeside refuses what may not stand beside the types that are present at its owner.
 func (x *delta) checkBeside(present []rdata.Type) *law.Refusal {
 	owner, t, fqdn := x.come.Owner, x.come.Type, x.place.fqdn
 	for _, other := range present {
@@ -72,14 +68,14 @@ func (x *delta) checkBeside(present []rdata.Type) *law.Refusal {
 	return nil
 }
 
-// mergeOwner returns the owner with what comes, without the sizes of its values.
+// mergeOwner returns the owner with come. Its values have no sizes.
 func (x *delta) mergeOwner() *law.Owner {
 	out := x.others.Clone()
 	out.AddContribution(x.come, make([]int, len(x.come.Values)), 0)
 	return out
 }
 
-// checkAbove refuses what would lie below a DNAME. below says that the record lies below NS records.
+// checkAbove refuses data below a DNAME. below: the record is below NS records, and no glue of theirs.
 func (x *delta) checkAbove() (below bool, refusal *law.Refusal) {
 	owner, fqdn := x.come.Owner, x.place.fqdn
 	for up, ok := owner.Parent(); ok; up, ok = up.Parent() {
@@ -92,27 +88,24 @@ func (x *delta) checkAbove() (below bool, refusal *law.Refusal) {
 	return below, nil
 }
 
-// checkBelow refuses a DNAME above names that it would replace.
 func (x *delta) checkBelow() *law.Refusal {
 	z, owner, fqdn := x.zone, x.come.Owner, x.place.fqdn
 	below := law.Get[law.OwnersBelow](x.Reading, law.OwnersBelowKey(z.UID, owner))
 	stands := below != nil && below.Names > 0 ||
 		slices.ContainsFunc(z.MadeNames, func(m name.Rel) bool { return m != owner && rules.Encloses(owner, m) })
-	// A zone adds NS below the DNAME where a rule lists it, now or later, and no server loads that (S5.11).
+	// A rule may list the zone later and add NS below the DNAME, and no server loads that (S5.11).
 	if stands || x.hasZonesBelow() {
 		return x.refuseConflict("there are names below %s, which a DNAME there would replace (S5.7; remove them first)", fqdn)
 	}
 	return nil
 }
 
-// hasZonesBelow reports whether a zone stands strictly below the record's name.
 func (x *delta) hasZonesBelow() bool {
 	fqdn := x.place.fqdn
 	below := law.Get[law.ZonesBelow](x.Reading, law.ZonesBelowKey(x.place.view, fqdn))
 	return below != nil && slices.ContainsFunc(below.Zones, func(b law.ZoneBelow) bool { return b.FQDN != fqdn })
 }
 
-// warnOfCut warns of NS records that occlude what stands at their owner or below it.
 func (x *delta) warnOfCut(present []rdata.Type, plan *law.Plan) {
 	owner, fqdn := x.come.Owner, x.place.fqdn
 	below, zones := law.Get[law.OwnersBelow](x.Reading, law.OwnersBelowKey(x.zone.UID, owner)), x.hasZonesBelow()
@@ -125,8 +118,7 @@ func (x *delta) warnOfCut(present []rdata.Type, plan *law.Plan) {
 	}
 }
 
-// countGlue counts the names below NS records that these name, and that have addresses alone. It looks at the first
-// law.MaxPointed.
+// countGlue counts the hosts of come below the cut with addresses alone, among the first law.MaxPointed.
 func (x *delta) countGlue() (n int) {
 	var hosts []name.Rel
 	for _, v := range x.come.Values {
@@ -148,7 +140,7 @@ func (x *delta) countGlue() (n int) {
 	return n
 }
 
-// warnOfOcclusion warns of data that NS records at its owner, or above it (below), occlude.
+// warnOfOcclusion warns if NS records at or above (below) the owner occlude come.
 func (x *delta) warnOfOcclusion(below bool, plan *law.Plan) {
 	owner, t, fqdn := x.come.Owner, x.come.Type, x.place.fqdn
 	beside := !owner.IsApex() && t != rdata.NS && t != rdata.DS && x.others.HasType(rdata.NS) && !isGlue(x.others, t, fqdn, owner)
@@ -164,27 +156,24 @@ func (x *delta) warnOfOcclusion(below bool, plan *law.Plan) {
 	}
 }
 
-// refuseSeveral refuses more than one value of a type that a name may have once.
 func refuseSeveral(t rdata.Type, fqdn name.Name, n int) *law.Refusal {
 	return law.NewInvalid("spec.domainName", nil, law.ReasonCNAMEConflict, "there can be one %s at %s, not %d (S5.6; keep one "+
 		"value)", t, fqdn, n)
 }
 
-// refuseManyTypes refuses one more type at a name: BIND takes no zone with it by transfer.
+// refuseManyTypes refuses a type beyond law.MaxTypesAtName: BIND rejects a transfer of such a zone.
 func refuseManyTypes(fqdn name.Name) *law.Refusal {
 	return law.NewInvalid("spec.values", nil, law.ReasonValidationFailed, "%s would have more than %d types, "+
 		"those counted that the zone itself has there (S5.8; use another name, or remove a type first)", fqdn, law.MaxTypesAtName)
 }
 
-// isGlue reports whether data of type t at owner is an address of one of the name
-// servers that cut has, written absolute or relative to the zone.
+// isGlue reports whether data of type t at owner is an address of a name server in cut, written absolute or
+// relative.
 func isGlue(cut *law.Owner, t rdata.Type, fqdn name.Name, owner name.Rel) bool {
 	return (t == rdata.A || t == rdata.AAAA) && (cut.HasValue(rdata.NS, law.DigestOf(fqdn.String())) ||
 		cut.HasValue(rdata.NS, law.DigestOf(owner.String())))
 }
 
-// warnOfValues warns of what S5.2 allows: differing TTLs, the same rdata twice or in two spellings, and hosts that are
-// aliases.
 func (x *delta) warnOfValues(plan *law.Plan) {
 	t, fqdn, come, others := x.come.Type, x.place.fqdn, x.come, x.others
 	if ttl := others.RRsetTTL(t); ttl != nil {
@@ -207,7 +196,7 @@ func (x *delta) warnOfValues(plan *law.Plan) {
 	}
 }
 
-// warnOfPolicy warns of a value that receivers of mail do not take beside what other records have at the name (S5.14).
+// warnOfPolicy warns of a value by which mail receivers ignore others at the name (S5.14).
 func (x *delta) warnOfPolicy(v rdata.Value, plan *law.Plan) {
 	others, fqdn := x.others, x.place.fqdn
 	null := law.DigestOf("0 .")
@@ -224,7 +213,6 @@ func (x *delta) warnOfPolicy(v rdata.Value, plan *law.Plan) {
 	}
 }
 
-// warnOfAlias warns of a value that points at an alias in the zone, where a host is wanted.
 func (x *delta) warnOfAlias(v rdata.Value, plan *law.Plan) {
 	if v.Type != rdata.MX && v.Type != rdata.NS && v.Type != rdata.SRV {
 		return
@@ -235,9 +223,10 @@ func (x *delta) warnOfAlias(v rdata.Value, plan *law.Plan) {
 	}
 }
 
-// otherSpelling returns a value of others that means v: one of both has a name of the zone relative, the other in full.
+// otherSpelling returns a value of others that is v in another spelling: with a name relative instead of absolute,
+// or the reverse.
 func (x *delta) otherSpelling(v rdata.Value) (string, bool) {
-	spellings, _ := v.Spellings(x.zone.FQDN()) // one that is too long stands nowhere
+	spellings, _ := v.Spellings(x.zone.FQDN()) // a value in the zone is never too long
 	i := slices.IndexFunc(spellings, func(text string) bool { return text != v.Text && x.others.HasValue(v.Type, law.DigestOf(text)) })
 	if i < 0 {
 		return "", false
@@ -245,8 +234,8 @@ func (x *delta) otherSpelling(v rdata.Value) (string, bool) {
 	return spellings[i], true
 }
 
-// checkLimits refuses a write beyond the limits of S5.8 at one name. A name above a limit may stay so and shrink.
-// This does not hold for types: servers refuse a zone with more.
+// checkLimits refuses values beyond the limits of a name (S5.8). A name above a limit may stay there and shrink, but
+// for the limit of types: servers refuse such a zone.
 func (x *delta) checkLimits(after, before *law.Owner) *law.Refusal {
 	z, come := x.zone, x.come
 	t := come.Type

@@ -13,26 +13,24 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// CutAsk is the request to count a child's NS, glue and DS anew, as Owed says.
+// CutAsk is the request to count the NS, glue and DS of a child in the parent.
 type CutAsk struct {
 	Parent *law.Zone
 	Owed   law.PendingCut
-	// Holding is that of the child, Cut are the NS and glue that the child has, and DS its DS; nil where the parent
-	// does not delegate it.
+	// Holding, Cut (NS and glue) and DS are the child's; nil if the parent does not delegate the child.
 	Holding *law.Holding
 	Cut     *law.CountedCut
 	DS      []string
 	Now     time.Time
 	By      string
-	// Work is the id of the cascade that brings the parent's records to the child, "" for none: a step that is made
-	// meanwhile unsettles the parent (S7.2). WorkBy is the namespace that caused the cascade.
+	// Work is the id of the cascade that moves records of the parent to the child and unsettles the parent (S7.2),
+	// "" for none. WorkBy is the namespace that caused the cascade.
 	Work, WorkBy string
-	// Own says that the child is the parent's own namespace's, and in no other zone now: what comes and goes is that
-	// namespace's act (S7.5).
+	// Own is set for an act of the parent's own namespace (S7.7).
 	Own bool
 }
 
-// DecideCut decides the parent's step. Plan.Zone is nil when nothing changes.
+// DecideCut decides the step of the parent. Plan.Zone is nil if nothing changes.
 func DecideCut(seen *law.Seen, ask CutAsk) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) { return decideCut(r, ask) })
 }
@@ -72,8 +70,8 @@ func decideCut(d *law.Reading, ask CutAsk) (*law.Plan, *law.Refusal) {
 	return plan, nil
 }
 
-// findTaken finds the hosts at or below the name of a child zone to which records of the zone's own namespace send
-// clients (S4.26).
+// findTaken returns News of hosts at or below a new child zone to which own records of the parent send clients
+// (S4.26).
 func findTaken(d *law.Reading, p *law.Zone, child name.Name) []law.News {
 	at, _ := child.Rel(p.FQDN())
 	d.AskAll([]law.Key{law.OwnerKey(p.UID, at), law.OwnersBelowKey(p.UID, at)})
@@ -87,7 +85,7 @@ func findTaken(d *law.Reading, p *law.Zone, child name.Name) []law.News {
 	return tellTaken(p, hosts)
 }
 
-// cutFact is what is stored of c.
+// cutFact returns the stored form of c; nil deletes.
 func cutFact(c *law.CountedCut) any {
 	if c == nil {
 		return nil
@@ -95,14 +93,13 @@ func cutFact(c *law.CountedCut) any {
 	return c
 }
 
-// rrset names an RRset of a zone.
 type rrset struct {
 	owner name.Rel
 	t     rdata.Type
 }
 
-// cutDiff returns how the definition of p changes when it counts after instead of before, the writes of owners that
-// say so, and the owners. A value that p's own records also give stays one value.
+// cutDiff returns the change of p's definition from counting before to counting after, the writes of the owners, and
+// the owners. Values given by records, too, stay in the definition.
 func cutDiff(d *law.Reading, p *law.Zone, before, after *law.CountedCut) (*Diff, []law.Write, ownerChanges) {
 	var sets []rrset
 	data := map[rrset][]string{}

@@ -12,48 +12,42 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// delta is what the write of one record changes in one zone. changeZone fills it in this order: read the facts, judge
-// what comes, account for both contributions, plan the writes. A step reads what the steps before it
-// left here and changes no fact.
+// delta is the change of a zone by the write of a Record. changeZone fills it in this order: read the facts, remove
+// the old contribution, judge the new one, count both, plan the writes.
 type delta struct {
 	*recordDecision
 	zone    *law.Zone
 	holding *law.Holding
-	// place is where the record is to stand in the zone; nil: it leaves the zone.
+	// place of the record in the zone; nil: the record leaves the zone.
 	place *place
-	// gone is the contribution that leaves the zone, come the one that comes; nil: none does.
+	// gone is the old contribution, come the new one; nil: none.
 	gone, come *law.Contribution
-	// owners has those of gone and come, each once, that of gone first. After these named ones it has the owners above
-	// them that the write changes, too.
+	// owners are the changed owners, each once: first those of gone and come (named), then base names and hosts.
 	owners ownerChanges
 	named  int
-	// count is stored, and records is the number of the namespace's records in the zone afterwards.
-	count   *law.Count
-	records int64
-	// admission is the kind of rule that admits come, and rule the pattern of it.
+	// count is the stored number of the namespace's records in the zone, records the number after the write.
+	count     *law.Count
+	records   int64
 	admission rules.Admission
 	rule      string
-	// others is the owner of come without the record.
+	// others is the owner of come without the record, until judgeComing adds the record.
 	others *law.Owner
-	// yielding are the tenants that give way to come at and below a name, yieldsAt; none: none does (S2.13). awaits
-	// says that come waits until they have.
+	// yielding are the tenants giving way to come at and below yieldsAt (S2.13); nil: none. With awaits, come waits
+	// until their records are gone.
 	yielding []string
 	yieldsAt name.Rel
 	awaits   bool
-	// news are those of the ZoneChange.
-	news []law.News
+	news     []law.News
 
-	// conflicts says that what comes may not stand beside what is at its name or above it.
+	// conflicts is set if checkCoexistence refuses come.
 	conflicts bool
-	// claimedBy is the namespace that has the base name which what comes is refused: a tenant, else the zone's own; "":
-	// none has it.
+	// claimedBy is the namespace that claims the base name refused to come, tenants first; "" for none.
 	claimedBy string
 
 	diff Diff
 	keys keys
 }
 
-// readFacts asks for what most decisions need, in one round, and puts it into the delta.
 func (x *delta) readFacts() {
 	x.AskAll(x.firstKeys(make([]law.Key, 0, 8)))
 	for i := range x.owners {
@@ -66,14 +60,13 @@ func (x *delta) readFacts() {
 	}
 }
 
-// firstKeys adds the keys of the facts that most decisions need.
 func (x *delta) firstKeys(ks []law.Key) []law.Key {
 	z := x.zone
 	comesCut := x.come != nil && x.come.Type == rdata.NS && !x.come.Owner.IsApex()
 	for _, o := range x.owners {
 		owner := o.at
 		ks = append(ks, law.OwnerKey(z.UID, owner))
-		if comesCut && x.come.Owner == owner { // all that it occludes
+		if comesCut && x.come.Owner == owner { // the names occluded by a cut
 			ks = append(ks, law.ZonesBelowKey(z.View, x.nameOf(owner)), law.OwnersBelowKey(z.UID, owner))
 		}
 		for up, ok := owner.Parent(); ok; up, ok = up.Parent() {
@@ -89,7 +82,7 @@ func (x *delta) firstKeys(ks []law.Key) []law.Key {
 	return append(ks, law.CountKey(z.UID, x.ask.Namespace))
 }
 
-// listPointed returns the hosts at which a contribution is counted: those of the zone's own namespace.
+// listPointed returns the base names of hosts to which an own record sends clients (S4.26).
 func (x *delta) listPointed(c *law.Contribution) []name.Rel {
 	if x.ask.Namespace != x.zone.Namespace {
 		return nil
@@ -97,20 +90,19 @@ func (x *delta) listPointed(c *law.Contribution) []name.Rel {
 	return c.ListPointed(x.zone.FQDN())
 }
 
-// takeOut takes the contribution that goes out of what stands at its owner.
 func (x *delta) takeOut() {
 	if x.gone == nil {
 		return
 	}
 	by := x.ask.Before.Admission
 	if !x.owners.after(x.gone.Owner).RemoveContribution(x.gone, x.countGuest(by)) || !x.countClaim(x.gone, by, -1) {
-		x.ReadAnew() // the object says that all of it stands there: facts of two moments
+		x.ReadAnew() // the record's status says that all is counted: facts of two moments
 	}
 	x.records--
 }
 
-// countClaim counts a contribution at its base name, and one of own also at its underscore name. It reports whether a
-// contribution that goes was counted there.
+// countClaim adds n to the claim at the base name and, for own records at underscore names, to Own there. False: a
+// removed contribution was not counted.
 func (x *delta) countClaim(c *law.Contribution, a rules.Admission, n int) bool {
 	own, counted := x.ask.Namespace == x.zone.Namespace, true
 	if own && a == rules.AdmittedUnderscore {
@@ -121,7 +113,6 @@ func (x *delta) countClaim(c *law.Contribution, a rules.Admission, n int) bool {
 	return x.changeUpper(rules.Base(c.Owner)).CountClaim(x.ask.Namespace, own, a, n) && counted
 }
 
-// writeKeys writes the zone's keys.
 func (x *delta) writeKeys() {
 	uid := x.zone.UID
 	for _, o := range x.owners {
@@ -133,7 +124,7 @@ func (x *delta) writeKeys() {
 	}
 	x.keys.put(law.CountKey(uid, x.ask.Namespace), count)
 	if x.keepsOwner() {
-		return // it is a member there already
+		return // the member key stays
 	}
 	if x.gone != nil {
 		x.keys.put(law.MemberKey(uid, x.gone.Owner, x.ask.Namespace, x.ask.Name), nil)
@@ -143,22 +134,20 @@ func (x *delta) writeKeys() {
 	}
 }
 
-// keepsOwner reports whether the record stands at the same name of the zone before and after.
 func (x *delta) keepsOwner() bool {
 	return x.gone != nil && x.come != nil && x.gone.Owner == x.come.Owner
 }
 
-// changesNothing reports whether a cascade decides a record anew that stays as it is.
 func (x *delta) changesNothing() bool {
 	return x.ask.Cascade && x.keepsOwner() && x.diff.empty() && x.ask.Before.Admission == x.admission
 }
 
-// storedOwner is what is stored of an owner that is known already.
+// storedOwner returns the owner before the write.
 func (x *delta) storedOwner(owner name.Rel) *law.Owner {
 	return law.Get[law.Owner](x.Reading, law.OwnerKey(x.zone.UID, owner))
 }
 
-// ownerAt is what stands at a name without the record, which is known already.
+// ownerAt returns the owner as the write leaves it so far.
 func (x *delta) ownerAt(n name.Rel) *law.Owner {
 	if o := x.owners.after(n); o != nil {
 		return o
@@ -166,7 +155,6 @@ func (x *delta) ownerAt(n name.Rel) *law.Owner {
 	return x.storedOwner(n)
 }
 
-// changeUpper returns an owner above that the write changes, too.
 func (x *delta) changeUpper(owner name.Rel) *law.Owner {
 	if o := x.owners.after(owner); o != nil {
 		return o
@@ -176,16 +164,14 @@ func (x *delta) changeUpper(owner name.Rel) *law.Owner {
 	return x.owners[len(x.owners)-1].after
 }
 
-// nameOf is the name of an owner that stands in the zone, and is short enough for that.
 func (x *delta) nameOf(owner name.Rel) name.Name {
 	n, _ := owner.In(x.zone.FQDN())
 	return n
 }
 
-// refuseLocked refuses a change at a name that is locked here, and above such a name a cut or a new claim, for now. The
-// zone's own namespace changes what is above, but for a DNAME: only that would keep names below from coming. Data that
-// the zone's rules do not allow are refused for that. A cascade brings Records that stood, here or where they come
-// from; Records that wait go on waiting, unless the lock is for them.
+// refuseLocked refuses for now a change at a locked name, and a cut or a new claim above (S2.10). Above, own is
+// refused a DNAME alone: only that would keep the moving names out. Data without a rule passes, to get 403. A
+// cascade passes with Records from a zone, and with waiting Records if the lock is theirs (S2.14).
 func (x *delta) refuseLocked() *law.Refusal {
 	z, p := x.zone, x.place
 	if x.ask.Cascade && (x.ask.Stood || !x.isNew()) {
@@ -205,8 +191,7 @@ func (x *delta) refuseLocked() *law.Refusal {
 	return law.RefuseMoving(p.fqdn, z.FQDN())
 }
 
-// speaksAbove reports whether what comes has an effect on names below its base name: it cuts them off, or makes a new
-// claim.
+// speaksAbove reports whether come affects names below its base name: a DNAME, or a tenant's NS or new claim.
 func (x *delta) speaksAbove(base name.Rel, grants []rules.Grant) bool {
 	own := x.ask.Namespace == x.zone.Namespace
 	switch t := x.come.Type; {
@@ -220,21 +205,18 @@ func (x *delta) speaksAbove(base name.Rel, grants []rules.Grant) bool {
 	})
 }
 
-// standsAlready reports whether a cascade decides a record anew that stands.
 func (x *delta) standsAlready() bool { return x.ask.Cascade && x.stands() }
 
-// stands reports whether the record has its name and type in the zone.
+// stands reports whether the zone has the record under this name and type.
 func (x *delta) stands() bool {
 	b := x.ask.Before
 	return b != nil && b.Zone.UID == x.zone.UID && b.Owner == x.come.Owner && b.Type == x.come.Type
 }
 
-// isNew reports whether the record is not yet in the zone, so taking it in adds one.
 func (x *delta) isNew() bool {
 	return x.ask.Before == nil || x.ask.Before.Zone.UID != x.zone.UID
 }
 
-// keys collects the writes of one zone's keys, the last value of each.
 type keys []law.Write
 
 func (k *keys) put(key law.Key, v any) {
@@ -250,7 +232,6 @@ func (k *keys) put(key law.Key, v any) {
 	*k = append(*k, law.Write{Key: key, Value: v})
 }
 
-// ownStep says what the step of a record counts for.
 func (x *delta) ownStep(h *law.Holding) (t law.Taken) {
 	if t.Own = x.isOwnStep(); t.Own {
 		t.NameServers = len(x.holding.ApexNS) > 0 && len(h.ApexNS) == 0
@@ -259,10 +240,9 @@ func (x *delta) ownStep(h *law.Holding) (t law.Taken) {
 	return t
 }
 
-// isOwnStep reports whether the step is an act of the zone's own namespace: its client's, or of a cascade that it
-// caused. Such a cascade also brings what is no act of that namespace: records that come from another zone, and those
-// of others that waited until a name was free. Only what a rule lets in or out counts, and what lies in another zone
-// from now on does not go.
+// isOwnStep reports whether the step is an act of the zone's own namespace (S7.7): of its clients, or of a cascade
+// that it caused. There only Records admitted or withdrawn by rules count: no Records from or in another zone, and
+// none of others that waited for a free name.
 func (x *delta) isOwnStep() bool {
 	ask, z := &x.ask, x.zone
 	switch {

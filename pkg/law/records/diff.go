@@ -14,7 +14,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// checkType refuses a type that Records cannot have.
 func checkType(c *law.Contribution) *law.Refusal {
 	if err := c.Type.CheckRecord(); err != nil {
 		return law.NewInvalid("spec.type", c.Type.String(), law.ReasonValidationFailed, "%v", err)
@@ -22,8 +21,8 @@ func checkType(c *law.Contribution) *law.Refusal {
 	return nil
 }
 
-// packValues returns the wire lengths of a contribution's rdata in a zone. It refuses rdata where a name in it is too
-// long there, and rdata that some server does not load (S5.11).
+// packValues returns the wire lengths of a contribution's rdata in a zone. It refuses names too long there, and
+// rdata that some server does not load (S5.11).
 func packValues(zone name.Name, c *law.Contribution) ([]int, *law.Refusal) {
 	sizes := make([]int, len(c.Values))
 	for i, v := range c.Values {
@@ -39,16 +38,14 @@ func packValues(zone name.Name, c *law.Contribution) ([]int, *law.Refusal) {
 	return sizes, nil
 }
 
-// ownerChange is what stands at one owner before a write and after it.
 type ownerChange struct {
 	at            name.Rel
 	before, after *law.Owner
 }
 
-// ownerChanges lists the owners that a write concerns, each once.
 type ownerChanges []ownerChange
 
-// after is the owner at a name after the write, nil where the write does not concern it.
+// after returns the owner at a name after the write, nil if unchanged.
 func (l ownerChanges) after(at name.Rel) *law.Owner {
 	for i := range l {
 		if l[i].at == at {
@@ -58,13 +55,13 @@ func (l ownerChanges) after(at name.Rel) *law.Owner {
 	return nil
 }
 
-// Diff collects how the definition changes between two states of owners.
+// Diff is the change of a definition: rows and TTLs.
 type Diff struct {
 	removed, added []content.Row
 	ttls           []content.TTLChange
 }
 
-// compareSet adds what differs in one RRset. texts are the values that may have come or gone, each once.
+// compareSet adds the differences of an RRset; texts are the values that may have changed.
 func (d *Diff) compareSet(o *ownerChange, t rdata.Type, texts []string) {
 	for _, text := range texts {
 		row, dg := content.Row{Owner: o.at, Type: t, Data: text}, law.DigestOf(text)
@@ -80,8 +77,7 @@ func (d *Diff) compareSet(o *ownerChange, t rdata.Type, texts []string) {
 	}
 }
 
-// compareOwner adds what differs at one owner, for the values of the contributions that go and come. Other values
-// cannot have changed.
+// compareOwner adds the differences of an owner. Only values of gone and come can have changed.
 func (d *Diff) compareOwner(o *ownerChange, gone, come *law.Contribution) {
 	var types []rdata.Type
 	texts := map[rdata.Type][]string{}
@@ -110,7 +106,6 @@ func (d *Diff) sortTTLs() {
 	})
 }
 
-// rrsetGrowth is the growth of the number of RRsets.
 func (d *Diff) rrsetGrowth() (n int) {
 	for _, t := range d.ttls {
 		if t.Before == nil {
@@ -125,7 +120,7 @@ func (d *Diff) rrsetGrowth() (n int) {
 
 func (d *Diff) empty() bool { return len(d.removed) == 0 && len(d.added) == 0 && len(d.ttls) == 0 }
 
-// applyTo returns the content state after the changes (S6.7). Error: state is no valid encoding.
+// applyTo returns the content state after the changes (S6.7). Error: invalid encoding of state.
 func (d *Diff) applyTo(state sethash.State) (sethash.State, error) {
 	var minus, plus []sethash.Element
 	for _, r := range d.removed {

@@ -13,33 +13,33 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// A relative name that was meant to be absolute is legal and most likely wrong. A Warning prints the name that it
-// makes (S1.1, S5.1). So is, most likely, a host at which nothing of the zone stands (S5.14).
+// Warnings about probable mistakes: a relative name meant to be absolute (S1.1, S5.1), and a host that the zone
+// lacks (S5.14).
 
-// maxHostLabels bounds the labels of all hosts of one Record that a Warning looks up: each takes two facts about the
-// zone.
+// maxHostLabels bounds the labels of hosts looked up for a Record: each takes two facts of the zone.
 const maxHostLabels = 2 * law.MaxPointed
 
-// RepeatsOrigin reports whether a relative name ends in the name of the zone that it is relative to.
+// RepeatsOrigin reports whether a relative name ends in the name of its zone.
 func RepeatsOrigin(written name.Rel, origin name.Name) bool {
 	labels, end := written.Labels(), origin.Labels()
 	return len(end) > 0 && len(labels) >= len(end) && slices.Equal(labels[len(labels)-len(end):], end)
 }
 
-// UndottedWarning is the Warning about a name that was written without a trailing dot.
+// UndottedWarning returns the Warning about a name without trailing dot. what begins the sentence, means is the
+// resulting name, sentence the rule.
 func UndottedWarning(what, written string, means fmt.Stringer, sentence string) string {
 	return fmt.Sprintf("%s %q has no trailing dot, so it means %s; write %q if it is absolute (%s)", what, written, means,
 		written+".", sentence)
 }
 
-// target is a value that names a host of the zone below its apex.
 type target struct {
 	rdata.Value
 	fqdn name.Name
 	host name.Rel
 }
 
-// listTargets returns the hosts in the zone that what comes names, within law.MaxPointed and maxHostLabels.
+// listTargets returns the hosts of the new record in the zone, within law.MaxPointed and maxHostLabels; nil in a
+// cascade.
 func (x *delta) listTargets() (all []target) {
 	if x.come == nil || x.ask.Cascade {
 		return nil
@@ -62,8 +62,7 @@ func (x *delta) listTargets() (all []target) {
 	return all
 }
 
-// targetKeys returns the facts by which standsAt judges hosts: those of the zone alone, so that a change set needs no
-// compares for them.
+// targetKeys returns the keys read by standsAt: facts of the zone alone, which need no compares in a change set.
 func (x *delta) targetKeys(named []target) (ks []law.Key) {
 	for _, t := range named {
 		for at, ok := t.host, true; ok && !at.IsApex(); {
@@ -76,9 +75,8 @@ func (x *delta) targetKeys(named []target) (ks []law.Key) {
 	return ks
 }
 
-// warnOfTargets warns of an owner that repeats the name of the zone, and of hosts: that another namespace has (S4.18),
-// of which the first one's dot seems forgotten (S5.1), that no namespace has (S4.18), or at which nothing of the zone
-// stands (S5.14).
+// warnOfTargets warns of an owner that repeats the name of the zone, and of hosts: another's or free (S4.18), or
+// missing (S5.14). A forgotten dot (S5.1) ends the list.
 func (x *delta) warnOfTargets(plan *law.Plan) {
 	z, p, come := x.zone, x.place, x.come
 	if x.ask.Cascade {
@@ -110,8 +108,8 @@ func (x *delta) warnOfTargets(plan *law.Plan) {
 	}
 }
 
-// leads reports whether the writer of a record is warned of the holder of its target (S4.18): own for each type that
-// sends clients to a host, a tenant for NS and for records at the apex.
+// leads reports whether the writer is warned of the holder of a target (S4.18): own for each type that sends clients
+// to a host, a tenant for NS and at the apex.
 func (x *delta) leads(t target) bool {
 	if !slices.Contains(law.PointerTypes, t.Type) {
 		return false
@@ -119,8 +117,8 @@ func (x *delta) leads(t target) bool {
 	return x.ask.Namespace == x.zone.Namespace || x.come.Owner.IsApex() || t.Type == rdata.NS
 }
 
-// findHolder reports whether the host of a target belongs to the writer (mine), or to another tenant. The nearest
-// claimed name, or child zone, at or above the host decides; the name of the new record counts as claimed.
+// findHolder reports whether the host of a target is the writer's (mine) or another tenant's, by the nearest claim
+// or child zone at or above. The new record's base name counts as claimed.
 func (x *delta) findHolder(t target) (mine, another bool) {
 	z, ns := x.zone, x.ask.Namespace
 	isAnother := func(of string) bool { return of != z.Namespace && of != ns }
@@ -140,8 +138,8 @@ func (x *delta) findHolder(t target) (mine, another bool) {
 	return false, false
 }
 
-// leavesToTenants reports whether another namespace may be the first to write a host that no namespace has. Glue of a
-// cut is its writer's.
+// leavesToTenants reports whether another namespace may be the first to write a free host. Glue is left to the
+// writer of the cut.
 func (x *delta) leavesToTenants(t target) bool {
 	z, come := x.zone, x.come
 	glue := t.Type == rdata.NS && !come.Owner.IsApex() && rules.Encloses(come.Owner, t.host)
@@ -155,15 +153,14 @@ func (x *delta) leavesToTenants(t target) bool {
 	return !come.Owner.IsApex() && x.claimant(rules.AdmittedPlain, nil).GivesTenants(t.host)
 }
 
-// SeemsUndotted reports whether a host at which nothing stands reads as an absolute name without its dot: it has two
-// labels or more, and is of another part of the zone than the owner, for records of one part may come in any order.
+// SeemsUndotted reports whether a relative host looks absolute: two labels or more, the last not that of the owner.
+// Records below the same label may come in any order.
 func SeemsUndotted(host string, owner name.Rel) bool {
 	written, err := name.ParseRel(host)
 	return err == nil && len(written.Labels()) >= 2 && lastLabel(written) != lastLabel(owner)
 }
 
-// warnOfAbsent warns of a host at which nothing of the zone stands, or of a name server that needs glue and has no
-// address. The apex has the condition Servable for its name servers.
+// warnOfAbsent warns of a missing host, or a name server without glue. The apex has the condition Servable instead.
 func (x *delta) warnOfAbsent(t target, plan *law.Plan) {
 	switch {
 	case t.Type == rdata.NS && x.come.Owner.IsApex():
@@ -184,8 +181,8 @@ func lastLabel(r name.Rel) string {
 	return labels[len(labels)-1]
 }
 
-// standsAt reports whether the zone has an answer for a host: data, a wildcard or a DNAME, or a delegation to a child
-// zone or by NS records above it. A name server below its own NS needs an address.
+// standsAt reports whether the zone answers for a host: by data, a wildcard, a DNAME or a delegation. A name server
+// below its own NS needs an address.
 func (x *delta) standsAt(t target) bool {
 	z := x.zone
 	if slices.Contains(z.MadeNames, t.host) {

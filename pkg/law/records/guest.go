@@ -13,13 +13,13 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// A guest is a tenant whose record an underscore rule admits (S4.14). It hides no name from another's wildcard (S4.23),
-// and leaves the namespace that has the base name the choice and half of the room (S4.24).
+// A guest is a tenant whose record an underscore rule admits (S4.14): without hiding names from another's wildcard
+// (S4.23), and where the base name is another's, with half of the limits, and excluding types by a literal rule
+// alone (S4.24).
 
-// excluding are the types that keep all other data from their name, or from below it.
+// excluding are the types that admit no other data at, or below, their name.
 var excluding = []rdata.Type{rdata.CNAME, rdata.NS, rdata.DNAME}
 
-// countGuest returns 1 for a record of a guest, else 0.
 func (x *delta) countGuest(a rules.Admission) int {
 	if a == rules.AdmittedUnderscore && x.ask.Namespace != x.zone.Namespace {
 		return 1
@@ -27,11 +27,10 @@ func (x *delta) countGuest(a rules.Admission) int {
 	return 0
 }
 
-// keepsName reports whether the record has its name already.
 func (x *delta) keepsName() bool { return x.gone != nil && x.gone.Owner == x.come.Owner }
 
-// refuseGuest refuses a record by an underscore rule; literal says that the rule gives its very name. What stands keeps
-// its name, and its type.
+// refuseGuest refuses a record by an underscore rule (S4.23, S4.24), unless it keeps name and type. literal: the
+// rule names the owner literally.
 func (x *delta) refuseGuest(literal bool) *law.Refusal {
 	t, owner, c := x.come.Type, x.come.Owner, x.claimant(rules.AdmittedPlain, nil)
 	if !literal && slices.Contains(excluding, t) && !(x.keepsName() && x.gone.Type == t) {
@@ -45,8 +44,7 @@ func (x *delta) refuseGuest(literal bool) *law.Refusal {
 	return c.RefuseHiding(t.String(), owner)
 }
 
-// refuseFull refuses a guest's data beyond half of the limits of a name (S5.8): the other half is the holder's. Guests'
-// data beyond half may shrink.
+// refuseFull refuses a guest's data beyond half of the limits of a name (S4.24). Data above that half may shrink.
 func (x *delta) refuseFull(after, before *law.Owner) *law.Refusal {
 	if x.countGuest(x.admission) == 0 {
 		return nil
@@ -71,7 +69,6 @@ func (x *delta) refuseFull(after, before *law.Owner) *law.Refusal {
 		"remove some first)", values, t, x.place.fqdn, rdata.MaxValues, x.nameOf(rules.Base(owner)))
 }
 
-// warnOfHiding warns of a new record at an underscore name that hides its base name from a wildcard.
 func (x *delta) warnOfHiding(plan *law.Plan) {
 	if x.ask.Cascade || x.keepsName() || !rules.HasUnderscore(x.come.Owner) {
 		return
@@ -82,7 +79,7 @@ func (x *delta) warnOfHiding(plan *law.Plan) {
 	}
 }
 
-// noteHidden notes the names that the step leaves to guests while a wildcard answers above, or begins to.
+// noteHidden notes names that guests hide from a wildcard after the step (S4.25).
 func (x *delta) noteHidden(plan *law.Plan) {
 	for i := range x.named {
 		o := &x.owners[i]
@@ -95,7 +92,6 @@ func (x *delta) noteHidden(plan *law.Plan) {
 	}
 }
 
-// noteBelowWildcard notes the names that a new wildcard does not answer because of guests.
 func (x *delta) noteBelowWildcard(wildcard name.Rel, plan *law.Plan) {
 	up, _ := wildcard.Parent()
 	below := law.Get[law.OwnersBelow](x.Reading, law.OwnersBelowKey(x.zone.UID, up))
@@ -111,7 +107,7 @@ func (x *delta) noteBelowWildcard(wildcard name.Rel, plan *law.Plan) {
 	x.tellHidden(plan, names, below.Children-len(below.First), wildcard)
 }
 
-// noteLeftName notes a name that has lost its last data and that a wildcard would answer, but for guests below.
+// noteLeftName notes a name without data that a wildcard would answer, but for guests below.
 func (x *delta) noteLeftName(n name.Rel, plan *law.Plan) {
 	a, ok := x.claimant(rules.AdmittedPlain, nil).FindWildcard(n)
 	if !ok || x.come != nil && rules.Encloses(a.Top, x.come.Owner) {
@@ -122,7 +118,7 @@ func (x *delta) noteLeftName(n name.Rel, plan *law.Plan) {
 		return
 	}
 	names := below.Names
-	if n != a.Top { // as it was
+	if n != a.Top { // below counts n as before the write
 		names--
 	}
 	if below.Guests == 0 || below.Guests < names || below.Cuts > 0 {
@@ -135,8 +131,7 @@ func (x *delta) noteLeftName(n name.Rel, plan *law.Plan) {
 	x.tellHidden(plan, hidden, 0, a.Wildcard)
 }
 
-// tellHidden tells the writer which names guests hide from a wildcard, and notes them for the zone's own namespace and
-// for the tenants of the wildcard, if these are others.
+// tellHidden adds News for the zone's own namespace and the wildcard's tenants, and a Warning for the writer.
 func (x *delta) tellHidden(plan *law.Plan, names []name.Name, more int, wildcard name.Rel) {
 	if len(names) == 0 {
 		return
@@ -155,8 +150,8 @@ func (x *delta) tellHidden(plan *law.Plan, names []name.Name, more int, wildcard
 	}
 }
 
-// listHolders returns the zone's own namespace and the first law.FirstNames tenants that claim the name of a wildcard,
-// without the one that reads the answer.
+// listHolders returns the zone's own namespace and the first law.FirstNames tenants of a wildcard, without the
+// writer.
 func (x *delta) listHolders(wildcard name.Rel) []string {
 	all := []string{x.zone.Namespace}
 	if o := x.ownerAt(rules.Base(wildcard)); o != nil {
@@ -169,8 +164,8 @@ func (x *delta) listHolders(wildcard name.Rel) []string {
 	return slices.DeleteFunc(all, func(ns string) bool { return ns == x.ask.Namespace && !x.ask.Cascade })
 }
 
-// warnOfHidden warns of names without data that some records hide from a wildcard. what begins the sentence, and more
-// is the number of other names. Data at a name answers the Warning about it alone.
+// warnOfHidden warns of names hidden from a wildcard. what begins the sentence, more is the number of names beyond
+// the list. Data at a single name answers the Warning.
 func (x *delta) warnOfHidden(plan *law.Plan, what string, names []name.Name, more int, wildcard name.Rel) {
 	w := law.Warning{}
 	if len(names) == 1 && more == 0 {

@@ -13,15 +13,13 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// BIND loads no zone file, unless told to, with an address or an MX at a name
-// that is no host name, or with certain rdata that names one (check-names,
-// RFC 952, RFC 1123 §2.1): one such record would stop the zone for all (S5.11).
+// By default BIND loads no zone file with A, AAAA or MX at a name that is no host name, or with such a name in some
+// rdata (check-names, RFC 952, RFC 1123 §2.1). A single such record would stop the zone for all (S5.11).
 
-// needsHost reports whether the owner of a record of the type must be a host name.
 func needsHost(t rdata.Type) bool { return t == rdata.A || t == rdata.AAAA || t == rdata.MX }
 
-// ownerIsHost reports whether an owner is a host name. A wildcard is one where the name after its "*" is. At
-// gc._msdcs Active Directory puts the addresses of its global catalogs, which BIND accepts.
+// ownerIsHost reports whether an owner is a host name, of a wildcard the rest. BIND accepts gc._msdcs, at which
+// Active Directory has the addresses of its global catalogs.
 func ownerIsHost(t rdata.Type, fqdn name.Name) bool {
 	if rest, ok := strings.CutPrefix(fqdn.String(), "gc._msdcs."); ok && t != rdata.MX {
 		return name.IsHost(rest)
@@ -29,7 +27,7 @@ func ownerIsHost(t rdata.Type, fqdn name.Name) bool {
 	return name.IsHost(strings.TrimPrefix(fqdn.String(), "*."))
 }
 
-// hostField returns which field of the rdata must be a host name, or the name of a mailbox; -1 for none.
+// hostField returns the index of the rdata field that must be a host name or a mailbox; -1 for none.
 func hostField(t rdata.Type, fqdn name.Name, fields []string) (at int, mailbox bool) {
 	switch t {
 	case rdata.NS:
@@ -59,7 +57,6 @@ func isReverse(fqdn name.Name) bool {
 		labels[n-2] == "ip6")
 }
 
-// checkHosts refuses what BIND would refuse the zone for.
 func checkHosts(c *law.Contribution, zone, fqdn name.Name) *law.Refusal {
 	if needsHost(c.Type) && !ownerIsHost(c.Type, fqdn) {
 		return law.NewInvalid("spec.domainName", nil, law.ReasonValidationFailed, "%s stands at host names only, and %s is none: "+
@@ -68,7 +65,7 @@ func checkHosts(c *law.Contribution, zone, fqdn name.Name) *law.Refusal {
 	for _, v := range c.Values {
 		text, err := v.Resolve(zone)
 		if err != nil {
-			continue // packValues says why
+			continue // packValues refuses it
 		}
 		fields := strings.Fields(text)
 		at, mailbox := hostField(c.Type, fqdn, fields)
@@ -90,7 +87,7 @@ func checkHosts(c *law.Contribution, zone, fqdn name.Name) *law.Refusal {
 	return nil
 }
 
-// IsAddress reports whether a host name reads as an IPv4 address.
+// IsAddress reports whether a host name is written as an IP address.
 func IsAddress(host string) bool {
 	_, err := netip.ParseAddr(strings.TrimSuffix(host, "."))
 	return err == nil

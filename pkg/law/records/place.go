@@ -10,67 +10,59 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// RecordAsk is the request to decide one record write.
+// RecordAsk is the request to decide the write of a Record.
 type RecordAsk struct {
-	// Namespace, Name and UID of the record.
 	Namespace, Name, UID string
-	// Before is what the record contributes now; nil: it is not adopted.
+	// Before is the present contribution; nil: the record is in no zone.
 	Before *law.Adopted
-	// Waits says where the record waits for adoption; nil: it does not wait.
+	// Waits says where the record waits for adoption; nil: nowhere.
 	Waits *law.Waiting
-	// After is the record as it is to be; nil: it goes.
+	// After is the record after the write; nil: deleted.
 	After *law.Record
-	// Cascade says that no client made this request, so a refusal becomes the reason why the record is not adopted
-	// (S2.5, S2.7).
+	// Cascade is set if no client made the request. A refusal becomes the reason to wait (S2.5, S2.7).
 	Cascade bool
-	// Stood says that the record is between two zones, or in one that is gone (S2.9).
+	// Stood is set for a record between two zones (S2.9), by a cascade for a record in a zone, too.
 	Stood bool
 	Now   time.Time
-	// By is the user of the request, for the journal.
+	// By is the user, for the journal.
 	By string
-	// WorkID is the id of the outbox item that the decision may owe.
+	// WorkID is for an outbox item of the plan.
 	WorkID string
-	// Work is the id of the cascade that makes this step; "" for a client's write.
+	// Work is the id of the cascade; "" for a client's write or an unmarked cascade.
 	Work string
-	// WorkBy is the namespace that caused that cascade, and Cause tells it from others.
+	// WorkBy is the namespace that caused the cascade, Cause is Work.Cause.
 	WorkBy, Cause string
-	// Yields is the base name at which records give way at once where the rules of the zone allow them no more (S2.13).
+	// Yields is the base name at and below which records without a rule give way at once (S2.13).
 	Yields name.Rel
-	// Uncounted says that a mass deletion does not count what goes: the namespace is being deleted, or an upgrade is
-	// carried out (S7.5).
+	// Uncounted is set if the step does not count for mass deletion (S7.7): after a period, in a deleted namespace,
+	// or in an upgrade.
 	Uncounted bool
-	// ByRules says that the cascade carries out a change of rules (Work.RulesChanged).
+	// ByRules is Work.RulesChanged of the cascade.
 	ByRules bool
-	// SamePlace says that what decides about the record's zone is as it was: domainName, view, zoneRef, and whether it
-	// is a DS. A client cannot take a record that stands out of its zone (S1.7).
+	// SamePlace is set for an update that leaves domainName, view, zoneRef, and whether the type is DS.
 	SamePlace bool
-	// Set is the zone as it was before the earlier writes of the same step, which are committed with this one
-	// (S10.1); nil: this write is a step by itself.
+	// Set is the zone before the earlier writes of the same change set (S10.1); nil: no earlier write.
 	Set *law.Zone
 }
 
 type recordDecision struct {
 	*law.Reading
-	ask RecordAsk
-	// home is the zone that the record stands in; nil: none.
+	ask  RecordAsk
 	home *law.Zone
-	// absent is the message that its zoneRef leads to no zone, where that is the zone that it stands in and the rules
-	// of that have nothing for its namespace any more.
+	// absent is the message that zoneRef leads to no zone: the target is home, without a rule for the namespace.
 	absent string
 }
 
-// place is where a record belongs by its name alone.
 type place struct {
 	fqdn    name.Name
 	view    string
 	zone    *law.Zone
 	holding *law.Holding
 	owner   name.Rel
-	// reason says why no zone takes the record; zone is nil then.
+	// reason and message say why zone is nil.
 	reason, message string
 }
 
-// waitingAt says where the record waits. While no zone takes it in, what kept it out stays noted.
 func (a *RecordAsk) waitingAt(p *place) *law.Waiting {
 	w := &law.Waiting{View: p.view, FQDN: p.fqdn, Zone: a.After.ZoneRef}
 	if a.Cascade && a.Waits != nil {
@@ -79,8 +71,8 @@ func (a *RecordAsk) waitingAt(p *place) *law.Waiting {
 	return w
 }
 
-// resolveName finds the name and the view of a record. target is the zone of its zoneRef; where the record's namespace
-// does not know it, the place says so.
+// resolveName sets name and view of p, and returns the zone of zoneRef, or sets the reason if the namespace does not
+// know it.
 func (d *recordDecision) resolveName(p *place, r *law.Record) (*law.Zone, *law.Refusal) {
 	if r.ZoneRef == nil {
 		n, err := name.Parse(r.DomainName)
@@ -119,8 +111,7 @@ func (d *recordDecision) resolveName(p *place, r *law.Record) (*law.Zone, *law.R
 	return z, nil
 }
 
-// findHome finds the zone that the record stands in now; nil where that is gone with its keys, which its own cascade
-// purges.
+// findHome returns the zone of the record; nil if gone: its cascade purges the keys.
 func (d *recordDecision) findHome() (*law.Zone, *law.Holding) {
 	b := d.ask.Before
 	if b == nil {

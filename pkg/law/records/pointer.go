@@ -12,7 +12,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// countPointers counts the old record out and the new one in, at the hosts of both.
 func (x *delta) countPointers() {
 	gone, come := x.listPointed(x.gone), x.listPointed(x.come)
 	for _, n := range gone {
@@ -31,8 +30,8 @@ func (x *delta) countPointers() {
 	}
 }
 
-// noteTaken notes the hosts to which own sends clients and that a tenant has from this step on (S4.26): by its first
-// claim there, by a wildcard or a cut above, or since a cascade brings the record of own.
+// noteTaken notes hosts to which own sends clients and that a tenant takes by this step (S4.26): by the first claim
+// there, by a wildcard or a cut above, or because a cascade adds the own record.
 func (x *delta) noteTaken() {
 	z, come := x.zone, x.come
 	if come == nil {
@@ -58,7 +57,6 @@ func (x *delta) noteTaken() {
 	}
 }
 
-// tellTaken returns the news of hosts of a zone that another namespace has.
 func tellTaken(z *law.Zone, hosts []name.Rel) (news []law.News) {
 	for _, n := range hosts {
 		at, _ := n.In(z.FQDN())

@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// DecideRecord decides a write of one record (S1–S5).
+// DecideRecord decides the write of a Record (S1–S5).
 func DecideRecord(seen *law.Seen, ask RecordAsk) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan, refusal := (&recordDecision{Reading: r, ask: ask}).decideRecord()
@@ -65,7 +65,7 @@ func (d *recordDecision) decideRecord() (*law.Plan, *law.Refusal) {
 		return d.leaveHome(plan, home, homeHolding)
 	}
 	if home != nil && home.UID != p.zone.UID {
-		// A transaction changes one zone (I1): the record leaves now, and the next step takes it in.
+		// A transaction changes one zone (I1): the record leaves now, and the next step adds it to the other zone.
 		plan.Orphan = ask.waitingAt(p)
 		plan.Orphan.Moves = true
 		plan.Record = &law.Placement{FQDN: p.fqdn, View: p.view, Reason: law.ReasonMoving, Message: fmt.Sprintf("moves to zone %s",
@@ -75,7 +75,7 @@ func (d *recordDecision) decideRecord() (*law.Plan, *law.Refusal) {
 	return d.changeZone(plan, p.zone, p.holding, p, home)
 }
 
-// refuseMove says why the record, which stands in home, cannot be changed so that it would be at p.
+// refuseMove refuses an update by which the record would leave home (S1.7).
 func (d *recordDecision) refuseMove(home *law.Zone, p *place) *law.Refusal {
 	switch {
 	case !d.ask.SamePlace:
@@ -91,7 +91,6 @@ func (d *recordDecision) refuseMove(home *law.Zone, p *place) *law.Refusal {
 	}
 }
 
-// leaveHome takes the record out of the zone that it stands in, if it does in any.
 func (d *recordDecision) leaveHome(plan *law.Plan, home *law.Zone, holding *law.Holding) (*law.Plan, *law.Refusal) {
 	if home == nil {
 		return plan, nil
@@ -99,8 +98,8 @@ func (d *recordDecision) leaveHome(plan *law.Plan, home *law.Zone, holding *law.
 	return d.changeZone(plan, home, holding, nil, nil)
 }
 
-// leaveUnadopted plans that the record is not adopted, because of a refusal in a cascade, or of one that the record
-// waits for (S2.14): of that, awaited is the namespace that has the name, else it is "".
+// leaveUnadopted plans that the record leaves home, if any, and waits. p is nil if the place is unknown. awaited is
+// the namespace whose data the record waits for (S2.14), "" for none.
 func (d *recordDecision) leaveUnadopted(plan *law.Plan, home *law.Zone, homeHolding *law.Holding, p *place, why *law.Refusal,
 	awaited string) (*law.Plan,
 	*law.Refusal) {
@@ -124,11 +123,11 @@ func (d *recordDecision) leaveUnadopted(plan *law.Plan, home *law.Zone, homeHold
 	return d.leaveHome(plan, home, homeHolding)
 }
 
-// changeZone takes the record's contribution out of zone z where it stands there (ask.Before) and puts the new one in
-// (p, unless nil): one step of z. home is the zone that the record stands in, nil for none.
+// changeZone plans a step of zone z: the present contribution (ask.Before) goes, and the new one at p comes. p nil:
+// the record leaves z. home is the zone of the record, nil for none.
 func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Holding, p *place, home *law.Zone) (*law.Plan, *law.Refusal) {
 	x := &delta{recordDecision: d, zone: z, holding: holding, place: p}
-	if b := d.ask.Before; b != nil && (p == nil || home != nil) { // else it stands nowhere yet, or in a zone that is gone
+	if b := d.ask.Before; b != nil && (p == nil || home != nil) { // else the record is in no zone, or in a removed one
 		x.gone = &b.Contribution
 		x.owners = append(x.owners, ownerChange{at: x.gone.Owner})
 	}
@@ -179,7 +178,7 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 	}
 	x.writeKeys()
 	after := apexNames(holding, x.gone, x.come, x.owners.after(name.Apex), d.ask.Namespace == z.Namespace)
-	if x.changesNothing() { // nothing to write, and the zone need not be touched
+	if x.changesNothing() { // the zone's object needs no write
 		plan.Record = x.adoptedPlacement(z, z.Served && holding.Settled())
 		plan.Record.Stays = true
 		return plan, nil
@@ -187,7 +186,7 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 	return x.planStep(plan, after)
 }
 
-// judgeComing decides whether the zone takes in what comes, and puts it at its owner.
+// judgeComing admits the new contribution and adds it to its owner, unless awaits is set.
 func (x *delta) judgeComing(plan *law.Plan) *law.Refusal {
 	come := x.come
 	if refusal := checkType(come); refusal != nil {
@@ -214,11 +213,11 @@ func (x *delta) judgeComing(plan *law.Plan) *law.Refusal {
 	return nil
 }
 
-// planStep writes the step of the zone into the plan, and what it owes elsewhere. holding is that of the zone
-// afterwards, without the mark of the cascade that makes the step.
+// planStep completes the plan: the zone's step, holding and keys, and the work. holding is that after the write,
+// without the mark of the cascade.
 func (x *delta) planStep(plan *law.Plan, holding *law.Holding) (*law.Plan, *law.Refusal) {
 	z, ask := x.zone, &x.ask
-	plan.Writes = x.keys // the first writes of the plan
+	plan.Writes = x.keys // without a Withdrawal of NoteWithdrawal: its period is over
 	plan.Rule = x.rule
 	if len(x.yielding) > 0 {
 		plan.Work = x.yieldWork()
@@ -236,7 +235,7 @@ func (x *delta) planStep(plan *law.Plan, holding *law.Holding) (*law.Plan, *law.
 	t := x.ownStep(change.Holding)
 	last := z
 	if ask.Set != nil {
-		last = ask.Set // no content between two writes of one step is ever delivered
+		last = ask.Set // content between two writes of a step is never delivered
 	}
 	change.CountDeletions(plan, z, last, t, ask.Now.Unix())
 	x.updateNameServers(plan, change)
@@ -251,15 +250,14 @@ func (x *delta) planStep(plan *law.Plan, holding *law.Holding) (*law.Plan, *law.
 	return plan, nil
 }
 
-// adoptedPlacement says that the record stands in the zone, which is z after the write.
 func (x *delta) adoptedPlacement(z *law.Zone, served bool) *law.Placement {
 	return &law.Placement{FQDN: x.place.fqdn, View: x.place.view, Zone: &x.zone.Ref, Serial: z.Serial, Reason: law.ReasonAdopted,
 		Admission: x.admission, HasClass: x.zone.HasClass, Served: served,
 		Message: fmt.Sprintf("in zone %s by delegation pattern %q", x.zone.FQDN(), x.rule)}
 }
 
-// withdrawRecord decides about a record that stands in its zone, and that the rules of that allow no more (S2.5). It
-// stays until its period is over, as it is.
+// withdrawRecord decides about a record no longer allowed by the rules of its zone: unchanged in its period (S2.5),
+// released afterwards, or at once when another namespace gets the name (S2.13).
 func (d *recordDecision) withdrawRecord(plan *law.Plan, holding *law.Holding, p *place, refusal *law.Refusal) (*law.Plan, *law.Refusal) {
 	z, ask := d.home, &d.ask
 	plan.Warnings = nil
@@ -274,11 +272,11 @@ func (d *recordDecision) withdrawRecord(plan *law.Plan, holding *law.Holding, p 
 		}
 		ask.Uncounted = ask.Uncounted || w.Uncounted()
 	} else {
-		ask.Uncounted = true // another's record takes its place
+		ask.Uncounted = true // another namespace's record takes its place
 	}
 	if d.absent != "" {
 		refusal = law.NewForbidden(law.ReasonZoneNotFound, "%s; the record is adopted when that changes", d.absent)
-		p = &place{view: ask.After.View} // as of a zone that there is not (S1.8)
+		p = &place{view: ask.After.View} // as if the zone did not exist (S1.8)
 		if ask.After.Absolute() {
 			p.fqdn, _ = name.Parse(ask.After.DomainName)
 		}
@@ -286,8 +284,8 @@ func (d *recordDecision) withdrawRecord(plan *law.Plan, holding *law.Holding, p 
 	return d.leaveUnadopted(plan, z, holding, p, refusal, "")
 }
 
-// updateNameServers updates what depends on the zone's name servers where the step touches them: the pending cut of
-// the parent and the Servable condition.
+// updateNameServers updates the parent's pending cut and the Servable condition, if the apex NS, or an address or
+// CNAME of a name server changes.
 func (x *delta) updateNameServers(plan *law.Plan, change *law.ZoneChange) {
 	z := x.zone
 	apexNS, address := false, false
@@ -306,7 +304,7 @@ func (x *delta) updateNameServers(plan *law.Plan, change *law.ZoneChange) {
 	change.Servable = JudgeServable(x.Reading, z, change.Holding, x.owners)
 }
 
-// locateRecord finds the zone of a record (S2.1, S2.3).
+// locateRecord finds the zone of a record (S2.1). A place without zone has the reason to wait (S2.3).
 func (d *recordDecision) locateRecord(r *law.Record) (*place, *law.Refusal) {
 	p := &place{view: r.View}
 	target, refusal := d.resolveName(p, r)

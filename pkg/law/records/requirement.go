@@ -14,21 +14,20 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// Requirement is what a change set requires of one name of its zone, as that is before the set (S10.5).
+// Requirement is a prerequisite of a change set: the RRset at a name before the set (S10.5).
 type Requirement struct {
 	Name name.Name
-	// Type of the RRset; 0: the name itself, with any RRset.
-	Type rdata.Type
-	// Exists says whether it is to be there.
+	// Type of the RRset; 0: any.
+	Type   rdata.Type
 	Exists bool
-	// Values are all that the RRset is to have, in whatever spelling of their names; nil: any.
+	// Values are all values of the RRset, in any spelling of their names; nil: any.
 	Values []rdata.Value
 }
 
 func fieldOfRequirement(index int) string { return fmt.Sprintf("spec.prerequisites[%d]", index) }
 
-// DecideRequirements judges what a change set of a namespace requires of the zone at the place. Its refusal is of the
-// kind Unmet if a requirement is not met, and Forbidden for a name that the namespace may not write, whatever is there.
+// DecideRequirements judges the prerequisites of a change set for zone in. A name closed to the namespace is
+// Forbidden, whatever is there; the first prerequisite not met is Unmet.
 func DecideRequirements(seen *law.Seen, in law.Ref, namespace string, all []Requirement) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		z := law.Get[law.Zone](r, law.ZoneKey(in.Namespace, in.Name))
@@ -65,8 +64,8 @@ func DecideRequirements(seen *law.Seen, in law.Ref, namespace string, all []Requ
 	})
 }
 
-// mayWrite reports whether a namespace may write a record of some type at a name: a rule of the zone allows it, and
-// neither another namespace nor a reservation keeps the name (S4.8 to S4.22).
+// mayWrite reports whether a namespace may write some type at a name: a rule allows the name, and no claim or
+// reservation refuses it (S4.8 to S4.22).
 func mayWrite(r *law.Reading, z *law.Zone, owner name.Rel, fqdn name.Name, namespace string) bool {
 	if namespace == z.Namespace {
 		return true
@@ -128,7 +127,7 @@ func (q *Requirement) isMet(z *law.Zone, owner name.Rel, o *law.Owner) bool {
 			met = met || there[d]
 			delete(there, d)
 		}
-		if err != nil || !met { // what is too long in the zone stands nowhere in it
+		if err != nil || !met { // a value too long for the zone is not there
 			return false
 		}
 	}

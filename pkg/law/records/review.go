@@ -14,18 +14,18 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// Review is what a namespace is told of a name.
+// Review is the answer to a NameReview.
 type Review struct {
-	// Zone would take the record; nil: none, or none that gives the namespace the name.
+	// Zone would take the record; nil: none, or none with a rule for the namespace.
 	Zone    *law.Zone
 	Allowed bool
-	// Rule is the pattern that allows the record, and Reason says why none does.
+	// Rule is the pattern that allows the record, Reason the refusal.
 	Rule, Reason string
 	Claimed      Claimed
 	Warnings     []law.Warning
 }
 
-// Claimed says whose a name is for the namespace that asks; "": it is not told.
+// Claimed is the claim on a name, as told to the namespace; "": the namespace may not learn it.
 type Claimed string
 
 const (
@@ -34,8 +34,8 @@ const (
 	Unclaimed      Claimed = "Unclaimed"
 )
 
-// ReviewName decides what a creation without data would be answered. Where no rule gives the namespace the name, it
-// reads no more than what says that there is no zone, and says the same (S14.2).
+// ReviewName decides like the creation of a record without data (S14.1). Without a rule for the namespace, the
+// answer is that of a name without zone, and no more facts are read (S14.2).
 func ReviewName(seen *law.Seen, ask RecordAsk) (review Review, out law.Outcome) {
 	out = law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		d := &recordDecision{Reading: r, ask: ask}
@@ -56,7 +56,7 @@ func ReviewName(seen *law.Seen, ask RecordAsk) (review Review, out law.Outcome) 
 				review.Reason += " (S4.1)"
 			}
 			if refusal.Reason == law.ReasonNameHeld && review.Claimed == Unclaimed {
-				review.Claimed = ClaimedAnother // what is above or below it, or is the zone's own
+				review.Claimed = ClaimedAnother // a claim above or below, or an own name
 			}
 			return &law.Plan{}, nil
 		}
@@ -66,9 +66,8 @@ func ReviewName(seen *law.Seen, ask RecordAsk) (review Review, out law.Outcome) 
 	return review, out
 }
 
-// findClaim finds which namespace claims the base name of a record, where a rule gives the one that asks that name: a
-// rule for an underscore label alone tells nothing of it (S4.14). A claim of its own above comes with the name (S4.8);
-// one of another namespace the refusal tells of.
+// findClaim returns the claim on the base name of a record; "" without a rule for that name, since an underscore
+// rule tells nothing of it (S4.14). An own claim above is Mine (S4.8); the refusal tells of others above.
 func (d *recordDecision) findClaim(z *law.Zone, p *place, namespace string) Claimed {
 	base := rules.Base(p.owner)
 	at, err := base.In(z.FQDN())
@@ -79,7 +78,7 @@ func (d *recordDecision) findClaim(z *law.Zone, p *place, namespace string) Clai
 	c := &claims.Claimant{Reading: d.Reading, Zone: z, Holding: p.holding, Namespace: namespace,
 		OwnerAt: func(n name.Rel) *law.Owner { return law.Get[law.Owner](d.Reading, law.OwnerKey(z.UID, n)) }}
 	if c.FindNamed(base).Least > 0 {
-		claimed = ClaimedAnother // a rule gives it to others
+		claimed = ClaimedAnother // reserved for others
 	}
 	for up, ok := base, true; ok; up, ok = up.Parent() {
 		o := law.Get[law.Owner](d.Reading, law.OwnerKey(z.UID, up))

@@ -24,13 +24,12 @@ const (
 	ReasonTooManyNameServers       = "TooManyNameServers"
 )
 
-// MaxNameServerNames bounds the names at name servers in a zone, and between them and its apex, for the zone to be
-// Servable. Each is a fact of every decision about the zone's name servers, and of one transaction, which is bounded.
-// Decisions of cascades cannot be made smaller by a client.
+// MaxNameServerNames bounds the names at name servers in a zone, and between them and the apex (S6.15). Each is a
+// fact of the transaction, whose size is bounded, and no client can split the transactions of cascades.
 const MaxNameServerNames = 24
 
-// apexNames returns the holding with the hosts that the apex names after a step, where its owner is after; the same
-// holding where these stay. own says that the record is of the zone's own namespace.
+// apexNames returns the holding with ApexNS and ApexHosts after a step, or h itself if both stay. after is the owner
+// of the apex.
 func apexNames(h *law.Holding, gone, come *law.Contribution, after *law.Owner, own bool) *law.Holding {
 	if (gone == nil || !gone.Owner.IsApex()) && (come == nil || !come.Owner.IsApex()) {
 		return h
@@ -60,7 +59,7 @@ func apexNames(h *law.Holding, gone, come *law.Contribution, after *law.Owner, o
 	return &out
 }
 
-// apexHosts are the hosts of the zone's name servers at or below its apex.
+// apexHosts returns the hosts of the zone's name servers at or below the apex.
 func apexHosts(z *law.Zone, h *law.Holding) []name.Rel {
 	hosts := slices.Clone(z.MadeNames)
 	for _, text := range h.ApexNS {
@@ -76,7 +75,6 @@ func apexHosts(z *law.Zone, h *law.Holding) []name.Rel {
 	return hosts
 }
 
-// namesOf counts the names at hosts and above them, below the apex.
 func namesOf(hosts []name.Rel) int {
 	names := map[name.Rel]bool{}
 	for _, host := range hosts {
@@ -87,7 +85,7 @@ func namesOf(hosts []name.Rel) int {
 	return len(names)
 }
 
-// JudgeServable returns the Servable condition of a zone of which a write changes owners.
+// JudgeServable returns the Servable condition of a zone after a write of owners.
 func JudgeServable(r *law.Reading, z *law.Zone, h *law.Holding, owners ownerChanges) *law.Condition {
 	if len(h.ApexNS) == 0 && len(z.Header.NameServers) == 0 {
 		return &law.Condition{Status: "False", Reason: ReasonNoNameServers, Message: "the zone has no name servers: set " +
@@ -117,9 +115,8 @@ func JudgeServable(r *law.Reading, z *law.Zone, h *law.Holding, owners ownerChan
 	}
 	var missing []string
 	for _, host := range hosts {
-		// Behind the cut of a delegated child the address is the child's to have. A zone below that is not delegated
-		// takes the name and gives no cut: then no resolver reaches the server, and BIND does not load the zone
-		// (S5.11).
+		// An address behind the cut of a delegated child is the child's. A zone below without delegation takes the
+		// name without a cut: no resolver reaches the server, and BIND does not load the zone (S5.11).
 		inChild := false
 		for at, ok := host, true; ok && !at.IsApex(); at, ok = at.Parent() {
 			inChild = inChild || slices.ContainsFunc(ownerCut(stands(at)), func(v law.OwnerValue) bool { return v.Type == rdata.NS })
@@ -144,10 +141,8 @@ func JudgeServable(r *law.Reading, z *law.Zone, h *law.Holding, owners ownerChan
 	return &law.Condition{Status: "True", Reason: ReasonServable, Message: "every name server can be reached"}
 }
 
-// maxListed bounds the octets of names in a condition, since the zone's object should not grow by them (S6.15).
 const maxListed = 200
 
-// listSome returns the first of names, one at least, and the number of the others.
 func listSome(names []string) string {
 	n, octets := 1, len(names[0])
 	for n < len(names) && octets+len(names[n]) <= maxListed {

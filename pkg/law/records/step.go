@@ -11,7 +11,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// stepOf returns the number of the step that a change of z belongs to: the next one, or that of the writes since set.
+// stepOf returns the number of the step for a change of z: that of the earlier writes since set, else the next.
 func stepOf(z, set *law.Zone) uint64 {
 	if set != nil && z.N > set.N {
 		return z.N
@@ -19,8 +19,8 @@ func stepOf(z, set *law.Zone) uint64 {
 	return z.N + 1
 }
 
-// AdvanceZone fills change with the next serial, state and journal step of z (I3). Where an earlier write of the same
-// step, since set, has taken the serial, this write has that serial too, and its step says what it adds.
+// AdvanceZone fills change with the next serial, content state and journal step of z (I3). If an earlier write since
+// set has taken the serial, this write shares it; Step has the rows of this write alone.
 func AdvanceZone(change *law.ZoneChange, z, set *law.Zone, df *Diff, now time.Time, record *content.RecordRef, by string) *law.Refusal {
 	state, err := df.applyTo(sethash.State(z.State))
 	if err != nil {

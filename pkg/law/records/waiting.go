@@ -11,9 +11,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// awaitedClaim returns the namespace for whose data at its name a refused record waits, because its annotation says so
-// (S2.14): its own, or another one that keeps it out. "": it does not wait. It waits for records alone: what has to be
-// allowed, or lies below the name, is no replacement. A record that stands keeps its place, or loses it as any.
+// awaitedClaim returns the namespace whose data at the name a refused new record waits for by annotation (S2.14):
+// its own, or another; "": no wait. A missing rule, or data below the name, is no replacement to wait for.
 func (x *delta) awaitedClaim(why *law.Refusal) string {
 	z, ns := x.zone, x.ask.Namespace
 	if !x.ask.After.WaitsOnConflict || x.ask.Before != nil || why.Kind == law.Later {
@@ -28,16 +27,16 @@ func (x *delta) awaitedClaim(why *law.Refusal) string {
 	return ""
 }
 
-// lockReplaced locks the name of a Record that its namespace takes away, until a cascade has tried the Records of that
-// namespace, or of the zone's own, that wait at the name: without the lock the next write of any tenant would have it
-// (S2.14). Nil: too many names are locked so.
+// lockReplaced locks the name of a Record removed by its namespace, if Records of this or the zone's own namespace
+// wait there, until a cascade has tried them (S2.14). Otherwise the next write of any tenant could take the name.
+// Nil: too many such locks.
 func (x *delta) lockReplaced(plan *law.Plan, h *law.Holding) *law.Holding {
 	z, ns := x.zone, x.ask.Namespace
 	if x.ask.Cascade || x.ask.Set != nil || x.gone == nil || x.gone.Owner.IsApex() || x.come != nil && x.come.Owner == x.gone.Owner {
-		return h // a set may write at the name itself
+		return h // a set may write at this name
 	}
 	if c := x.ownerAt(rules.Base(x.gone.Owner)).ClaimOf(ns); c != nil && c.Names() {
-		return h // it keeps the name
+		return h // the namespace keeps the name
 	}
 	at, first := x.nameOf(x.gone.Owner), slices.Compact(slices.Sorted(slices.Values([]string{z.Namespace, ns})))
 	var ks []law.Key
@@ -58,7 +57,6 @@ func (x *delta) lockReplaced(plan *law.Plan, h *law.Holding) *law.Holding {
 	return h.WithReplacement(w.ID, ns, at, w.Since)
 }
 
-// explainWait is the refusal as the reason why a record waits for data of a namespace.
 func (x *delta) explainWait(why *law.Refusal, awaited string) *law.Refusal {
 	if awaited != x.ask.Namespace {
 		return x.refuseHeld()
@@ -68,8 +66,8 @@ func (x *delta) explainWait(why *law.Refusal, awaited string) *law.Refusal {
 	return &out
 }
 
-// refuseHeld says that a record waits for another namespace's name. It says the same while that holds the name and
-// when that has left it: so a record that waits on is not written, however often that one replaces its own.
+// refuseHeld refuses a record that waits for another namespace's name. The message stays the same when that
+// namespace leaves, so a waiting record is not rewritten with each replacement.
 func (x *delta) refuseHeld() *law.Refusal {
 	return law.NewForbidden(law.ReasonNameHeld, "another namespace holds %s of zone %s, or held it when the record began to wait: "+
 		"once the name is free, "+
@@ -77,9 +75,8 @@ func (x *delta) refuseHeld() *law.Refusal {
 		"then, and make it anew)", x.nameOf(rules.Base(x.come.Owner)), x.zone.FQDN(), rules.PatternFor(x.come.Owner))
 }
 
-// refuseTurn refuses a name that is free now and that another namespace held when the record began to wait for it:
-// that one may be replacing its Record, and the name must not be snatched in between (S2.15). It passes where a rule
-// names the name literally, and where none allows it to the other namespace any more.
+// refuseTurn refuses a free name of a namespace that may be replacing its Record (S2.15), the holder when this
+// record began to wait. A literal rule passes, and so does a name no longer allowed to the holder.
 func (x *delta) refuseTurn() *law.Refusal {
 	z, ns := x.zone, x.ask.Namespace
 	if !x.ask.Cascade || x.ask.Waits == nil || ns == z.Namespace || x.ownerAt(rules.Base(x.come.Owner)).ClaimOf(ns) != nil {

@@ -13,25 +13,25 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// defaultGrace is the period in seconds of the zones that a removed zone delegated (S3.6).
+// DefaultGrace is the period, in seconds, of zones delegated by a removed zone (S3.5).
 const DefaultGrace = 24 * 60 * 60
 
-// Withdrawing is a cascade that meets something which the rules of a zone allow no more.
+// Withdrawing is a record or child zone that the rules of Zone no longer allow Namespace.
 type Withdrawing struct {
 	Zone      *law.Zone
 	Namespace string
-	// child says that it is a zone, newly that it was allowed until now, and taken that a write of the zone's own
-	// namespace took it. grace is the period that it gets then, in seconds.
+	// Child is set for a zone, Newly if allowed until now, Taken if withdrawn by a write of the zone's own
+	// namespace. Grace is the period in seconds.
 	Child, Newly, Taken bool
 	Grace               int64
-	// cause tells the cascade from others.
+	// Cause is the Work.Cause of the cascade.
 	Cause string
 	Now   time.Time
 }
 
-// NoteWithdrawal returns the time that is left, nil for none, and notes in the plan that it begins. It begins anew with
-// each write of the zone's own namespace that takes something more, and after rules came back for all. What others
-// cause, as the end or the removal of a zone between, prolongs no period. release: it goes now.
+// NoteWithdrawal returns the withdrawal of the namespace, nil without a period, and plans its change. release: the
+// period is over. A period begins anew when a write of the zone's own namespace withdraws more, or after rules came
+// back for all; acts of others prolong none.
 func NoteWithdrawal(r *law.Reading, plan *law.Plan, x Withdrawing) (w *law.Withdrawal, release bool) {
 	if x.Newly && x.Grace == 0 {
 		return nil, true
@@ -46,7 +46,7 @@ func NoteWithdrawal(r *law.Reading, plan *law.Plan, x Withdrawing) (w *law.Withd
 	}
 	next := *was
 	if was.Since == 0 || x.Taken && was.Cause != x.Cause || x.Newly && was.IsCancelled(z, x.Namespace) {
-		// A shorter period concerns what it was set for (S3.6).
+		// A shorter period does not cut short the rest of an earlier one (S3.6).
 		next.Since, next.Grace, next.Passed, next.Cause = x.Now.Unix(), max(x.Grace, was.Grace-was.Passed), 0, x.Cause
 	}
 	if met := z.DigestRules(x.Namespace, x.Child); x.Child {
@@ -60,8 +60,8 @@ func NoteWithdrawal(r *law.Reading, plan *law.Plan, x Withdrawing) (w *law.Withd
 	return &next, next.Over()
 }
 
-// ReleaseWork is the cascade that releases what the rules of z allow some namespaces no more. It does not unsettle the
-// zone: each step is delivered as it comes (S7.2).
+// ReleaseWork returns the cascade that releases records and zones of some namespaces from z. Each step is delivered
+// as it comes (S7.2).
 func ReleaseWork(z *law.Zone, namespaces []string, id string, now int64) *law.Work {
 	w := &law.Work{ID: id, Reason: fmt.Sprintf("zone %s releases what its rules allow no more", z.FQDN()), View: z.View, By: z.Namespace,
 		Since: now, Unmarked: true}
@@ -69,7 +69,7 @@ func ReleaseWork(z *law.Zone, namespaces []string, id string, now int64) *law.Wo
 	return w
 }
 
-// ReleaseNow ends the periods of namespaces that the zone's own namespace names in this write, as added by it.
+// ReleaseNow ends the periods of namespaces added to kubi.zone/release-now (S3.6).
 func ReleaseNow(r *law.Reading, plan *law.Plan, z *law.Zone, before, after []string, workID string, now time.Time) {
 	added := slices.DeleteFunc(slices.Clone(after), func(ns string) bool { return slices.Contains(before, ns) })
 	if len(added) == 0 {
@@ -91,14 +91,13 @@ func ReleaseNow(r *law.Reading, plan *law.Plan, z *law.Zone, before, after []str
 	}
 }
 
-// MaxReleases bounds the withdrawals that one transaction ends.
+// MaxReleases bounds the withdrawals ended in a transaction.
 const MaxReleases = 16
 
-// findYielding finds the tenants that give way to a new record at once, and the name at and below which they do: one
-// that a rule names for its namespace, and that the rules allow them no more (S2.13). A rule with "*" does not, so that
-// no neighbour takes a name that lost its rule by accident. refused says that what tenants have at the name or above
-// it, or also below, refuses the record; the zone's own namespace is refused nothing, and has what stands at the name
-// go, or also below.
+// findYielding returns the tenants that give way to a new record, and the name at and below which they do (S2.13):
+// named literally by a rule for the record's namespace, and no longer allowed to them. Rules with "*" take no name,
+// or neighbours would get names whose rule was lost by accident. refused: claims refuse the record; false for own.
+// below: claims below are in the way, too.
 func (x *delta) findYielding(refused, below bool) (from []string, at name.Rel) {
 	z, base := x.zone, rules.Base(x.come.Owner)
 	if x.ask.Before != nil || !x.ask.Yields.IsZero() && x.ask.Yields.Encloses(base) || base.IsApex() || slices.Contains(z.MadeNames, base) {
@@ -123,19 +122,17 @@ func (x *delta) findYielding(refused, below bool) (from []string, at name.Rel) {
 	return c.FindYielding(base, at, below), at
 }
 
-// yieldWorkID is the id of the outbox item that has namespaces give a name of a zone away. All that want the name owe
-// this one item.
 func yieldWorkID(zone string, at name.Rel) string { return "yields-" + zone + "-" + at.String() }
 
-// YieldWork is that item: the namespaces give way at and below a name of the zone. What waits there is tried again when
-// their records are gone.
+// YieldWork returns the outbox item by which namespaces give way at and below n, the same for all that want the
+// name. Then waiting Records are tried.
 func YieldWork(r *law.Reading, z *law.Zone, n name.Rel, from []string, now time.Time) *law.Work {
 	id := yieldWorkID(z.UID, n)
 	standing := law.Get[law.Work](r, law.WorkKey(id))
 	at, _ := n.In(z.FQDN())
 	w := &law.Work{ID: id, Reason: fmt.Sprintf("names of zone %s go to another namespace", z.FQDN()), View: z.View, By: z.Namespace,
 		Since: now.Unix(), Unmarked: true, Yields: n}
-	if standing != nil { // the server that carries it out begins again
+	if standing != nil { // the runner begins again
 		w.Times, w.Runner = standing.Times+1, standing.Runner
 		for i := range standing.Scans {
 			from = append(slices.Clone(from), standing.Scans[i].Namespaces...)
@@ -150,7 +147,8 @@ func YieldWork(r *law.Reading, z *law.Zone, n name.Rel, from []string, now time.
 	return w
 }
 
-// awaitEviction has the new record wait until the tenants in its way are gone: a transaction changes one record (I1).
+// awaitEviction plans that the new record waits until the tenants in the way are gone: a transaction changes one
+// record (I1).
 func (x *delta) awaitEviction(plan *law.Plan) *law.Plan {
 	ask, p := &x.ask, x.place
 	plan.Orphan = ask.waitingAt(p)
