@@ -10,23 +10,17 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// MaxGlue is how many addresses a delegation has at most in its parent (S6.1), and the nameServers of one zone
-// (S6.2). One transaction of the parent, of 128 operations by default, replaces all of them, each at a name of its own.
+// MaxGlue bounds the addresses of a delegation in its parent (S6.3) and of the nameServers of a zone (S6.2): a
+// transaction of the parent, of 128 operations by default, replaces all of them, each at a name of its own.
 const MaxGlue = 48
 
-// Cut is what the zone named parent counts for a delegated child (S6.1): the
-// child's apex NS (those of its nameServers and its NS Records at "@") and the
-// addresses of those NS at or below the cut. An NS there without an address is
-// left out: no resolver could use it, and it would stand in the parent all the
-// same. childSets looks up the RRsets of the child's definition, without what its
-// nameServers make.
+// Cut returns the RRsets of the zone parent for a delegated child (S6.3): apex NS, and addresses of those at or
+// below the cut; nil without NS. NS there without an address are left out: no resolver could use them. childSets
+// looks up RRsets of the child, without those of nameServers.
 //
-// Owners are relative to parent, Data is absolute and TTLs are explicit, so
-// that the parent needs nothing of the child to resolve them and a change of
-// the child's ttl or fqdn shows. Where there are more than MaxGlue addresses,
-// each host and type has its share of them, the first in order. The order is that of RRset.Compare; two cuts
-// are equal exactly when the slices are (RRset.Equal). A child without apex NS,
-// or with none that is left, cuts nothing: nil.
+// Owners are relative to parent, data absolute and TTLs explicit, so the result shows changes of the child's ttl and
+// name. Beyond MaxGlue addresses, each host and type keeps an equal share. Equal cuts are equal slices, in the order
+// of RRset.Compare.
 func Cut(parent name.Name, child Header, childSets func(owner name.Rel, t rdata.Type) (RRset, bool)) []RRset {
 	cutOwner, ok := child.FQDN.Rel(parent)
 	if !ok || cutOwner.IsApex() {
@@ -60,7 +54,7 @@ func Cut(parent name.Name, child Header, childSets func(owner name.Rel, t rdata.
 		}
 		seen[host] = true
 		inChild, below := host.Rel(child.FQDN)
-		inParent, _ := host.Rel(parent) // which encloses the child
+		inParent, _ := host.Rel(parent) // parent encloses the child
 		before := len(glue)
 		for _, t := range []rdata.Type{rdata.A, rdata.AAAA} {
 			if set, ok := lookup(inChild, t); below && ok && len(glue) < MaxGlue {
@@ -82,8 +76,7 @@ func Cut(parent name.Name, child Header, childSets func(owner name.Rel, t rdata.
 	return cut
 }
 
-// appendAbsolute appends set as the parent counts it, or nothing where none of
-// its values resolves.
+// appendAbsolute appends set in the form of the parent, or nothing if no value resolves.
 func appendAbsolute(cut []RRset, owner name.Rel, child Header, set RRset) []RRset {
 	absolute := RRset{Owner: owner, Type: set.Type, TTL: ExplicitTTL(set.TTL.Resolve(child.TTL))}
 	for _, data := range set.Data {

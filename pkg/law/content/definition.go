@@ -13,70 +13,63 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// NameServer is one of spec.nameServers (S6.2).
+// NameServer is an entry of spec.nameServers (S6.2).
 type NameServer struct {
-	// Name is a host name as written: absolute, relative to the zone, or "@".
+	// Name as written: absolute, relative to the zone, or "@".
 	Name string `json:"name"`
-	// Addresses are IPv4 and IPv6 addresses, served as glue where Name is at or
-	// below the apex and otherwise of no effect.
+	// Addresses are IPv4 and IPv6, without effect unless Name is at or below the apex.
 	Addresses []string `json:"addresses,omitempty"`
 }
 
-// Header is the part of a definition that comes from the Zone itself. All
-// durations and the ttl are in seconds.
+// Header is the part of a definition from the Zone itself. Durations and ttl are in seconds.
 type Header struct {
 	FQDN name.Name `json:"fqdn"`
-	// TTL is the default of RRsets that inherit and the TTL of the SOA (S6.5).
+	// TTL of the SOA (S6.5) and of RRsets that inherit.
 	TTL uint32 `json:"ttl"`
-	// Refresh, Retry and Expire are the SOA's (RFC 1035 §3.3.13).
+	// Fields of the SOA (RFC 1035 §3.3.13).
 	Refresh uint32 `json:"refresh"`
 	Retry   uint32 `json:"retry"`
 	Expire  uint32 `json:"expire"`
-	// NegativeResponseCache is the SOA's minimum field (RFC 2308 §4).
+	// NegativeResponseCache is the SOA's minimum (RFC 2308 §4).
 	NegativeResponseCache uint32 `json:"negativeResponseCache"`
-	// PrimaryNameServer is the SOA's mname as written; empty lets S6.5 choose.
+	// PrimaryNameServer is the SOA's mname as written; "": by S6.5.
 	PrimaryNameServer string `json:"primaryNameServer,omitempty"`
-	// Contact is a mail address or its name form as written; empty lets S6.5
-	// choose.
+	// Contact is a mail address or its name form as written; "": by S6.5.
 	Contact     string       `json:"contact,omitempty"`
 	NameServers []NameServer `json:"nameServers,omitempty"`
 }
 
-// Row is one value of one RRset: the unit that steps add and remove and that
-// the content state counts.
+// Row is a value of an RRset, the unit of steps and of the content state.
 type Row struct {
 	Owner name.Rel   `json:"o"`
 	Type  rdata.Type `json:"t"`
-	// Data is rdata.Value.Text: canonical presentation as defined, a name
-	// written relative still relative.
+	// Data is rdata.Value.Text: canonical presentation, with relative names still relative.
 	Data string `json:"d"`
 }
 
-// RRset is the values of one owner and type together with their one TTL.
+// RRset has the values of an owner and type, and their TTL.
 type RRset struct {
 	Owner name.Rel
 	Type  rdata.Type
 	TTL   TTL
-	// Data has each value as defined once, sorted as text. Treat it as
-	// read-only: snapshots share it.
+	// Data has the values as text, sorted without repetition. Read-only: snapshots share it.
 	Data []string
 }
 
-// The first part tells rows and TTLs apart, so that no row can be written that
-// hashes like a TTL. Types go in by number: a mnemonic that a later version of
-// the parser learns must not change the hash of a stored TYPE123.
+// The first part of an element separates rows from TTLs, so that no row hashes like a TTL. Types are hashed by
+// number: a new mnemonic must not change the hash of a stored TYPE123.
 const (
 	rowElement = "row"
 	ttlElement = "ttl"
 )
 
-// Element is what the content state counts for this row (S6.7).
+// Element returns the row's element of the content state (S6.7).
 func (r Row) Element() sethash.Element {
 	return sethash.NewElement(rowElement, r.Owner.String(), typeNumber(r.Type), r.Data)
 }
 
-// AppendTTL appends what the content state counts for the TTL of one RRset (S6.7): nothing where all its values inherit
-// that of the zone, which the header counts.
+// AppendTTL appends the element of an RRset's TTL (S6.7), none if all values inherit: the header counts the zone's
+// ttl.
 func AppendTTL(to []sethash.Element, owner name.Rel, t rdata.Type, ttl TTL) []sethash.Element {
 	if !ttl.Explicit {
 		return to
@@ -86,14 +79,13 @@ func AppendTTL(to []sethash.Element, owner name.Rel, t rdata.Type, ttl TTL) []se
 
 func typeNumber(t rdata.Type) string { return strconv.FormatUint(uint64(t), 10) }
 
-// Compare orders rows by owner in canonical order (RFC 4034 §6.1), then type by
-// number, then text.
+// Compare orders by owner in canonical order (RFC 4034 §6.1), type number, text.
 func (r Row) Compare(other Row) int {
 	return cmp.Or(compareKey(r.Owner, r.Type, other.Owner, other.Type), cmp.Compare(r.Data, other.Data))
 }
 
-// Compare orders RRsets by owner in canonical order (RFC 4034 §6.1), then type
-// by number: the order in which every sequence of RRsets in this module goes.
+// Compare orders by owner in canonical order (RFC 4034 §6.1), then type number, like every sequence of RRsets in
+// this module.
 func (s RRset) Compare(other RRset) int { return compareKey(s.Owner, s.Type, other.Owner, other.Type) }
 
 func compareKey(owner name.Rel, t rdata.Type, otherOwner name.Rel, otherType rdata.Type) int {
@@ -103,8 +95,7 @@ func compareKey(owner name.Rel, t rdata.Type, otherOwner name.Rel, otherType rda
 	return owner.Compare(otherOwner)
 }
 
-// Elements appends what the content state counts for this RRset: one element a
-// value and one for an explicit TTL.
+// Elements appends the elements of the values and of an explicit TTL.
 func (s RRset) Elements(to []sethash.Element) []sethash.Element {
 	for _, data := range s.Data {
 		to = append(to, Row{s.Owner, s.Type, data}.Element())
@@ -112,13 +103,11 @@ func (s RRset) Elements(to []sethash.Element) []sethash.Element {
 	return AppendTTL(to, s.Owner, s.Type, s.TTL)
 }
 
-// Equal reports whether both define the same.
 func (s RRset) Equal(other RRset) bool {
 	return s.Owner == other.Owner && s.Type == other.Type && s.TTL == other.TTL && slices.Equal(s.Data, other.Data)
 }
 
-// Merge is the RRset of what both give for the same owner and type: each value
-// once and the smaller TTL (S5.2).
+// Merge returns the RRset of both: the values without repetition, and the smaller TTL (S5.2).
 func (s RRset) Merge(other RRset) RRset {
 	data := slices.Concat(s.Data, other.Data)
 	slices.Sort(data)

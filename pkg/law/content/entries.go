@@ -17,10 +17,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// SOA is the entry that begins the zone (S6.5). firstApexNS is the first apex
-// NS in canonical order as absolute text, used where the header names no
-// server; empty where there is none. A name in the header that does not parse
-// is treated as absent; Header.Check names it.
+// SOA returns the first entry of the zone (S6.5). firstApexNS is the mname if the header names no server, "" for
+// none. Names in the header that do not parse count as absent.
 func (h Header) SOA(s serial.Serial, firstApexNS string) dns.Entry {
 	mname := ""
 	if h.PrimaryNameServer != "" {
@@ -55,8 +53,7 @@ func (h Header) SOA(s serial.Serial, firstApexNS string) dns.Entry {
 	return dns.Entry{Name: h.FQDN, Type: rdata.SOA, TTL: h.TTL, Data: string(data)}
 }
 
-// nameBelow is label under the fqdn, or the fqdn itself where that would be beyond
-// 255 octets: an SOA has two names, whatever they are worth.
+// nameBelow returns label below the fqdn, or the fqdn if that is beyond 255 octets: an SOA has two names.
 func (h Header) nameBelow(label string) string {
 	if absolute, err := name.ParseIn(label, h.FQDN); err == nil {
 		return absolute.String()
@@ -64,12 +61,9 @@ func (h Header) nameBelow(label string) string {
 	return h.FQDN.String()
 }
 
-// Resolve makes the entries of one RRset: names absolute, each rdata once,
-// in canonical rdata order (RFC 4034 §6.3), all with the RRset's TTL. It does
-// not add what nameServers make for the same owner and type.
-//
-// The error names every value that has no entry (its names would pass 255
-// octets, or it no longer parses); the entries returned along are the others.
+// Resolve returns the entries of an RRset: names absolute, rdata without repetition in canonical order (RFC 4034
+// §6.3). RRsets of nameServers are not added. The error names every value without entry, beyond 255 octets or
+// unparsable; the other entries are returned, too.
 func Resolve(h Header, set RRset) ([]dns.Entry, error) {
 	owner, err := set.Owner.In(h.FQDN)
 	if err != nil {
@@ -77,7 +71,7 @@ func Resolve(h Header, set RRset) ([]dns.Entry, error) {
 	}
 	ttl := set.TTL.Resolve(h.TTL)
 	if len(set.Data) == 1 {
-		// Nothing to order: packing would double the cost of most of a zone.
+		// A single value needs no order: packing would double the cost of most of a zone.
 		text, err := rdata.Value{Type: set.Type, Text: set.Data[0]}.Resolve(h.FQDN)
 		if err != nil {
 			return nil, valueError(owner, set.Type, err)
@@ -119,14 +113,12 @@ func valueError(owner name.Name, t rdata.Type, err error) error {
 	return fmt.Errorf("%s %s: %w", owner, t, err)
 }
 
-// Entries is what the zone publishes at serial s (S6.1): the SOA, then all
-// else in canonical order. sets are the RRsets of the definition in the order
-// of RRset.Compare, the cuts of delegated children among them; what
-// nameServers make is added here, merged with RRsets of the same owner and
-// type (smallest TTL). The sequence runs as often as sets does.
+// Entries returns the entries of the zone at serial s (S6.1): the SOA, then all else in canonical order. sets are
+// the RRsets of the definition, cuts included, in the order of RRset.Compare. The sequence runs as often as sets
+// does.
 //
-// A value that Resolve refuses is left out, the rest is served: the law lets none of
-// it in, and one bad value must not take the zone down. Check says what.
+// A value refused by Resolve is left out, and Check reports it: the law admits none, and a bad value must not take
+// the zone down.
 func Entries(h Header, s serial.Serial, sets iter.Seq[RRset]) iter.Seq[dns.Entry] {
 	return func(yield func(dns.Entry) bool) {
 		walkSets(h, sets,
@@ -135,8 +127,8 @@ func Entries(h Header, s serial.Serial, sets iter.Seq[RRset]) iter.Seq[dns.Entry
 	}
 }
 
-// walkSets runs through what the zone publishes until soa or next returns false.
-// The SOA comes first but may need the apex NS, so the apex waits.
+// walkSets calls soa first, then next for each RRset, until one returns false. The SOA may need the apex NS, so
+// RRsets of the apex are buffered.
 func walkSets(h Header, sets iter.Seq[RRset], soa func(firstNS string) bool, next func(RRset) bool) {
 	var apex []RRset
 	begun := false
@@ -171,7 +163,7 @@ func walkSets(h Header, sets iter.Seq[RRset], soa func(firstNS string) bool, nex
 	}
 }
 
-// firstServer is the first apex NS in canonical order, empty without one.
+// firstServer returns the first apex NS in canonical order, "" without.
 func firstServer(h Header, apex []RRset) string {
 	for _, set := range apex {
 		if set.Type == rdata.NS {
@@ -183,8 +175,7 @@ func firstServer(h Header, apex []RRset) string {
 	return ""
 }
 
-// EntriesFrom is the part of Entries at and after owner from, without the SOA.
-// sets begins at or after from.
+// EntriesFrom returns the entries at and after owner from, without the SOA. sets begins at or after from.
 func EntriesFrom(h Header, from name.Rel, sets iter.Seq[RRset]) iter.Seq[dns.Entry] {
 	return func(yield func(dns.Entry) bool) {
 		made := slices.DeleteFunc(h.NameServerRRsets(), func(set RRset) bool { return set.Owner.Compare(from) < 0 })
@@ -206,7 +197,7 @@ func yieldResolved(h Header, set RRset, yield func(dns.Entry) bool) bool {
 	return true
 }
 
-// mergeSets runs through both in the order of RRset.Compare.
+// mergeSets merges both in the order of RRset.Compare.
 func mergeSets(made []RRset, sets iter.Seq[RRset]) iter.Seq[RRset] {
 	return func(yield func(RRset) bool) {
 		made := made
@@ -233,8 +224,7 @@ func mergeSets(made []RRset, sets iter.Seq[RRset]) iter.Seq[RRset] {
 	}
 }
 
-// Check reports what Entries leaves out: the faults of the header and every
-// value that does not resolve.
+// Check returns the faults of the header, and of every value that Entries leaves out.
 func Check(h Header, sets iter.Seq[RRset]) error {
 	errs := []error{h.Check()}
 	for set := range sets {
@@ -245,9 +235,8 @@ func Check(h Header, sets iter.Seq[RRset]) error {
 	return errors.Join(errs...)
 }
 
-// EntryCount is status.entryCount (S6.7) of a definition with this header and
-// number of rows: the SOA, what nameServers make, and the rows. It counts
-// spellings, so it can exceed the number of entries.
+// EntryCount returns status.entryCount (S6.7): the SOA, the records of nameServers, and rows. Spellings of an entry
+// count separately.
 func EntryCount(h Header, rows int) int {
 	count := 1 + rows
 	for _, set := range h.NameServerRRsets() {

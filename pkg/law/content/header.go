@@ -18,10 +18,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// Canonical is the header with its names and addresses in canonical spelling
-// (S1.2): lower case, A-labels, relative names still relative, a mail address
-// in its name form, each address once and sorted. A value that does not parse stays as
-// it is. Equal and Hash compare this form.
+// Canonical returns the header with canonical names and addresses (S1.2): lower case, A-labels, mail addresses as
+// names, addresses sorted without repetition. Values that do not parse stay. Equal and Hash compare this form.
 func (h Header) Canonical() Header {
 	h.PrimaryNameServer = canonicalOrAsIs(h.PrimaryNameServer, canonicalHost)
 	h.Contact = canonicalOrAsIs(h.Contact, canonicalContact)
@@ -56,11 +54,11 @@ func canonicalOrAsIs(text string, canonical func(string) (string, error)) string
 	return text
 }
 
-// Equal reports whether both define the same, which is when they hash alike.
+// Equal reports whether both hash alike.
 func (h Header) Equal(other Header) bool { return h.hashFields() == other.hashFields() }
 
-// Hash is status.hash (S6.7) of a definition with this header and content
-// state: hex SHA-256 over the algorithm number, the header and the state.
+// Hash returns status.hash (S6.7) for this header and content state: hex SHA-256 over algorithm number, header and
+// state.
 func (h Header) Hash(state sethash.State) string {
 	header := h.hashFields()
 	whole := sethash.NewElement("kubi.zone/hash", strconv.Itoa(sethash.Algorithm), string(header[:]), string(state[:]))
@@ -68,8 +66,8 @@ func (h Header) Hash(state sethash.State) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// hashFields returns SHA-256 over every field, each behind its length and every list
-// behind its count, so that no two canonical headers run together.
+// hashFields returns the SHA-256 of all fields, each behind its length and each list behind its count, so that no
+// two headers run together.
 func (h Header) hashFields() [sha256.Size]byte {
 	h = h.Canonical()
 	parts := []string{"kubi.zone/header", h.FQDN.String()}
@@ -84,8 +82,7 @@ func (h Header) hashFields() [sha256.Size]byte {
 	return sha256.Sum256(sethash.NewElement(parts...))
 }
 
-// Check reports everything in the header that cannot become entries, by field.
-// A header that passes has all its entries.
+// Check returns an error for each field that cannot become entries.
 func (h Header) Check() error {
 	var errs []error
 	if h.FQDN.IsZero() {
@@ -114,10 +111,8 @@ func (h Header) Check() error {
 	return errors.Join(errs...)
 }
 
-// NameServerRRsets are the RRsets that nameServers make (S6.2): the NS at the
-// apex, and A and AAAA of those servers that are at or below it. Owners are
-// relative, TTLs inherit, the order is canonical. Names and addresses that do
-// not parse are left out; Check names them.
+// NameServerRRsets returns the RRsets of nameServers (S6.2) in canonical order: apex NS, and addresses of servers at
+// or below the apex. Owners are relative, TTLs inherited. Values that do not parse are left out.
 func (h Header) NameServerRRsets() []RRset {
 	var sets []RRset
 	add := func(owner name.Rel, value rdata.Value) {
@@ -144,7 +139,7 @@ func (h Header) NameServerRRsets() []RRset {
 		}
 		owner, ok := host.Rel(h.FQDN)
 		if !ok {
-			continue // The addresses of a host elsewhere are not this zone's to say.
+			continue // addresses of hosts elsewhere belong to other zones
 		}
 		for _, address := range server.Addresses {
 			if value, err := addressValue(address); err == nil {
@@ -156,8 +151,7 @@ func (h Header) NameServerRRsets() []RRset {
 	return sets
 }
 
-// HostName is the absolute presentation form of a host name as written in a
-// header: absolute, relative to origin, or "@".
+// HostName returns the absolute presentation form of a host name written absolute, relative to origin, or as "@".
 func HostName(text string, origin name.Name) (string, error) {
 	canonical, err := canonicalHost(text)
 	if err != nil {
@@ -166,9 +160,8 @@ func HostName(text string, origin name.Name) (string, error) {
 	return rdata.Value{Type: rdata.NS, Text: canonical}.Resolve(origin)
 }
 
-// canonicalHost goes by the rules of owner names, IDNA included, and where
-// those refuse by the wider ones of names in rdata: a name server elsewhere
-// need not be a name that a Record could have.
+// canonicalHost parses by the rules of owner names, else by the wider rules of rdata: a name server elsewhere may
+// have a name that no Record could.
 func canonicalHost(text string) (string, error) {
 	if name.IsAbsolute(text) {
 		if absolute, err := name.Parse(text); err == nil {
@@ -184,9 +177,8 @@ func canonicalHost(text string) (string, error) {
 	return value.Text, nil
 }
 
-// ContactName is the SOA's rname (RFC 1035 §3.3.13) in absolute presentation
-// form, of a contact written as a mail address ("john.doe@example.org") or as
-// a name, absolute or relative to origin ("hostmaster").
+// ContactName returns the SOA's rname (RFC 1035 §3.3.13) in absolute form, from a mail address
+// ("john.doe@example.org") or a name, absolute or relative to origin ("hostmaster").
 func ContactName(text string, origin name.Name) (string, error) {
 	canonical, err := canonicalContact(text)
 	if err != nil {
@@ -195,8 +187,7 @@ func ContactName(text string, origin name.Name) (string, error) {
 	return rdata.Value{Type: rdata.NS, Text: canonical}.Resolve(origin)
 }
 
-// canonicalContact turns a mail address into its name form: the local part is
-// one label, so a dot in it is escaped (RFC 1035 §8).
+// canonicalContact returns the name form of a mail address: dots of the local part are escaped (RFC 1035 §8).
 func canonicalContact(text string) (string, error) {
 	at := unescapedAt(text)
 	if at < 0 || text == "@" {
@@ -226,8 +217,8 @@ func canonicalContact(text string) (string, error) {
 	return value.Text, nil
 }
 
-// unescapedAt is where the last "@" without a backslash before it stands, -1
-// if nowhere: in name form an "@" inside a label is written "\@".
+// unescapedAt returns the index of the last "@" without a backslash before, -1 for none. Inside a label "@" is
+// written "\@".
 func unescapedAt(text string) int {
 	for i := len(text) - 1; i >= 0; i-- {
 		if text[i] == '@' && (i == 0 || text[i-1] != '\\') {
@@ -237,7 +228,7 @@ func unescapedAt(text string) int {
 	return -1
 }
 
-// escapeLabel writes any octets as one label of a master file (RFC 1035 §5.1).
+// escapeLabel writes octets as a label of a master file (RFC 1035 §5.1).
 func escapeLabel(text string) string {
 	var escaped strings.Builder
 	for i := range len(text) {
@@ -254,7 +245,6 @@ func escapeLabel(text string) string {
 	return escaped.String()
 }
 
-// addressValue returns the A or AAAA value of an address as written.
 func addressValue(text string) (rdata.Value, error) {
 	address, err := netip.ParseAddr(text)
 	switch {

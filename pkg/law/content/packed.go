@@ -14,22 +14,18 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Packed is one RRset as the zone publishes it, in wire form: what Resolve says
-// of it, for callers that send octets and need no text.
+// Packed is an RRset of the zone in wire form.
 type Packed struct {
 	Owner name.Rel
 	Type  rdata.Type
 	TTL   uint32 // seconds
-	// Rdata has each rdata once, uncompressed and in canonical form and order
-	// (RFC 4034 §6.2, §6.3); at least one. It belongs to the sequence and holds
-	// until the sequence goes on.
+	// Rdata is without repetition, uncompressed, in canonical form and order (RFC 4034 §6.2, §6.3); never empty.
+	// Sequences reuse the memory.
 	Rdata [][]byte
 }
 
-// Pack is Entries in wire form, RRset by RRset: the same records in the same
-// order, the SOA first (S6.1). A record that Entries leaves out is left
-// out; one that it shows and the wire has no form for is an error, which ends the sequence: a
-// transfer that looks complete has all that a listing has.
+// Pack returns Entries in wire form, by RRset (S6.1). An entry without wire form is an error and ends the sequence:
+// a transfer that looks complete is complete.
 func Pack(h Header, s serial.Serial, sets iter.Seq[RRset]) iter.Seq2[Packed, error] {
 	return func(yield func(Packed, error) bool) {
 		p := packing{header: h, packer: rdata.NewPacker(h.FQDN)}
@@ -48,7 +44,7 @@ func Pack(h Header, s serial.Serial, sets iter.Seq[RRset]) iter.Seq2[Packed, err
 	}
 }
 
-// PackSOA is SOA in wire form; its Rdata belongs to the caller.
+// PackSOA is SOA in wire form. Rdata belongs to the caller.
 func (h Header) PackSOA(s serial.Serial, firstApexNS string) (Packed, error) {
 	entry := h.SOA(s, firstApexNS)
 	wire, err := rdata.Value{Type: rdata.SOA, Text: entry.Data}.Pack(h.FQDN)
@@ -58,31 +54,29 @@ func (h Header) PackSOA(s serial.Serial, firstApexNS string) (Packed, error) {
 	return Packed{Owner: name.Apex, Type: rdata.SOA, TTL: entry.TTL, Rdata: [][]byte{wire}}, nil
 }
 
-// PackRRset is one of Pack's; its Rdata belongs to the caller, and has none where
-// the RRset has no entries.
+// PackRRset packs a single RRset. Rdata belongs to the caller, and is empty if the RRset has no entries.
 func PackRRset(h Header, set RRset) (Packed, error) {
 	p := packing{header: h, packer: rdata.NewPacker(h.FQDN)}
 	err := p.packRRset(&set)
 	return p.packed, err
 }
 
-// packing packs one RRset after another in the same memory.
+// packing packs RRsets in reused memory.
 type packing struct {
 	header Header
 	packer *rdata.Packer
 	octets []byte
 	ends   []int
 	rdata  [][]byte
-	packed Packed // the last one
+	packed Packed
 }
 
-// packRRset is Resolve without the text. It has no rdata where the RRset has no
-// entries.
+// packRRset sets packed, with empty Rdata if the RRset has no entries.
 func (p *packing) packRRset(set *RRset) error {
 	p.packed.Owner, p.packed.Type, p.packed.TTL = set.Owner, set.Type, set.TTL.Resolve(p.header.TTL)
 	p.octets, p.ends, p.rdata, p.packed.Rdata = p.octets[:0], p.ends[:0], p.rdata[:0], nil
 	if fqdn := p.header.FQDN; !set.Owner.IsApex() && (len(set.Owner.String())+1+fqdn.WireLen() > 255 || fqdn.IsWildcard()) {
-		return nil // Rel.In has no such name; Check says so
+		return nil // Rel.In refuses the name, and Check reports it
 	}
 	for _, data := range set.Data {
 		var err error
@@ -104,8 +98,7 @@ func (p *packing) packRRset(set *RRset) error {
 	return nil
 }
 
-// packResolved returns for the RRset with a faulty value: which of the others there
-// are, Resolve knows.
+// packResolved packs the entries of Resolve, for an RRset with a faulty value.
 func (p *packing) packResolved(set RRset) error {
 	entries, _ := Resolve(p.header, set)
 	p.rdata = p.rdata[:0]

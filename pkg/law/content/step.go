@@ -13,8 +13,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// Condense is what steps that follow each other do together, as one (RFC 1995 §5): what came and went in between is
-// not in it. Its lists are in canonical order, so that it follows from what the zone contained before and after.
+// Condense merges consecutive steps, at least one, without changes that cancel out (RFC 1995 §5). Lists are in
+// canonical order: the result depends on the content before and after alone.
 func Condense(steps []Step) Step {
 	type rrset struct {
 		owner name.Rel
@@ -75,9 +75,8 @@ type RecordRef struct {
 	UID       string `json:"u"`
 }
 
-// TTLChange is a change of an RRset's TTL. Before nil: the RRset is new; After
-// nil: it is gone. An RRset that keeps its TTL has no TTLChange, however its
-// values change.
+// TTLChange is a change of an RRset's TTL: Before is nil for a new RRset, After for a removed RRset. Changes of
+// values alone have none.
 type TTLChange struct {
 	Owner  name.Rel   `json:"o"`
 	Type   rdata.Type `json:"t"`
@@ -85,40 +84,36 @@ type TTLChange struct {
 	After  *TTL       `json:"a,omitempty"`
 }
 
-// Step takes a definition to the next: one serial (I3). It says all that is
-// needed to be applied and undone, and nothing that must be looked up.
+// Step takes a definition to the next serial (I3). It can be applied and undone without any other data.
 type Step struct {
-	// N counts the steps of a zone; each is one more than the last.
+	// N numbers the steps of a zone from 1, without gaps.
 	N uint64 `json:"n"`
-	// From is the serial before the step, 0 for the step that makes the zone.
+	// From is the serial before the step, 0 if the step creates the zone.
 	From serial.Serial `json:"f,omitzero"`
-	// Serial is the serial of the definition after the step.
+	// Serial after the step.
 	Serial serial.Serial `json:"s"`
 	// State is the content state after the step.
 	State sethash.State `json:"h,omitzero"`
-	// HeaderBefore and HeaderAfter are both set when the header changed. Before
-	// is nil in the step that makes the zone, and only there.
+	// HeaderBefore and HeaderAfter are set if the header changed. HeaderBefore is nil in the step that creates the
+	// zone.
 	HeaderBefore *Header `json:"hb,omitempty"`
 	HeaderAfter  *Header `json:"ha,omitempty"`
-	// Removed and Added are rows that were there and were not; no row is in
-	// both lists or twice in one.
+	// Removed rows were there, Added rows were not. No row is in both lists, or twice in a list.
 	Removed []Row `json:"r,omitempty"`
 	Added   []Row `json:"a,omitempty"`
 	// TTLs has at most one change for each RRset.
 	TTLs []TTLChange `json:"t,omitempty"`
-	// Record and By say what was written and which user wrote it; they are not part of
-	// the definition. Record is nil where the cause is not a Record.
+	// Record whose write made the step, nil for other causes, and By, the user. Neither is part of the definition.
 	Record *RecordRef `json:"rec,omitempty"`
 	By     string     `json:"by,omitempty"`
-	// Time is when, in unix seconds.
+	// Time in unix seconds.
 	Time int64 `json:"at,omitempty"`
 }
 
-// Creates reports whether the step makes the zone.
+// Creates reports whether the step creates the zone.
 func (s Step) Creates() bool { return s.HeaderBefore == nil && s.HeaderAfter != nil }
 
-// Elements are what the step takes out of the content state and puts in: State
-// is the state before it, updated by them.
+// Elements returns the elements that the step removes from the content state and adds.
 func (s Step) Elements() (removed, added []sethash.Element) {
 	for _, row := range s.Removed {
 		removed = append(removed, row.Element())
@@ -137,25 +132,23 @@ func (s Step) Elements() (removed, added []sethash.Element) {
 	return removed, added
 }
 
-// Identity is where a zone's object is and the view it is in; none of it changes.
+// Identity is the place and view of a Zone, all immutable.
 type Identity struct {
 	View      string `json:"v,omitempty"`
 	Namespace string `json:"ns"`
 	Name      string `json:"n"`
 }
 
-// Transaction is the value of one journal key. One without steps marks that
-// the zone has settled, or that it is gone.
+// Transaction is the value of a journal key. Without steps it marks a zone that has settled or is gone.
 type Transaction struct {
-	// After is, in a transaction without steps, the N of the last step before
-	// it, so that a feed which overlaps cannot settle a later state by an older
-	// mark; 0 means whatever is newest when it is applied.
+	// After, without steps, is the N of the last step before, so that a feed with overlap settles no later state by
+	// an older mark. 0: the newest step.
 	After uint64 `json:"n,omitempty"`
 	Steps []Step `json:"s,omitempty"`
-	// Zone says whose journal this is, in the transaction that makes the zone.
+	// Zone is set in the transaction that creates the zone.
 	Zone *Identity `json:"z,omitempty"`
-	// Settled says that the definition after the last step is one to deliver (S7.2).
+	// Settled is set if the definition after the last step may be delivered (S7.2).
 	Settled bool `json:"ok,omitempty"`
-	// Gone says that the zone was removed.
+	// Gone is set if the zone was removed.
 	Gone bool `json:"gone,omitempty"`
 }

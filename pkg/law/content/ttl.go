@@ -12,27 +12,25 @@ import (
 // MaxTTL is the largest TTL in seconds (RFC 2181 §8).
 const MaxTTL = 1<<31 - 1
 
-// TTL is the TTL of an RRset as defined: N seconds, inherited from the zone,
-// or the smaller of both where its Records differ (S5.2). It stays symbolic so
-// that a change of the zone's ttl is one step whatever the zone holds. The
-// zero value is the TTL of no RRset. TTLs are comparable.
+// TTL is the TTL of an RRset as defined: explicit seconds, inherited from the zone, or the smaller of both if
+// Records differ (S5.2). It stays symbolic, so that a change of the zone's ttl is a single step. The zero value is
+// the TTL of no RRset.
 type TTL struct {
-	// Inherit says that at least one value takes the zone's ttl.
+	// Inherit is set if a value takes the zone's ttl.
 	Inherit bool
-	// Explicit says that at least one value has a ttl of its own; Seconds is
-	// the smallest of them, and 0 where Explicit is false.
+	// Explicit is set if a value has a ttl. Seconds is the smallest, else 0.
 	Explicit bool
 	Seconds  uint32
 }
 
-// InheritTTL is the TTL of values without one of their own (S5.5).
+// InheritTTL is the TTL of values without ttl (S5.5).
 func InheritTTL() TTL { return TTL{Inherit: true} }
 
-// ExplicitTTL is the TTL of values that say one.
+// ExplicitTTL is the TTL of values with a ttl.
 func ExplicitTTL(seconds uint32) TTL { return TTL{Explicit: true, Seconds: seconds} }
 
-// Merge is the TTL of an RRset in which both occur (S5.2). It is commutative,
-// associative and idempotent, with the zero value as neutral element.
+// Merge returns the TTL of an RRset with both (S5.2). It is commutative, associative and idempotent; the zero value
+// is neutral.
 func (t TTL) Merge(other TTL) TTL {
 	merged := TTL{Inherit: t.Inherit || other.Inherit, Explicit: t.Explicit || other.Explicit}
 	switch {
@@ -46,10 +44,10 @@ func (t TTL) Merge(other TTL) TTL {
 	return merged
 }
 
-// EqualTTLs compares two TTLs, of which nil is that of no RRset.
+// EqualTTLs compares two TTLs; nil: no RRset.
 func EqualTTLs(x, y *TTL) bool { return x == y || x != nil && y != nil && *x == *y }
 
-// Resolve is the TTL in seconds under a zone whose ttl is zoneTTL seconds.
+// Resolve returns the TTL in seconds for the zone's ttl.
 func (t TTL) Resolve(zoneTTL uint32) uint32 {
 	switch {
 	case !t.Explicit:
@@ -61,7 +59,7 @@ func (t TTL) Resolve(zoneTTL uint32) uint32 {
 	}
 }
 
-// String is "inherit", "300" or "min(inherit,300)"; "none" for the zero value.
+// String returns "inherit", "300" or "min(inherit,300)"; "none" for the zero value.
 func (t TTL) String() string {
 	switch {
 	case t.Inherit && t.Explicit:
@@ -75,7 +73,7 @@ func (t TTL) String() string {
 	}
 }
 
-// ParseTTL reads what String wrote of a TTL that is not zero.
+// ParseTTL reads the result of String, but "none".
 func ParseTTL(text string) (TTL, error) {
 	if text == "inherit" {
 		return InheritTTL(), nil
@@ -88,15 +86,14 @@ func ParseTTL(text string) (TTL, error) {
 	}
 	seconds, err := strconv.ParseUint(digits, 10, 32)
 	ttl := TTL{Inherit: inherit, Explicit: true, Seconds: uint32(seconds)}
-	// The comparison refuses other spellings of the number, of which one
-	// definition must not have two.
+	// Other spellings of the number are refused: a definition must not have two.
 	if err != nil || seconds > MaxTTL || ttl.String() != text {
 		return TTL{}, fmt.Errorf("ttl %.40q: want \"inherit\", seconds from 0 to %d, or \"min(inherit,SECONDS)\"", text, MaxTTL)
 	}
 	return ttl, nil
 }
 
-// MarshalText writes String; the zero value has no text form.
+// MarshalText writes String; the zero value is an error.
 func (t TTL) MarshalText() ([]byte, error) {
 	if t == (TTL{}) {
 		return nil, fmt.Errorf("ttl: neither inherited nor explicit, an RRset has one of them")
