@@ -12,19 +12,18 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// Bar is a name that patterns of a tenant with "*" do not reach, but those with a tail at or below it (S4.20).
+// Bar is a name out of reach, with all below, for a tenant's patterns with "*", but for those whose tail (the labels
+// behind the last "*") is there (S4.9, S4.20).
 type Bar struct {
-	// At is kept from them with all below it.
 	At name.Rel
-	// Least is the least number of labels of such a tail; 0: nothing bars the name.
+	// Least is the least number of labels of a tail; 0: no bar.
 	Least int
-	// Own says that At is an own name.
-	Own bool
-	// Unread says that Delegations which may name the name are yet to be taken in.
+	Own   bool
+	// Unread is set until Delegations that may reserve the name are read (S4.22).
 	Unread bool
 }
 
-// FindNamed finds the deepest name at or above a base name that rules name for others, and not for the namespace.
+// FindNamed returns the deepest name at or above base reserved for others, and not for the namespace (S4.20).
 func (c *Claimant) FindNamed(base name.Rel) Bar {
 	if c.Namespace == c.Zone.Namespace {
 		return Bar{}
@@ -41,8 +40,8 @@ func (c *Claimant) findNamed(base name.Rel, found []rules.NamedAbove) Bar {
 	return Bar{}
 }
 
-// findRules returns the names at or above a base name that rules of the Zone name. Where Delegations may, it asks for
-// what they name there.
+// findRules returns the names at or above base reserved by rules of the Zone, and requests the facts about
+// Delegations.
 func (c *Claimant) findRules(base name.Rel) []rules.NamedAbove {
 	if c.Holding.Delegations > 0 {
 		var ks []law.Key
@@ -54,7 +53,7 @@ func (c *Claimant) findRules(base name.Rel) []rules.NamedAbove {
 	return c.Zone.RuleSet().FindNamed(base, c.Namespace)
 }
 
-// isNamed reports whether rules name a name, and whether they do so for the namespace. found are those of the Zone.
+// isNamed reports whether rules reserve n, and whether for the namespace (mine). found is of findRules.
 func (c *Claimant) isNamed(n name.Rel, found []rules.NamedAbove) (named, mine bool) {
 	if i := slices.IndexFunc(found, func(x rules.NamedAbove) bool { return x.Labels == n.NumLabels() }); i >= 0 {
 		named, mine = true, found[i].Mine
@@ -66,7 +65,7 @@ func (c *Claimant) isNamed(n name.Rel, found []rules.NamedAbove) (named, mine bo
 	return named || o != nil && len(o.Named) > 0, mine || o.IsNamedFor(c.Namespace)
 }
 
-// FindMine finds the deepest name at or above a base name that rules name for the namespace.
+// FindMine returns the deepest name at or above base reserved for the namespace.
 func (c *Claimant) FindMine(base name.Rel) (at name.Rel, ok bool) {
 	found := c.findRules(base)
 	for up, ok := base, true; ok && !up.IsApex(); up, ok = up.Parent() {
@@ -77,8 +76,8 @@ func (c *Claimant) FindMine(base name.Rel) (at name.Rel, ok bool) {
 	return name.Rel{}, false
 }
 
-// FindBar finds the deepest name that keeps patterns with "*" from a new record or zone at a base name: one that rules
-// name for others (S4.20), or an own name above (S4.9).
+// FindBar returns the bar for a new record or zone at base: the deepest name reserved for others (S4.20), or own
+// name above (S4.9).
 func (c *Claimant) FindBar(base name.Rel) Bar {
 	if c.Namespace == c.Zone.Namespace {
 		return Bar{}
@@ -94,8 +93,8 @@ func (c *Claimant) FindBar(base name.Rel) Bar {
 	return bar
 }
 
-// findOwn returns the deepest own name above a base name; ok is false if there is none, or if the namespace has a claim
-// or a reserved name there or below: own's record above takes no claim.
+// findOwn returns the deepest own name above base, unless the namespace has a claim or a reserved name at or below
+// it.
 func (c *Claimant) findOwn(base name.Rel, found []rules.NamedAbove) (at name.Rel, ok bool) {
 	hosts := c.Holding.HostsNamedByApex(c.Zone)
 	for up, ok := base, true; ok && !up.IsApex(); up, ok = up.Parent() {
@@ -110,19 +109,18 @@ func (c *Claimant) findOwn(base name.Rel, found []rules.NamedAbove) (at name.Rel
 	return name.Rel{}, false
 }
 
-// isOwn reports whether a name below the apex that the tenant does not claim is an own name (S4.10). hosts are those
-// that the apex names.
+// isOwn reports whether a name below the apex, without claim of the tenant, is own (S4.10). hosts are named by the
+// apex.
 func (c *Claimant) isOwn(n name.Rel, hosts []name.Rel) bool {
 	z, o := c.Zone, c.OwnerAt(n)
 	return slices.Contains(z.MadeNames, n) || o.IsOwn(z) || z.RuleSet().ListsShared(n) || c.isService(n) ||
 		slices.Contains(hosts, n) && !o.HasTenant(z)
 }
 
-// services are the names below the apex that clients look up to configure themselves for the zone (S4.10).
+// services are names that clients look up to configure themselves (S4.10).
 var services = []name.Rel{name.MustRel("autoconfig"), name.MustRel("autodiscover"), name.MustRel("isatap"),
 	name.MustRel("mta-sts"), name.MustRel("openpgpkey"), name.MustRel("wpad")}
 
-// isService reports whether a name is one of services, and no rule names it for the namespace.
 func (c *Claimant) isService(n name.Rel) bool {
 	if !slices.Contains(services, n) {
 		return false
@@ -131,8 +129,8 @@ func (c *Claimant) isService(n name.Rel) bool {
 	return !given
 }
 
-// GivesTenants reports whether rules may give a tenant a name that no namespace has. Those of Delegations count for all
-// names that nothing keeps from patterns with "*": they are facts of their namespaces.
+// GivesTenants reports whether rules may give a free name to a tenant. Rules of Delegations are facts of their
+// namespaces: with Delegations, every name without bar counts.
 func (c *Claimant) GivesTenants(n name.Rel) bool {
 	base, set := rules.Base(n), c.Zone.RuleSet()
 	isTenants := func(namespaces []string) bool { return !slices.Equal(namespaces, []string{c.Zone.Namespace}) }
@@ -140,7 +138,7 @@ func (c *Claimant) GivesTenants(n name.Rel) bool {
 		return true
 	}
 	tenant := *c
-	tenant.Namespace = "" // of which no rule has the name
+	tenant.Namespace = "" // no rule names this namespace
 	if tenant.isOwnName(base) {
 		return false
 	}
@@ -148,8 +146,7 @@ func (c *Claimant) GivesTenants(n name.Rel) bool {
 	return c.Holding.Delegations > 0 && bar.Least == 0 || set.Reaching(bar.Least).GivesTenants(c.NameOf(n))
 }
 
-// Refuse is the refusal of a base name for which no pattern of the namespace passes the bar. reason is its condition
-// reason, and needs what the zone's owner may add.
+// Refuse refuses base for the bar, with the condition reason, and the rule that the zone's owner may add (needs).
 func (b *Bar) Refuse(c *Claimant, base name.Rel, reason, needs string) *law.Refusal {
 	if b.Unread {
 		return law.NewLater(reason, "Delegations that waited for zone %s come into force, "+
@@ -164,13 +161,12 @@ func (b *Bar) Refuse(c *Claimant, base name.Rel, reason, needs string) *law.Refu
 		"choose another name, or ask the zone's owner for %s)", c.NameOf(base), c.Zone.FQDN(), c.NameOf(b.At), needs)
 }
 
-// maxYielding bounds the tenants whose rules one decision reads to see whether they give way.
+// maxYielding bounds the tenants whose rules a decision reads for S2.13.
 const maxYielding = 16
 
-// FindYielding returns the tenants that have something in the way of the namespace and give way to it at once: a rule
-// names a name at or above base for it, and the rules allow none of them what it has there (S2.13). They give way at
-// and below at. None: nothing is in the way, or something of it is allowed. below says that what lies below base is in
-// the way.
+// FindYielding returns the tenants whose claims from base up to at and, with below, below base are in the way, if
+// the rules allow none of these any more (S2.13). They give way at and below at. Nil: no claims, an allowed claim,
+// or too many tenants.
 func (c *Claimant) FindYielding(base, at name.Rel, below bool) (from []string) {
 	add := func(list []law.Claim) {
 		for _, x := range list {
@@ -211,17 +207,16 @@ func (c *Claimant) FindYielding(base, at name.Rel, below bool) (from []string) {
 	return from
 }
 
-// AllowsAt reports whether the rules allow a namespace some type at a base name.
+// AllowsAt reports whether the rules allow a namespace some type at base.
 func (c *Claimant) AllowsAt(base name.Rel, namespace string) bool {
 	return c.reachingFor(namespace, base).AllowsName(c.NameOf(base), namespace)
 }
 
-// mayAllowBelow reports whether the rules may allow a namespace some type at a base name or below it.
 func (c *Claimant) mayAllowBelow(base name.Rel, namespace string) bool {
 	return c.reachingFor(namespace, base).MayAllowBelow(base, namespace)
 }
 
-// reachingFor returns the rules of a namespace whose patterns reach a base name (S4.20).
+// reachingFor returns the rules for a namespace that reach base (S4.20).
 func (c *Claimant) reachingFor(namespace string, base name.Rel) *rules.Set {
 	other := *c
 	other.Namespace, other.Zone = namespace, c.RuledFor(c.Zone.WithoutGiven(), namespace)

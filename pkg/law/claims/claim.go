@@ -13,9 +13,9 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// A tenant's record claims its base name, and with it all below: wildcards, CAA, policies, challenges, glue and cookies
-// pass between them. So the claims of two tenants never nest, but where the zone's owner says so by a literal or a
-// shared rule (S4.7 to S4.15). No age decides: what comes second is refused, from whatever side it comes.
+// A record claims its base name with all below: wildcards, CAA, policies, challenges, glue and cookies pass between
+// these names. So the claims of two tenants never nest, unless the zone's owner allows it by a literal or shared
+// rule (S4.7 to S4.15).
 
 // Claimant is a tenant that asks for a name of a zone.
 type Claimant struct {
@@ -23,22 +23,22 @@ type Claimant struct {
 	Zone      *law.Zone
 	Holding   *law.Holding
 	Namespace string
-	// admission is by which kind of rule it asks, and rule is that rule where it is shared.
+	// Admission is the kind of rule of the request, Rule the rule if shared.
 	Admission rules.Admission
 	Rule      *rules.Rule
-	// ownerAt is what stands at a name, without what asks.
+	// OwnerAt returns the owner at a name, without the record of the request.
 	OwnerAt func(name.Rel) *law.Owner
-	// Yielding are tenants whose claims count for nothing, since they give way (S2.13).
+	// Yielding are tenants whose claims do not count: they give way (S2.13).
 	Yielding []string
 }
 
-// isTenant reports whether a claim is of another namespace than the zone's, and counts.
+// isTenant reports whether a claim is of a tenant, and counts.
 func (c *Claimant) isTenant(x law.Claim) bool {
 	return x.Namespace != c.Zone.Namespace && !slices.Contains(c.Yielding, x.Namespace)
 }
 
-// joins reports whether a claim is of the tenant that asks: of its namespace, or of one to which the same shared rule
-// gives the name (S4.13).
+// joins reports whether a claim is the Claimant's: of the same namespace, or by shared rules alone of a namespace to
+// which Rule gives the name (S4.13).
 func (c *Claimant) joins(x law.Claim, shares func(*rules.Rule) bool) bool {
 	if x.Namespace == c.Namespace {
 		return true
@@ -46,7 +46,7 @@ func (c *Claimant) joins(x law.Claim, shares func(*rules.Rule) bool) bool {
 	return c.Rule != nil && x.Plain+x.Literal == 0 && c.Rule.CoversNamespace(x.Namespace) && shares(c.Rule)
 }
 
-// claimsAt reports whether another tenant claims a name, and returns the namespace's own claim; nil: it has none.
+// claimsAt returns the namespace's claim at a name, nil for none, and whether another tenant has a claim.
 func (c *Claimant) claimsAt(n name.Rel) (mine *law.Claim, others bool) {
 	o := c.OwnerAt(n)
 	if o == nil {
@@ -71,8 +71,8 @@ func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 	switch {
 	case mine == nil:
 	case mine.Plain > 0, mine.Shared > 0 && c.Admission == rules.AdmittedShared, mine.Literal > 0 && c.Admission == rules.AdmittedLiteral:
-		return nil // it claims the name already
-	case mine.Literal > 0 && c.Zone.RuleSet().NamesFor(at, c.Namespace): // and this record what is below it, too
+		return nil // claimed already
+	case mine.Literal > 0 && c.Zone.RuleSet().NamesFor(at, c.Namespace): // the new record would claim all below, too
 		return c.refuseBelow(base, c.othersBelow)
 	}
 	if refusal := c.RefuseGlue(owner); refusal != nil {
@@ -108,7 +108,7 @@ func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 	return c.refuseBelow(base, c.ownBelow)
 }
 
-// RefuseData refuses an owner at or below an underscore name at which the zone's own namespace has data (S4.14).
+// RefuseData refuses an owner at or below an underscore name with own data (S4.14).
 func (c *Claimant) RefuseData(owner name.Rel) *law.Refusal {
 	for up, ok, base := owner, true, rules.Base(owner); ok && up != base; up, ok = up.Parent() {
 		if o := c.OwnerAt(up); o == nil || o.Own == 0 {
@@ -124,7 +124,7 @@ func (c *Claimant) RefuseData(owner name.Rel) *law.Refusal {
 	return nil
 }
 
-// RefuseOthers refuses a name that another tenant claims.
+// RefuseOthers refuses a name claimed by another tenant.
 func (c *Claimant) RefuseOthers(n name.Rel) *law.Refusal {
 	if _, others := c.claimsAt(n); !others {
 		return nil
@@ -133,7 +133,6 @@ func (c *Claimant) RefuseOthers(n name.Rel) *law.Refusal {
 		"shared: true that gives it to both)", c.NameOf(n), c.Zone.FQDN())
 }
 
-// refuseBelow refuses a name for what is strictly below it: a claimed name comes with all below it.
 func (c *Claimant) refuseBelow(n name.Rel, what func(name.Rel) string) *law.Refusal {
 	below := what(n)
 	if below == "" {
@@ -155,8 +154,8 @@ func (c *Claimant) NameOf(n name.Rel) name.Name {
 	return at
 }
 
-// RefuseGlue refuses a name at or below NS records, where the tenant is not the only namespace that claims the name of
-// these: an address there answers for all that is delegated (S4.11).
+// RefuseGlue refuses a name at or below NS records, unless the tenant alone claims their name (S4.11): an address
+// there answers for all names delegated.
 func (c *Claimant) RefuseGlue(owner name.Rel) *law.Refusal {
 	for up, ok := owner, true; ok && !up.IsApex(); up, ok = up.Parent() {
 		o := c.OwnerAt(up)
@@ -165,7 +164,7 @@ func (c *Claimant) RefuseGlue(owner name.Rel) *law.Refusal {
 		}
 		claims := slices.DeleteFunc(slices.Clone(o.Claims), func(x law.Claim) bool { return !x.Names() })
 		if len(claims) > 0 && !slices.ContainsFunc(claims, func(x law.Claim) bool { return !slices.Contains(c.Yielding, x.Namespace) }) {
-			continue // it goes
+			continue // the NS records go
 		}
 		if len(claims) == 0 || slices.ContainsFunc(claims, func(x law.Claim) bool {
 			return !c.joins(x, func(r *rules.Rule) bool { return r.SharesName(up, c.Zone.FQDN()) })
@@ -177,8 +176,8 @@ func (c *Claimant) RefuseGlue(owner name.Rel) *law.Refusal {
 	return nil
 }
 
-// isOwnName reports whether a name that the tenant does not claim is the zone's own namespace's, for records of the
-// kind that asks (S4.10, S4.12, S4.13, S4.16).
+// isOwnName reports whether a name without claim of the tenant is own, for this kind of rule (S4.10, S4.12, S4.13,
+// S4.16).
 func (c *Claimant) isOwnName(n name.Rel) bool {
 	z := c.Zone
 	server, records := slices.Contains(z.MadeNames, n), n.IsApex() || c.OwnerAt(n).IsOwn(z)
@@ -193,7 +192,7 @@ func (c *Claimant) isOwnName(n name.Rel) bool {
 	return records || c.isOwn(n, c.Holding.HostsNamedByApex(z))
 }
 
-// namesOwnHost reports whether the apex names a host that no tenant claims (S4.10) and that is one of some names.
+// namesOwnHost reports whether of selects a host named by the apex and claimed by no tenant (S4.10).
 func (c *Claimant) namesOwnHost(of func(name.Rel) bool) (own bool) {
 	hosts := slices.DeleteFunc(c.Holding.HostsNamedByApex(c.Zone), func(n name.Rel) bool { return !of(n) })
 	var ks []law.Key
@@ -207,7 +206,7 @@ func (c *Claimant) namesOwnHost(of func(name.Rel) bool) (own bool) {
 	return own
 }
 
-// FindAbove finds the nearest name above that a tenant claims, where another one does.
+// FindAbove returns the nearest name above with a claim of a tenant, and whether that is another tenant's.
 func (c *Claimant) FindAbove(n name.Rel) (up name.Rel, others bool) {
 	for up, ok := n.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
 		if o := c.OwnerAt(up); o != nil && slices.ContainsFunc(o.Claims, c.isTenant) {
@@ -218,8 +217,8 @@ func (c *Claimant) FindAbove(n name.Rel) (up name.Rel, others bool) {
 	return up, false
 }
 
-// othersBelow says what another namespace has strictly below a name; "": nothing. Claims by literal rules are in
-// no namespace's way above (S4.12).
+// othersBelow describes names or zones of other namespaces strictly below n; "": none. Claims by literal rules do
+// not count (S4.12).
 func (c *Claimant) othersBelow(n name.Rel) string {
 	z, at := c.Zone, c.NameOf(n)
 	c.AskAll([]law.Key{law.OwnersBelowKey(z.UID, n), law.ZonesBelowKey(z.View, at)})
@@ -237,7 +236,7 @@ func (c *Claimant) othersBelow(n name.Rel) string {
 	return ""
 }
 
-// ownBelow says whether the zone's own namespace has a name strictly below one; "": none.
+// ownBelow describes own names strictly below n; "": none.
 func (c *Claimant) ownBelow(n name.Rel) string {
 	below := law.Get[law.OwnersBelow](c.Reading, law.OwnersBelowKey(c.Zone.UID, n))
 	own := below != nil && slices.ContainsFunc(below.Claims, func(x law.Claim) bool { return x.Namespace == c.Zone.Namespace && x.Names() })
@@ -247,8 +246,8 @@ func (c *Claimant) ownBelow(n name.Rel) string {
 	return ""
 }
 
-// ownNamesIn reports whether one of some names is the zone's own namespace's without a record there: a server of the
-// zone, a host that its apex names, a name that a rule lists as shared, or a service.
+// ownNamesIn reports whether of selects an own name without records: name server, host named by the apex, name
+// listed as shared, service.
 func (c *Claimant) ownNamesIn(of func(name.Rel) bool) bool {
 	listed := slices.DeleteFunc(c.Zone.RuleSet().ListSharedNames(), func(n name.Rel) bool {
 		return c.Admission == rules.AdmittedShared && c.Rule.NamesShared(n, c.Zone.FQDN())
@@ -257,8 +256,8 @@ func (c *Claimant) ownNamesIn(of func(name.Rel) bool) bool {
 		slices.ContainsFunc(services, func(n name.Rel) bool { return of(n) && c.isService(n) })
 }
 
-// zonesBelow reports whether a zone of another namespace stands at or below a name, that which is true for. Zones below
-// a zone of the tenant are its own matter.
+// zonesBelow reports whether a zone of another namespace, selected by which, is at or below a name. Zones below
+// other zones do not count.
 func (c *Claimant) zonesBelow(at name.Name, which func(*law.ZoneBelow) bool) (others bool) {
 	below := law.Get[law.ZonesBelow](c.Reading, law.ZonesBelowKey(c.Zone.View, at))
 	if below == nil {
@@ -276,10 +275,9 @@ func (c *Claimant) zonesBelow(at name.Name, which func(*law.ZoneBelow) bool) (ot
 	return others
 }
 
-// CutsOff reports whether an NS record below the apex, a DNAME or a zone of the tenant at owner would cut off what
-// another namespace has at or below it: a record, but by an underscore rule, a zone or an own name (S4.15). An
-// underscore name has the claims of its base name, of which they count where there is data. So it would where a rule
-// names a name there for others, but for a literal rule.
+// CutsOff reports whether a tenant's NS below the apex, DNAME or zone at owner would cut off data of others (S4.15):
+// a record, but by an underscore rule, a zone, an own name or, without a literal rule, a reserved name. Claims at
+// the base of an underscore name count only with data at or below owner.
 func (c *Claimant) CutsOff(owner name.Rel, literal bool) bool {
 	z, at := c.Zone, c.NameOf(owner)
 	c.AskAll([]law.Key{law.OwnersBelowKey(z.UID, owner), law.ZonesBelowKey(z.View, at)})
@@ -300,8 +298,8 @@ func (c *Claimant) CutsOff(owner name.Rel, literal bool) bool {
 		c.ownNamesIn(func(n name.Rel) bool { return rules.Encloses(owner, n) })
 }
 
-// isNamedBelow reports whether rules name a name at or below owner for others than the namespace. has and below are
-// what stands there.
+// isNamedBelow reports whether rules reserve a name at or below owner for others. has is the owner, below the owners
+// below.
 func (c *Claimant) isNamedBelow(owner name.Rel, has *law.Owner, below *law.OwnersBelow) bool {
 	if has != nil && len(has.Named) > 0 && !has.IsNamedFor(c.Namespace) || below.NamesOthers(c.Namespace) {
 		return true

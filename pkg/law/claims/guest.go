@@ -12,20 +12,19 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// A guest writes by a rule that names each label with "_" (S4.14): it claims no name and passes all claims. A record of
-// a guest makes the names above it exist, so that wildcards do not answer for them any more (RFC 4592 section 2.2.2).
+// A guest writes by a rule that names each underscore label (S4.14), without claim and past all claims. The record
+// makes the names above exist, so that wildcards no longer answer for them (RFC 4592 §2.2.2).
 
-// Answer is a wildcard and a name that has no data of its own.
+// Answer is the wildcard for a name without data.
 type Answer struct {
 	Wildcard name.Rel
-	// Top is at or above the name and right below the wildcard's parent. The wildcard answers for the name if nothing
-	// is at or below Top.
+	// Top is at or above the name, right below the wildcard's parent. The wildcard answers if nothing is at or below
+	// Top.
 	Top name.Rel
 }
 
-// FindWildcard finds the wildcard that answers for a name if nothing is at or below Answer.Top (RFC 4592 section
-// 3.3.1). It asks for no fact if the name has data, and else for one owner for each label between the name and the next
-// name above with data. ok is false if no wildcard does. OwnerAt must know the name and those above.
+// FindWildcard returns the wildcard that answers for n if nothing is at or below Answer.Top (RFC 4592 §3.3.1). It
+// requests an owner for each label up to the next name with data. OwnerAt must know n and the names above.
 func (c *Claimant) FindWildcard(n name.Rel) (a Answer, ok bool) {
 	var keys []law.Key
 	for at := n; !at.IsApex() && !c.hasData(at); {
@@ -44,14 +43,14 @@ func (c *Claimant) FindWildcard(n name.Rel) (a Answer, ok bool) {
 	return a, false
 }
 
-// hasData reports whether a name has data: of records, of the cut of a child zone, or of the zone itself.
+// hasData reports whether a name has data: of records, of a child's cut, or of nameServers.
 func (c *Claimant) hasData(n name.Rel) bool {
 	o := c.OwnerAt(n)
 	return o != nil && len(o.Values)+len(o.Cut) > 0 || slices.Contains(c.Zone.MadeNames, n)
 }
 
-// FindHidden finds the wildcard that answers for a name today, and does not from the moment on at which a name below
-// exists. It asks for the owners below Answer.Top if there is such a wildcard.
+// FindHidden returns the wildcard that answers for n as long as no name below n exists. It requests the owners below
+// Answer.Top.
 func (c *Claimant) FindHidden(n name.Rel) (a Answer, ok bool) {
 	if a, ok = c.FindWildcard(n); !ok {
 		return a, false
@@ -60,9 +59,8 @@ func (c *Claimant) FindHidden(n name.Rel) (a Answer, ok bool) {
 	return a, below == nil || below.Names+below.Cuts == 0
 }
 
-// FindHolder reports whether a name is the namespace's (mine), or another's, the zone's own namespace among them. The
-// nearest name at or above it decides that a namespace claims, that is own, or that a rule gives by name. The apex
-// decides about itself alone.
+// FindHolder reports whether a name is the namespace's (mine) or another's, by the nearest claimed, own or reserved
+// name at or above. The apex decides about itself alone.
 func (c *Claimant) FindHolder(n name.Rel) (mine, others bool) {
 	found := c.findRules(n)
 	for up, ok := n, true; ok && (!up.IsApex() || n.IsApex()); up, ok = up.Parent() {
@@ -80,8 +78,8 @@ func (c *Claimant) FindHolder(n name.Rel) (mine, others bool) {
 	return false, false
 }
 
-// RefuseExcluding refuses a guest what keeps all other data from an underscore name of which the base is another's
-// (S4.24). what is that, and needs the rule that passes.
+// RefuseExcluding refuses a guest's type or zone that admits no other data at an underscore name whose base is
+// another's (S4.24). needs is the rule that would pass.
 func (c *Claimant) RefuseExcluding(what string, owner name.Rel, needs string) *law.Refusal {
 	base := rules.Base(owner)
 	if _, others := c.FindHolder(base); !others {
@@ -91,8 +89,8 @@ func (c *Claimant) RefuseExcluding(what string, owner name.Rel, needs string) *l
 		what, c.NameOf(owner), c.NameOf(base), needs)
 }
 
-// RefuseHiding refuses a guest what is new at an underscore name, and hides the base name from a wildcard of another
-// namespace (S4.23).
+// RefuseHiding refuses a guest's new type or zone that hides the base name from a wildcard of another namespace
+// (S4.23).
 func (c *Claimant) RefuseHiding(what string, owner name.Rel) *law.Refusal {
 	base := rules.Base(owner)
 	a, hides := c.FindHidden(base)
@@ -107,7 +105,7 @@ func (c *Claimant) RefuseHiding(what string, owner name.Rel) *law.Refusal {
 		c.NameOf(a.Wildcard), c.NameOf(base), c.moveLabels(owner, a.Wildcard))
 }
 
-// moveLabels returns the name that has the underscore labels of owner, and for the rest the parent of a wildcard.
+// moveLabels returns the underscore labels of owner below the parent of a wildcard.
 func (c *Claimant) moveLabels(owner, wildcard name.Rel) string {
 	labels := strings.TrimSuffix(owner.String(), "."+rules.Base(owner).String())
 	up, _ := wildcard.Parent()
