@@ -9,30 +9,28 @@ import (
 	"github.com/cloudflare/circl/group"
 )
 
-// A change is hashed where it is decided, and again by each view that proves it,
-// moments later. To hash an element to the group, or to decode a state, costs 7 µs
-// and more; to remember it, a few hundred octets.
+// A change is hashed in its decision, and moments later in each view that proves it. Hashing an element, or decoding
+// a state, costs 7 µs and more, remembering it a few hundred octets.
 var (
 	elements = memory[string]{size: 4096}
 	sums     = memory[State]{size: 1024}
 )
 
-// longestRemembered bounds what a tenant's long values take: 4,096 elements of
-// this many octets are 2 MiB a generation.
+// longestRemembered bounds the memory for tenants' long values: 4,096 of them are 2 MiB a generation.
 const longestRemembered = 512
 
-// mostRemembered is the number of elements of one call that are remembered: a zone that is proven whole would push out
-// what the next changes need.
+// mostRemembered bounds the elements of a remembered call: the proof of a whole zone would evict those of the next
+// changes.
 const mostRemembered = 512
 
-// memory holds the points that were put last, between size and twice size of them.
+// memory holds the points put last, between size and twice size.
 type memory[K comparable] struct {
 	size       int
 	mu         sync.Mutex
 	young, old map[K]group.Element
 }
 
-// get returns nil for what is not remembered.
+// get returns nil if k is not remembered.
 func (m *memory[K]) get(k K) group.Element {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -11,30 +11,26 @@ import (
 	"github.com/cloudflare/circl/group"
 )
 
-// Algorithm is the number under which this way of hashing is stored and hashed
-// along (S6.7). Any change of the element encoding, of the group or of
-// hashToGroupTag below is another algorithm and needs another number.
+// Algorithm is the number of this hash, stored and hashed along (S6.7). Another element encoding, group or
+// hashToGroupTag needs another number.
 const Algorithm = 1
 
 // Size is the length of an encoded State in octets.
 const Size = 32
 
-// hashToGroupTag is the domain separation tag of RFC 9380 §3.1: without it an
-// element could be chosen to collide with what another protocol hashes to the
-// same group.
+// hashToGroupTag is the domain separation tag of RFC 9380 §3.1: without a tag an element could be chosen to collide
+// with input of another protocol.
 const hashToGroupTag = "kubi.zone/contentState/1 with ristretto255_XMD:SHA-512_R255MAP_RO_"
 
-// State is the hash of a multiset of elements: the canonical encoding of a
-// ristretto255 point (RFC 9496 §4.3.2), the sum of the points of its elements.
-// The zero value is the state of the empty set. States are comparable.
+// State is the hash of a multiset: the canonical encoding of a ristretto255 point (RFC 9496 §4.3.2), the sum of the
+// points of its elements. The zero value is the state of the empty set.
 type State [Size]byte
 
-// Element is what one member of the set is hashed from. Make it with
-// NewElement; an Element is never modified.
+// Element is the hash input of a member, made by NewElement and never modified.
 type Element []byte
 
-// NewElement encodes the parts in order, each behind its length (four octets,
-// big endian), so that no two different lists of parts give one element.
+// NewElement encodes the parts in order, each behind its length (four octets, big endian), so that different lists
+// give different elements.
 func NewElement(parts ...string) Element {
 	size := 0
 	for _, part := range parts {
@@ -48,13 +44,9 @@ func NewElement(parts ...string) Element {
 	return element
 }
 
-// Update returns the state after taking removed out of and putting added into
-// the multiset that s stands for. An element that is in both lists cancels
-// out, one listed twice counts twice. The cost is about 7 µs an element plus
-// 12 µs a call, so callers pass what belongs together in one call; what was met a short while
-// ago is remembered and costs a tenth of that.
-//
-// The error says that s is not a valid encoding; s itself is never changed.
+// Update returns the state without removed and with added. An element in both lists cancels out, an element listed
+// twice counts twice. The cost is about 7 µs an element (a tenth, if recently hashed) plus 12 µs a call: pass
+// related elements together. Error: s is no valid encoding.
 func (s State) Update(removed, added []Element) (State, error) {
 	if len(removed) == 0 && len(added) == 0 {
 		_, err := s.decodePoint()
@@ -66,12 +58,12 @@ func (s State) Update(removed, added []Element) (State, error) {
 	}
 	state, err := encodePoint(sum)
 	if err == nil {
-		sums.put(state, sum) // it is not changed from here on
+		sums.put(state, sum) // not changed from here on
 	}
 	return state, err
 }
 
-// Leads reports whether Update returns to. Where that was met a short while ago, it costs a tenth of Update.
+// Leads reports whether Update returns to: at a tenth of the cost, if to is remembered.
 func (s State) Leads(removed, added []Element, to State) (bool, error) {
 	if known := sums.get(to); known != nil {
 		sum, err := s.sumElements(removed, added)
@@ -100,8 +92,7 @@ func (s State) sumElements(removed, added []Element) (group.Element, error) {
 	return sum, nil
 }
 
-// Sum returns the state of the union of the multisets that the states stand for. The error names a state that is no
-// valid encoding.
+// Sum returns the state of the union of the multisets. Error: a state is no valid encoding.
 func Sum(states ...State) (State, error) {
 	sum := group.Ristretto255.Identity()
 	for _, s := range states {
@@ -114,7 +105,7 @@ func Sum(states ...State) (State, error) {
 	return encodePoint(sum)
 }
 
-// decodePoint returns the group element of the state. The caller may change it.
+// decodePoint returns the point of the state, which the caller may change.
 func (s State) decodePoint() (group.Element, error) {
 	if known := sums.get(s); known != nil {
 		return known.Copy(), nil
@@ -126,7 +117,7 @@ func (s State) decodePoint() (group.Element, error) {
 	return point, nil
 }
 
-// mapToPoint hashes the element to the group. The result is shared and must not be changed.
+// mapToPoint hashes the element to the group. The result is shared: do not change it.
 func (e Element) mapToPoint() group.Element {
 	if len(e) > longestRemembered {
 		return e.hashToPoint()
@@ -155,19 +146,17 @@ func encodePoint(point group.Element) (State, error) {
 	return state, nil
 }
 
-// String is the form in status.contentState: 43 characters of standard base64
-// without padding.
+// String returns the form of status.contentState: 43 characters of standard base64, no padding.
 func (s State) String() string { return base64.RawStdEncoding.EncodeToString(s[:]) }
 
-// ParseState reads what String wrote. It refuses every other spelling and
-// bytes that encode no group element.
+// ParseState reads the result of String. Other spellings, and octets that encode no point, are errors.
 func ParseState(text string) (State, error) {
 	var state State
 	decoded, err := base64.RawStdEncoding.Strict().DecodeString(text)
 	if err != nil {
 		return State{}, fmt.Errorf("set hash %.60q: want 43 characters of standard base64 without padding: %w", text, err)
 	}
-	// The decoder skips line breaks, which would give one state two spellings.
+	// The decoder skips line breaks, which would be a second spelling.
 	if len(decoded) != Size || len(text) != base64.RawStdEncoding.EncodedLen(Size) {
 		return State{}, fmt.Errorf("set hash %.60q: %d octets in %d characters, want %d in 43", text, len(decoded), len(text), Size)
 	}
