@@ -9,8 +9,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Base is the base name of an owner (S4.8): the labels after the last one that
-// is "*" or begins with "_".
+// Base returns the base name of an owner (S4.7): the labels after the last label that is "*" or begins with "_".
 func Base(owner name.Rel) name.Rel {
 	labels := owner.Labels()
 	for i := len(labels) - 1; i >= 0; i-- {
@@ -24,7 +23,7 @@ func Base(owner name.Rel) name.Rel {
 	return owner
 }
 
-// Unstarred returns the owner without its leading "*".
+// Unstarred returns the owner without a leading "*".
 func Unstarred(owner name.Rel) name.Rel {
 	if owner.IsWildcard() {
 		owner, _ = owner.Parent()
@@ -39,7 +38,7 @@ func HasUnderscore(owner name.Rel) bool {
 	return IsUnderscore(owner.String()) || strings.Contains(owner.String(), "._")
 }
 
-// WildcardAt returns the name "*" right below another one.
+// WildcardAt returns the name "*" right below up.
 func WildcardAt(up name.Rel) name.Rel {
 	if up.IsApex() {
 		return name.MustRel("*")
@@ -47,7 +46,7 @@ func WildcardAt(up name.Rel) name.Rel {
 	return name.MustRel("*." + up.String())
 }
 
-// PatternFor is the pattern that a zone's owner would add for one name.
+// PatternFor returns the pattern for a single name.
 func PatternFor(owner name.Rel) string {
 	if owner.IsApex() {
 		return "@"

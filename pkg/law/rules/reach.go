@@ -11,24 +11,24 @@ import (
 	"kubi.zone/kubizone/pkg/law/pattern"
 )
 
-// A rule that gives a name literally to some namespaces reserves it for them, with all below it (S4.20). Patterns with
-// "*" of all others go on there only where they say so: their tail, the labels behind the last one with "*", is that
-// name or below it. Of several such names above one the deepest decides, so a number of labels is all that is compared.
+// A literal rule for some namespaces reserves its name for them, with all below (S4.20). Others' patterns with "*"
+// reach there only if their tail, the labels behind the last label with "*", is at or below. The deepest reserved
+// name decides, so only numbers of labels are compared.
 
-// provesOnly are the types by which a namespace proves or pins something. A rule for these alone names nothing.
+// provesOnly are types by which a namespace proves or pins something. A rule for these alone reserves nothing
+// (S4.21).
 var provesOnly = []rdata.Type{rdata.TXT, rdata.CAA, rdata.DS, rdata.TLSA, rdata.SSHFP}
 
-// Reaches reports whether a pattern of a tenant reaches what is at or below a name that a rule names for others.
+// Reaches reports whether a tenant's pattern reaches names at or below a name reserved for others.
 func Reaches(p pattern.Pattern, named name.Rel, zone name.Name) bool {
 	return reaches(p, named.NumLabels(), zone)
 }
 
-// reaches is Reaches for a name of so many labels below the zone's.
 func reaches(p pattern.Pattern, labels int, zone name.Name) bool {
 	return p.IsLiteral() || p.Tail(zone) >= labels
 }
 
-// eachNaming goes through the patterns of a rule that may name a name.
+// eachNaming calls do with each pattern of the rule that may reserve a name.
 func (r *Rule) eachNaming(do func(pattern.Pattern)) {
 	if len(r.Namespaces) == 0 {
 		return
@@ -47,7 +47,7 @@ func (r *Rule) eachNaming(do func(pattern.Pattern)) {
 	}
 }
 
-// ListNamed returns the names of the zone that the rule names for its namespaces, each once, sorted.
+// ListNamed returns the names of the zone reserved by the rule, sorted without repetition.
 func (r *Rule) ListNamed(zone name.Name) (names []name.Rel) {
 	r.eachNaming(func(p pattern.Pattern) {
 		n, ok := p.Only(zone)
@@ -61,7 +61,7 @@ func (r *Rule) ListNamed(zone name.Name) (names []name.Rel) {
 	return slices.Compact(names)
 }
 
-// ListNamed returns the names that the rules of the Zone name, each once with the namespaces of its rules, sorted.
+// ListNamed returns the names reserved by rules of the Zone, sorted, with their namespaces.
 func (s *Set) ListNamed() []Named {
 	var out []Named
 	for i := range s.Lists[0] {
@@ -79,20 +79,19 @@ func (s *Set) ListNamed() []Named {
 	return out
 }
 
-// Named is a name and the namespaces that it is named for, sorted.
+// Named is a reserved name.
 type Named struct {
 	Name       name.Rel
 	Namespaces []string
 }
 
-// NamedAbove is a name that rules name, by its number of labels. Mine says that one of them is for the namespace that
-// asks.
+// NamedAbove is a reserved name, by its number of labels. Mine is set if reserved for the namespace.
 type NamedAbove struct {
 	Labels int
 	Mine   bool
 }
 
-// FindNamed returns the names at or above n that rules of the Zone name, or of Delegations for the namespace.
+// FindNamed returns the names at or above n reserved by rules of the Zone, or of Delegations for the namespace.
 func (s *Set) FindNamed(n name.Rel, namespace string) (out []NamedAbove) {
 	for _, list := range s.Lists {
 		for i := range list {
@@ -114,8 +113,7 @@ func (s *Set) FindNamed(n name.Rel, namespace string) (out []NamedAbove) {
 	return out
 }
 
-// LeastLabels is how many labels the tail of a pattern of the namespace has to have to reach n in spite of the names
-// that rules of the Zone name; 0: any reaches it.
+// LeastLabels returns the least number of labels in the tail of a pattern of the namespace to reach n; 0: any.
 func (s *Set) LeastLabels(n name.Rel, namespace string) (least int) {
 	if namespace == s.Own {
 		return 0
@@ -128,20 +126,18 @@ func (s *Set) LeastLabels(n name.Rel, namespace string) (least int) {
 	return least
 }
 
-// Reaching is the set without what does not reach a base name: patterns of tenants with "*" and a tail of less than so
-// many labels (S4.20).
+// Reaching returns the set without patterns of tenants with "*" and a tail of fewer labels (S4.20).
 func (s *Set) Reaching(least int) *Set {
 	out := *s
 	out.least = least
 	return &out
 }
 
-// reaches reports whether a pattern for the namespace reaches the base name that the set is asked about.
 func (s *Set) reaches(p pattern.Pattern, namespace string) bool {
 	return s.least == 0 || namespace == s.Own || reaches(p, s.least, s.Zone)
 }
 
-// MayAllowBelow reports whether a pattern that reaches may give the namespace a record at a name or below it.
+// MayAllowBelow reports whether a pattern may give the namespace a record at or below a name.
 func (s *Set) MayAllowBelow(n name.Rel, namespace string) bool {
 	for _, list := range s.Lists {
 		for i := range list {

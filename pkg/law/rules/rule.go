@@ -13,39 +13,39 @@ import (
 	"kubi.zone/kubizone/pkg/law/pattern"
 )
 
-// Rule is one delegation of a zone (S4.2), parsed.
+// Rule is a delegation of a zone (S4.2), parsed.
 type Rule struct {
 	Records []RecordRule
 	Zones   []pattern.Pattern
-	// Namespaces it is for; none: any.
+	// Namespaces of the rule; none: any.
 	Namespaces []string
-	// DS has the zone contain the DS of the child zones that the rule allows (S6.16).
+	// DS has the zone contain the DS of child zones of the rule (S6.16).
 	DS bool
 }
 
-// RecordRule allows types at the names a pattern matches.
+// RecordRule allows types at the names matching a pattern.
 type RecordRule struct {
 	Pattern pattern.Pattern
 	// Text is the pattern as written.
 	Text string
-	// Types none: see S4.5.
+	// Types; none: see S4.5.
 	Types  []rdata.Type
 	Shared bool
 }
 
-// namedOnly are the types that another namespace gets only from a rule that names them (S4.5). A type by number is so
-// for every namespace: no server validates its octets before they reach a server that knows the type.
+// namedOnly are types that tenants get only by name (S4.5). Types by number are so for every namespace: no server
+// validates their octets before a server that knows the type.
 var namedOnly = []rdata.Type{rdata.NS, rdata.DS, rdata.DNSKEY, rdata.CDS, rdata.CDNSKEY, rdata.CSYNC, rdata.DNAME}
 
 func (r *Rule) CoversNamespace(namespace string) bool {
 	return len(r.Namespaces) == 0 || slices.Contains(r.Namespaces, namespace)
 }
 
-// Text is the same for rules that say the same: it is what is stored of one, which has all of it (S4.3).
+// Text returns the stored form, the same for equal rules (S4.3).
 func (r *Rule) Text() string {
 	text, err := r.MarshalJSON()
 	if err != nil {
-		panic(fmt.Sprintf("law: a rule has no stored form: %v", err)) // its fields are text and lists of text
+		panic(fmt.Sprintf("law: a rule has no stored form: %v", err)) // all fields are text and lists of text
 	}
 	return string(text)
 }
@@ -57,43 +57,43 @@ func (r *RecordRule) allowsType(t rdata.Type, own bool) bool {
 	return !MustName(t, own)
 }
 
-// MustName reports whether only a rule that names the type allows it (S4.5).
+// MustName reports whether a rule must name the type to allow it (S4.5).
 func MustName(t rdata.Type, own bool) bool {
 	return t.ByNumber() || !own && slices.Contains(namedOnly, t)
 }
 
-// NamesShared reports whether the rule names a name of the zone literally, with shared: true.
+// NamesShared reports whether a pattern with shared: true names owner literally.
 func (r *Rule) NamesShared(owner name.Rel, zone name.Name) bool {
 	at, err := owner.In(zone)
 	return err == nil && slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return rr.Shared && rr.Pattern.Names(at, zone) })
 }
 
-// SharesName reports whether the rule gives a name of the zone, of whatever type, with shared: true.
+// SharesName reports whether a pattern with shared: true matches owner.
 func (r *Rule) SharesName(owner name.Rel, zone name.Name) bool {
 	at, err := owner.In(zone)
 	return err == nil && slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return rr.Shared && rr.Pattern.Match(at, zone) })
 }
 
-// SharesBelow reports whether one pattern of the rule with shared: true matches all names below one.
+// SharesBelow reports whether a pattern with shared: true matches all names below owner.
 func (r *Rule) SharesBelow(owner name.Rel, zone name.Name) bool {
 	at, err := owner.In(zone)
 	return err == nil && slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return rr.Shared && rr.Pattern.MatchBelow(at, zone) })
 }
 
-// IsElsewhere reports whether a pattern gives no name of a zone, since one of those below that isZone knows has all of
-// its names (S2.1).
+// IsElsewhere reports whether a pattern gives no name of a zone, because a zone below, according to isZone, has all
+// of its names (S2.1).
 func IsElsewhere(p pattern.Pattern, zone name.Name, isZone func(name.Name) bool) bool {
 	return slices.ContainsFunc(p.NamesAbove(zone), isZone)
 }
 
-// IsElsewhere is that of a pattern of records. But for DS, the zone below has its own name, too. own says that the rule
-// is for the zone's own namespace.
+// IsElsewhere is the same for records: but for DS, a zone below has its own name, too. own: the rule is for the
+// zone's own namespace.
 func (rr *RecordRule) IsElsewhere(zone name.Name, own bool, isZone func(name.Name) bool) bool {
 	only, literal := rr.Pattern.Only(zone)
 	return IsElsewhere(rr.Pattern, zone, isZone) || literal && only != zone && isZone(only) && !rr.allowsType(rdata.DS, own)
 }
 
-// FindElsewhere returns the patterns of rules of a zone, which is of the namespace own, that give no name.
+// FindElsewhere returns the patterns without names in rules of a zone of the namespace own.
 func FindElsewhere(list []Rule, zone name.Name, own string, isZone func(name.Name) bool) (texts []string) {
 	for i := range list {
 		for _, rr := range list[i].Records {
@@ -111,7 +111,7 @@ func FindElsewhere(list []Rule, zone name.Name, own string, isZone func(name.Nam
 	return slices.Compact(texts)
 }
 
-// TellElsewhere is the Warning of patterns that FindElsewhere has found.
+// TellElsewhere returns the Warning about the patterns of FindElsewhere.
 func TellElsewhere(zone name.Name, texts []string) string {
 	return fmt.Sprintf("rules of zone %s give no name by the patterns %q: zones below it have all of theirs, and the rules there "+
 		"decide (S2.1)", zone, texts[:min(len(texts), 5)])
@@ -130,7 +130,7 @@ type storedRecord struct {
 	Shared  bool     `json:"s,omitempty"`
 }
 
-// MarshalJSON writes the stored form of a rule, with its patterns as text.
+// MarshalJSON writes the stored form.
 func (r Rule) MarshalJSON() ([]byte, error) {
 	s := storedRule{Namespaces: r.Namespaces, DS: r.DS}
 	for i := range r.Records {
@@ -147,7 +147,7 @@ func (r Rule) MarshalJSON() ([]byte, error) {
 	return json.Marshal(s)
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON reads the result of MarshalJSON.
 func (r *Rule) UnmarshalJSON(data []byte) error {
 	var s storedRule
 	if err := json.Unmarshal(data, &s); err != nil {

@@ -11,42 +11,41 @@ import (
 	"kubi.zone/kubizone/pkg/law/pattern"
 )
 
-// Admission says by which kind of rule a record was admitted, in the words of its status.
+// Admission is the kind of rule that admits a record, as in its status.
 type Admission string
 
 const (
-	// AdmittedUnderscore is by a rule that names every underscore label literally. A record of the zone's own namespace
-	// at such a name is so, too.
+	// AdmittedUnderscore: a rule that names every underscore label literally; own records at such names.
 	AdmittedUnderscore Admission = "Underscore"
-	// AdmittedShared is by a rule with shared: true.
+	// AdmittedShared: a rule with shared: true.
 	AdmittedShared Admission = "Shared"
-	// AdmittedLiteral is by a rule that names the very name.
+	// AdmittedLiteral: a rule that names the name.
 	AdmittedLiteral Admission = "Literal"
-	// AdmittedPlain is by any other rule. All other records of the zone's own namespace are so, too.
+	// AdmittedPlain: any other rule; all other own records.
 	AdmittedPlain Admission = "Plain"
 )
 
-// Set is the rules by which a zone decides about one namespace.
+// Set has the rules of a zone for a namespace.
 type Set struct {
 	Zone name.Name
 	// Own is the zone's own namespace.
 	Own string
-	// Lists are those of the Zone, and those that Delegations give the namespace.
+	// Lists are the rules of the Zone, and of Delegations for the namespace.
 	Lists [2][]Rule
-	// least is that of Reaching.
+	// least is the argument of Reaching.
 	least int
 }
 
-// Grant is one rule that allows a (name, type, namespace).
+// Grant is a rule that allows a (name, type, namespace).
 type Grant struct {
 	Text       string
 	Rule       *Rule
 	Shared     bool
-	underscore bool // names each underscore label of the name literally (S4.14)
+	underscore bool // names each underscore label literally (S4.14)
 	Literal    bool // names the name literally
 }
 
-// FindGrants lists the rules of the zone that allow the record (S4.1–S4.6); t is 0 for a record of any type.
+// FindGrants returns the rules that allow the record (S4.1–S4.6). t is 0 for some type.
 func (s *Set) FindGrants(n name.Name, t rdata.Type, namespace string) []Grant {
 	var out []Grant
 	own := namespace == s.Own
@@ -73,8 +72,8 @@ func (s *Set) FindGrants(n name.Name, t rdata.Type, namespace string) []Grant {
 	return out
 }
 
-// AllowsRecord reports whether the rules of z allow the namespace a record: a rule lists it, and its base name or its
-// underscore label (S4.8). Whether another namespace has the name is another question.
+// AllowsRecord reports whether rules allow the namespace a record: its name and type, and its base name or
+// underscore labels (S4.7, S4.14). Claims of others do not count.
 func (s *Set) AllowsRecord(n name.Name, t rdata.Type, namespace string) bool {
 	owner, ok := n.Rel(s.Zone)
 	if ok {
@@ -88,13 +87,12 @@ func (s *Set) AllowsRecord(n name.Name, t rdata.Type, namespace string) bool {
 	return err == nil && s.AllowsName(at, namespace) || slices.ContainsFunc(grants, func(g Grant) bool { return g.underscore })
 }
 
-// ListsShared reports whether a rule with shared: true names a name literally: then it is the zone's own namespace's
-// (S4.10).
+// ListsShared reports whether a rule with shared: true names a name literally, which makes it own (S4.10).
 func (s *Set) ListsShared(owner name.Rel) bool {
 	return slices.ContainsFunc(s.Lists[0], func(r Rule) bool { return r.NamesShared(owner, s.Zone) })
 }
 
-// ListSharedNames returns the names that rules with shared: true list literally (S4.8).
+// ListSharedNames returns those names (S4.10).
 func (s *Set) ListSharedNames() []name.Rel {
 	var out []name.Rel
 	for i := range s.Lists[0] {
@@ -113,9 +111,8 @@ func (s *Set) ListSharedNames() []name.Rel {
 	return out
 }
 
-// DelegatesZone reports whether a rule of z allows the namespace a zone named n (S3.1). A tenant's zone at an
-// underscore name speaks for its base name and all below, so the rule names that label literally (S4.19). Rules of
-// Delegations count in a zone of reading.ruledFor.
+// DelegatesZone reports whether a rule allows the namespace a zone named n (S3.1). A tenant's zone at an underscore
+// name needs a rule that names the label literally (S4.19).
 func (s *Set) DelegatesZone(n name.Name, namespace string) bool {
 	owner, ok := n.Rel(s.Zone)
 	if ok && namespace != s.Own && Base(owner) != owner {
@@ -124,14 +121,13 @@ func (s *Set) DelegatesZone(n name.Name, namespace string) bool {
 	return s.zoneRule(namespace, func(p pattern.Pattern) bool { return p.Match(n, s.Zone) && s.reaches(p, namespace) })
 }
 
-// AllowsZone reports whether the rules of the Zone allow the namespace a zone named n, in spite of the names that they
-// name for others.
+// AllowsZone is DelegatesZone for rules of the Zone, in spite of names reserved for others.
 func (s *Set) AllowsZone(n name.Name, namespace string) bool {
 	owner, ok := n.Rel(s.Zone)
 	return ok && s.Reaching(s.LeastLabels(owner, namespace)).DelegatesZone(n, namespace)
 }
 
-// DelegatesDS reports whether such a rule has z contain the DS of that zone (S6.16).
+// DelegatesDS reports whether a rule that allows the zone has the DS of that child in the parent (S6.16).
 func (s *Set) DelegatesDS(n name.Name, namespace string) bool {
 	for _, rules := range s.Lists {
 		if slices.ContainsFunc(rules, func(r Rule) bool {
@@ -144,7 +140,7 @@ func (s *Set) DelegatesDS(n name.Name, namespace string) bool {
 	return false
 }
 
-// NamesZone reports whether a rule that allows the zone names it literally.
+// NamesZone reports whether a rule for the namespace names the zone literally.
 func (s *Set) NamesZone(n name.Name, namespace string) bool {
 	return s.zoneRule(namespace, func(p pattern.Pattern) bool { return p.Names(n, s.Zone) })
 }
@@ -158,7 +154,7 @@ func (s *Set) zoneRule(namespace string, matches func(pattern.Pattern) bool) boo
 	return false
 }
 
-// AllowsName reports whether a rule of z allows the namespace some type at n.
+// AllowsName reports whether a rule allows the namespace some type at n.
 func (s *Set) AllowsName(n name.Name, namespace string) bool {
 	for _, rules := range s.Lists {
 		if slices.ContainsFunc(rules, func(r Rule) bool {
@@ -171,7 +167,7 @@ func (s *Set) AllowsName(n name.Name, namespace string) bool {
 	return false
 }
 
-// GivesTenants reports whether a rule of the Zone gives n to other namespaces than its own.
+// GivesTenants reports whether a rule of the Zone gives n to other namespaces.
 func (s *Set) GivesTenants(n name.Name) bool {
 	return slices.ContainsFunc(s.Lists[0], func(r Rule) bool {
 		gives := func(p pattern.Pattern) bool { return p.Match(n, s.Zone) && s.reaches(p, "") }
@@ -180,8 +176,8 @@ func (s *Set) GivesTenants(n name.Name) bool {
 	})
 }
 
-// NamesFor reports whether a rule of z names n literally for the namespace, for some type. Where that rule went, the
-// records that it let in excuse each other no more (S4.17).
+// NamesFor reports whether a rule names n literally for the namespace, for some type. Records admitted by a rule
+// that went no longer excuse each other (S4.17).
 func (s *Set) NamesFor(n name.Name, namespace string) bool {
 	for _, rules := range s.Lists {
 		if slices.ContainsFunc(rules, func(r Rule) bool {
@@ -194,16 +190,16 @@ func (s *Set) NamesFor(n name.Name, namespace string) bool {
 	return false
 }
 
-// Admitted says how a record is let in, and by which pattern.
+// Admitted is the kind of rule that admits a record, and the pattern.
 type Admitted struct {
 	Admission Admission
 	Text      string
 }
 
-// kinds are the kinds of rules that admit a record of a tenant, the first that passes does (S4.17).
+// Kinds of rules for a tenant's record, in the order of trial (S4.17).
 var Kinds = []Admission{AdmittedUnderscore, AdmittedShared, AdmittedLiteral, AdmittedPlain}
 
-// KindOf is the kind of a grant for a tenant's record at owner (S4.7); "": its base name is not allowed.
+// KindOf returns the kind of a grant for a tenant's record at owner (S4.7); "": the base name is not allowed.
 func (s *Set) KindOf(g *Grant, owner name.Rel, namespace string) Admission {
 	base := Base(owner)
 	switch {
@@ -222,7 +218,6 @@ func (s *Set) KindOf(g *Grant, owner name.Rel, namespace string) Admission {
 	return AdmittedPlain
 }
 
-// sharesName reports whether a rule gives a base name with shared: true, by a pattern that reaches it.
 func (s *Set) sharesName(r *Rule, base name.Rel, namespace string) bool {
 	at, err := base.In(s.Zone)
 	return err == nil && slices.ContainsFunc(r.Records, func(rr RecordRule) bool {
@@ -230,7 +225,7 @@ func (s *Set) sharesName(r *Rule, base name.Rel, namespace string) bool {
 	})
 }
 
-// AdmitOwn admits a record of the zone's own namespace, which claims refuse nothing (S4.9).
+// AdmitOwn admits an own record, which no claim refuses (S4.9).
 func AdmitOwn(owner name.Rel, g *Grant) Admitted {
 	for _, label := range owner.Labels() {
 		if IsUnderscore(label) {
