@@ -12,8 +12,7 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// mapping is S1.2's: the same profile as for names, so that a pattern and a
-// name written alike meet alike.
+// mapping is the profile of names (S1.2), so that a pattern and a name written alike meet.
 var mapping = idna.New(
 	idna.MapForLookup(),
 	idna.Transitional(false),
@@ -21,14 +20,12 @@ var mapping = idna.New(
 	idna.CheckHyphens(false),
 )
 
-// maxText bounds the text before IDNA sees it, whose decoder is quadratic; no
-// pattern that can match needs as much.
+// maxText bounds the text for IDNA, whose decoder is quadratic. A pattern that can match is shorter.
 const maxText = 1024
 
-// Parse reads a pattern (S4.6): absolute with a trailing dot, "@" alone or as
-// last label for the zone's fqdn, else relative to it. U-labels are mapped;
-// "*" inside an internationalised label is refused, since it would be matched
-// against the A-label, whose letters are not those written.
+// Parse reads a pattern (S4.6): absolute with a trailing dot, "@" alone or as last label for the zone's name, else
+// relative. U-labels are mapped. "*" inside an internationalised label is refused: the A-label, which is compared,
+// has other letters.
 func Parse(text string) (Pattern, error) {
 	fail := func(format string, args ...any) (Pattern, error) {
 		return Pattern{}, fmt.Errorf("pattern %.100q: %s", text, fmt.Sprintf(format, args...))
@@ -40,7 +37,7 @@ func Parse(text string) (Pattern, error) {
 		return fail("%d bytes long, the limit is %d", len(text), maxText)
 	}
 
-	// The whole text is mapped first, then split: U+3002 is a dot (S1.2).
+	// The whole text is mapped before the split: U+3002 is a dot (S1.2).
 	mapped := strings.ToLower(text)
 	if needsMapping(text) {
 		var err error
@@ -50,8 +47,8 @@ func Parse(text string) (Pattern, error) {
 			}
 			return fail("not valid under IDNA (UTS 46): %v", err)
 		}
-		// Some of what is mapped without complaint (octets that are no UTF-8)
-		// is refused when read back: a canonical form is its own canonical form.
+		// IDNA maps some text (octets that are no UTF-8) that it refuses to read back. A canonical form must be its
+		// own.
 		if again, err := mapping.ToASCII(mapped); err != nil || again != mapped {
 			return fail("not valid under IDNA (UTS 46): it becomes %q, which is not a valid A-label", mapped)
 		}
@@ -108,8 +105,8 @@ func Parse(text string) (Pattern, error) {
 	return p, nil
 }
 
-// needsMapping reports whether IDNA has a say: beyond ASCII, and in A-labels.
-// The rest is left alone, as for names ("_", "r3---x").
+// needsMapping reports whether IDNA applies: beyond ASCII, and to A-labels. Other text stays, as in names ("_",
+// "r3---x").
 func needsMapping(text string) bool {
 	lower := strings.ToLower(text)
 	return strings.HasPrefix(lower, "xn--") || strings.Contains(lower, ".xn--") ||

@@ -17,28 +17,25 @@ const (
 	maxWire  = 255
 )
 
-// Pattern is one parsed pattern. The zero value matches nothing. A Pattern is
-// never modified and may be used from several goroutines.
+// Pattern is a parsed pattern, immutable. The zero value matches nothing.
 type Pattern struct {
 	text string
-	// absolute says that labels are counted from the root, else from the zone's fqdn.
+	// absolute: labels count from the root, else from the zone's name.
 	absolute bool
-	// many says that a leading "*" stands before labels and takes one or more.
+	// many: a leading "*" takes at least one label.
 	many bool
-	// star says that there is a "*" somewhere, so the apex is out of reach (S4.6).
+	// star: a "*" somewhere keeps the apex out of reach (S4.6).
 	star bool
-	// labels from left to right, without the leading "*" that many stands for.
+	// labels from left to right, without the leading "*".
 	labels []label
 }
 
-// label is one label of a pattern, cut at its stars: "a*b*" is ["a","b",""].
-// One part means that it is literal.
+// label is a label of a pattern, cut at its stars: "a*b*" is ["a","b",""]. A single part is literal.
 type label []string
 
 func (l label) literal() bool { return len(l) == 1 }
 
-// minLen is the length of the shortest label that l matches: a label has at
-// least one octet.
+// minLen returns the length of the shortest label that l matches, at least one octet.
 func (l label) minLen() int {
 	length := 0
 	for _, part := range l {
@@ -47,9 +44,8 @@ func (l label) minLen() int {
 	return max(length, 1)
 }
 
-// matchText compares one label of a name. Taking each part at the leftmost place
-// after the last leaves the most for those that follow, so the first try
-// decides and literal parts never overlap ("ab*ba" does not match "aba").
+// matchText compares a label of a name. The leftmost place of each part leaves the most for later parts, so the
+// first try decides, and parts never overlap ("ab*ba" does not match "aba").
 func (l label) matchText(text string) bool {
 	if l.literal() {
 		return text == l[0]
@@ -69,39 +65,35 @@ func (l label) matchText(text string) bool {
 	return true
 }
 
-// String is the pattern in canonical form: lower case, A-labels, "x.@" as "x".
+// String returns the canonical form: lower case, A-labels, "x.@" as "x".
 func (p Pattern) String() string { return p.text }
 
-// IsZero reports whether p is the zero value.
 func (p Pattern) IsZero() bool { return p.text == "" }
 
-// Match reports whether a rule with this pattern in zone speaks of n (S4.6). A
-// name outside the zone never matches.
+// Match reports whether p matches n in zone (S4.6), never a name outside.
 func (p Pattern) Match(n, zone name.Name) bool {
 	_, ok := p.matchName(n, zone)
 	return ok
 }
 
-// NamesUnderscore reports whether p matches n and names literally what S4.8
-// asks for: n has labels below the zone that begin with "_", and each of them
-// is compared with a label of the pattern that has no "*". "_acme-challenge.*"
-// so names _acme-challenge.www; "*._tcp.www" does not name _443._tcp.www,
-// because _443 is left to a star.
+// NamesUnderscore reports whether p matches n and names all of its underscore labels below the zone literally
+// (S4.14). "_acme-challenge.*" does for _acme-challenge.www; "*._tcp.www" does not for _443._tcp.www, because a star
+// takes _443.
 func (p Pattern) NamesUnderscore(n, zone name.Name) bool {
 	underscore, ok := p.matchName(n, zone)
 	return ok && underscore == named
 }
 
-// SpeaksForMany reports whether p names underscore labels literally, and has a "*" behind: its names speak for names of
-// any namespace, and claim nothing (S4.14).
+// SpeaksForMany reports whether p begins with a literal underscore label and has a "*" behind: its names claim
+// nothing, below names of any namespace (S4.14).
 func (p Pattern) SpeaksForMany() bool {
 	return p.star && !p.many && p.labels[0].literal() && strings.HasPrefix(p.labels[0][0], "_")
 }
 
-// Names reports whether p matches n alone among the names of the zone: it has no "*".
+// Names reports whether p matches n alone.
 func (p Pattern) Names(n, zone name.Name) bool { return !p.star && p.Match(n, zone) }
 
-// Only is the one name of the zone that p matches where it has no "*".
+// Only returns the single name of the zone matched by a p without "*".
 func (p Pattern) Only(zone name.Name) (name.Name, bool) {
 	if p.star || p.IsZero() || zone.IsZero() {
 		return name.Name{}, false
@@ -113,8 +105,7 @@ func (p Pattern) Only(zone name.Name) (name.Name, bool) {
 // IsLiteral reports whether p has no "*".
 func (p Pattern) IsLiteral() bool { return !p.star && !p.IsZero() }
 
-// Tail is how many labels below the zone's name p has behind its last label with "*" (S4.20): all of them where it has
-// no "*", 0 where none is behind, or only labels of the zone's own name.
+// Tail returns how many labels below the zone's name follow the last label with "*" (S4.20); without "*" all.
 func (p Pattern) Tail(zone name.Name) (labels int) {
 	for i := len(p.labels) - 1; i >= 0 && p.labels[i].literal(); i-- {
 		labels++
@@ -125,8 +116,8 @@ func (p Pattern) Tail(zone name.Name) (labels int) {
 	return labels
 }
 
-// IsAbove reports whether the one name that p matches is n or above it, below the zone's own, and has no label that
-// begins with "_". labels is how many of that name are below the zone's. It is false where p has a "*".
+// IsAbove reports whether the single name matched by p is at or above n, below the zone's, and without underscore
+// labels. labels is its number of labels below the zone's.
 func (p Pattern) IsAbove(n name.Rel, zone name.Name) (labels int, ok bool) {
 	if !p.IsLiteral() {
 		return 0, false
@@ -147,8 +138,7 @@ func (p Pattern) IsAbove(n name.Rel, zone name.Name) (labels int, ok bool) {
 	return strings.Count(text, ".") + 1, ok && (above == "" || strings.HasSuffix(above, "."))
 }
 
-// MayMatchBelow reports whether p may match n or a name below it in the zone: the literal labels at the end of p and n
-// do not differ.
+// MayMatchBelow reports whether p may match a name at or below n: the literal labels at the end of both agree.
 func (p Pattern) MayMatchBelow(n name.Rel, zone name.Name) bool {
 	labels := p.labels
 	if p.absolute {
@@ -169,13 +159,13 @@ func (p Pattern) MayMatchBelow(n name.Rel, zone name.Name) bool {
 	return true
 }
 
-// MatchBelow reports whether p matches every name below n: its leading "*" takes all labels that are added.
+// MatchBelow reports whether p matches every name below n, by its leading "*".
 func (p Pattern) MatchBelow(n, zone name.Name) bool {
 	child, err := name.ParseIn("x", n)
 	return p.many && err == nil && p.Match(child, zone)
 }
 
-// NamesAbove returns the names of the zone, but its own, below which every name lies that p matches.
+// NamesAbove returns the names below the zone's own and strictly above every name that p matches.
 func (p Pattern) NamesAbove(zone name.Name) (above []name.Name) {
 	labels := p.labels
 	if p.absolute {
@@ -192,13 +182,13 @@ func (p Pattern) NamesAbove(zone name.Name) (above []name.Name) {
 	return above
 }
 
-// The result of a comparison about the labels that begin with "_".
+// underscores is the result of a comparison for labels that begin with "_".
 type underscores int
 
 const (
-	none    underscores = iota // there are none
-	named                      // all are named by literal labels
-	unnamed                    // at least one is left to a "*"
+	none    underscores = iota // no such labels
+	named                      // all compared with literal labels
+	unnamed                    // a "*" takes some
 )
 
 func (u underscores) and(label string, literal bool) underscores {
@@ -217,9 +207,8 @@ func (p Pattern) matchName(n, zone name.Name) (underscores, bool) {
 	if !ok || p.IsZero() || p.star && below.IsApex() {
 		return none, false
 	}
-	// A relative pattern's last label meets the label right below the zone, an
-	// absolute one's that right below the root; "_" of the zone's own labels
-	// is no business of S4.8.
+	// The last label of a relative pattern meets the label right below the zone, that of an absolute pattern the
+	// label right below the root. "_" in the zone's own labels does not count.
 	rest, toCompare := strings.TrimSuffix(n.String(), "."), n.NumLabels()
 	free := toCompare - zone.NumLabels()
 	if !p.absolute {
@@ -256,7 +245,7 @@ func (p Pattern) matchName(n, zone name.Name) (underscores, bool) {
 	return found, true
 }
 
-// cutLast takes the last label off a name without trailing dot.
+// cutLast cuts the last label off a name without trailing dot.
 func cutLast(text string) (rest, label string) {
 	at := strings.LastIndexByte(text, '.')
 	if at < 0 {
@@ -265,8 +254,7 @@ func cutLast(text string) (rest, label string) {
 	return text[:at], text[at+1:]
 }
 
-// CanMatch reports whether any legal name matches p in zone; if not, the author of
-// the pattern gets a Warning (S4.6).
+// CanMatch reports whether any legal name in zone matches p; else the pattern gets a Warning (S4.6).
 func (p Pattern) CanMatch(zone name.Name) bool {
 	if p.IsZero() || zone.IsZero() {
 		return false
@@ -282,8 +270,8 @@ func (p Pattern) CanMatch(zone name.Name) bool {
 		return least+zone.WireLen()-1 <= maxWire
 	}
 
-	// Laid over the zone from the right, every label that meets one of the
-	// zone's must match it; those beyond, to the left, are free.
+	// From the right, each label of the pattern must match the zone's label there. Labels beyond, to the left, are
+	// free.
 	labels, zoneLabels := p.labels, zone.Labels()
 	for len(labels) > 0 && len(zoneLabels) > 0 {
 		last := labels[len(labels)-1]
@@ -295,8 +283,7 @@ func (p Pattern) CanMatch(zone name.Name) bool {
 	}
 	switch {
 	case p.many:
-		// The leading "*" takes what is left of the zone's labels and, as the
-		// apex itself is out of reach, at least one more.
+		// The leading "*" takes the rest of the zone's labels and, since the apex is out of reach, a further label.
 		for _, text := range zoneLabels {
 			least += 1 + len(text)
 		}
@@ -309,8 +296,8 @@ func (p Pattern) CanMatch(zone name.Name) bool {
 	return least <= maxWire
 }
 
-// Warning returns the probable mistake of a pattern in a rule of the zone, "" for none (S4.6): it repeats the zone's
-// name, or can match no name.
+// Warning returns the probable mistake of a pattern in a rule of the zone (S4.6): the zone's name repeated, or no
+// name to match; "" for none.
 func (p Pattern) Warning(zone name.Name) string {
 	if meant := p.withoutZone(zone); meant != "" {
 		return fmt.Sprintf("pattern %.200q repeats the zone's name, and is relative to %s: write %q, or a dot at its end (S4.6)", p.text,
@@ -323,7 +310,7 @@ func (p Pattern) Warning(zone name.Name) string {
 		"dot (S4.6)", p.text, zone)
 }
 
-// withoutZone returns a relative pattern without the name of the zone that it ends in; "" for any other.
+// withoutZone returns a relative pattern without the zone's name at its end; "" for others.
 func (p Pattern) withoutZone(zone name.Name) string {
 	origin := strings.TrimSuffix(zone.String(), ".")
 	if p.absolute || origin == "" {
