@@ -10,13 +10,12 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// CountedCut is what a parent counts for one delegated child: NS and glue (S6.1), and DS (S6.16).
+// CountedCut is the cut that a parent counts for a delegated child: NS and glue (S6.3), and DS (S6.16).
 type CountedCut struct {
 	Sets []content.RRset `json:"sets"`
 }
 
-// Counts returns what the parent of the zone with the holding h is to count for it: its NS and glue, and its DS, which
-// count where a rule says so.
+// Counts returns the cut to count for the zone with the holding h: NS and glue, and DS if a rule says ds.
 func (h *Holding) Counts(cut *CountedCut, ds []string) *CountedCut {
 	if !h.DS {
 		ds = nil
@@ -24,8 +23,8 @@ func (h *Holding) Counts(cut *CountedCut, ds []string) *CountedCut {
 	return cut.withDS(ds)
 }
 
-// KeepsCut reports whether the parent of the zone with the holding h, which has counted a cut for it, counts it anew
-// when the hold ends (S7.5): a resolver finds the delivered content of the zone by it.
+// KeepsCut reports whether the counted cut of a zone stays until its hold ends (S7.8): a resolver finds the
+// delivered content by it.
 func (h *Holding) KeepsCut(counted *CountedCut) bool { return h.Held != nil && counted != nil }
 
 // CountedBy reports whether parent counts the cut of the zone with the holding h.
@@ -33,8 +32,7 @@ func (h *Holding) CountedBy(parent *Zone) bool {
 	return h.Parent != nil && h.Parent.UID == parent.UID
 }
 
-// withDS returns c with these DS at the name of the child, in the place of those that it has. They have the TTL of the
-// NS there. Without NS there is no cut, and no DS.
+// withDS replaces the DS of c. They have the TTL of the NS. Without NS there is no cut, and no DS.
 func (c *CountedCut) withDS(ds []string) *CountedCut {
 	if c == nil {
 		return nil

@@ -11,51 +11,49 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// The brake on mass deletion (S7.5). The zone's own namespace is free to remove what it likes, and the API shows it at
-// once; but what it takes from the zone in a short time is not delivered unasked when it is much of the zone.
+// The brake on mass deletion (S7.5). The zone's own namespace may remove anything, and the API shows it at once. But
+// much of the zone, removed in a short time, is not delivered unasked.
 //
-// The brake counts one number, which stands in the Zone: the RRsets that the acts of that namespace have put into the
-// zone, less those that they have taken. It compares that with the least numbers of earlier periods of ten minutes, the
-// RRsets that stood throughout one. So nothing that other namespaces write or remove begins a hold or ends one. RRsets
-// younger than a period do not count, because challenges, and names that a tool adds before it removes the old ones,
-// come and go in minutes, and a hold stops the zone for all its namespaces. The client that removes so many of them is
-// told (Young).
+// The brake counts a number in the Zone: the RRsets added by acts of that namespace, less those removed. It compares
+// the number with the least of earlier ten-minute periods, for RRsets present throughout. So no write of another
+// namespace begins or ends a hold. Younger RRsets do not count, because challenges, and names added before the old
+// are removed, come and go in minutes, and a hold stops the zone for all. The client that removes too many of them
+// is told (Young).
 //
-// The last NS at the apex counts at any age and in a zone of any size (S7.6): name servers refuse the zone without it,
-// so no delivery is better than one. Each of the numbers changes with the Zone's object alone.
+// The last NS at the apex counts at any age and in a zone of any size (S7.6): name servers refuse a zone without, so
+// no delivery is better. The numbers change with the Zone's object alone.
 
 const (
-	// periodSeconds is the length of a period.
 	periodSeconds = 600
-	// minRRsets is the number of RRsets from which on a zone is held for its share.
+	// minRRsets is the least number of RRsets of a zone held for its share.
 	minRRsets = 10
 )
 
-// Excess is what the zone's own namespace has taken, and may take.
+// Excess compares the removals of the zone's own namespace with the limit.
 type Excess struct {
 	// Gone of RRsets are removed; Percent of them may be.
 	Gone, RRsets int
 	Percent      int64
-	// NameServers says that the last NS at the apex is among them.
+	// NameServers is set if the last apex NS is removed.
 	NameServers bool
 }
 
-// ExcessOf compares what z has now with what it had.
+// ExcessOf compares z with the stock of a hold.
 func (z *Zone) ExcessOf(h *Held) *Excess {
 	return &Excess{Gone: h.Had.Own - z.Deletions.Own, RRsets: h.Had.RRsets, Percent: z.MaxDeletePercent,
 		NameServers: h.NameServers && len(z.Header.NameServers) == 0}
 }
 
-// Allowed is how many RRsets may be missing.
+// Allowed returns how many RRsets may be missing.
 func (e *Excess) Allowed() int { return int(e.Percent * int64(e.RRsets) / 100) }
 
-// TooMany reports whether more are gone than Allowed, from a zone of ten RRsets or more.
+// TooMany reports whether more are gone than Allowed, in a zone of ten RRsets or more.
 func (e *Excess) TooMany() bool { return e.RRsets >= minRRsets && e.Gone > e.Allowed() }
 
-// Holds reports whether the removals wait for a person before they are delivered.
+// Holds reports whether the removals wait for a person.
 func (e *Excess) Holds() bool { return e.Percent < 100 && (e.NameServers || e.TooMany()) }
 
-// String is what is gone.
+// String describes the removals.
 func (e *Excess) String() string {
 	var parts []string
 	if e.NameServers {
@@ -67,8 +65,8 @@ func (e *Excess) String() string {
 	return strings.Join(parts, ", and ")
 }
 
-// ForeseeHold returns why the zone would be held, if its own namespace took that many RRsets more, later than in a
-// period from now, or the last NS at the apex; nil: it would not.
+// ForeseeHold returns the excess if the zone's own namespace removed so many RRsets more, later than in a period, or
+// the last apex NS; nil: no hold.
 func (z *Zone) ForeseeHold(taken int, nameServers bool) *Excess {
 	after := *z
 	if after.Deletions.Own -= taken; nameServers {
@@ -81,8 +79,8 @@ func (z *Zone) ForeseeHold(taken int, nameServers bool) *Excess {
 	return after.ExcessOf(held)
 }
 
-// heldAgainst returns a hold of the zone with the first stock of which too much is gone, else for the last NS at the
-// apex alone, if its own namespace took that; nil: the zone is not held.
+// heldAgainst returns a hold against the first stock with too many removals, else for the last apex NS; nil: no
+// hold.
 func (z *Zone) heldAgainst(stocks []Stock, nameServers bool) (held *Held) {
 	for _, had := range stocks {
 		against := &Held{Had: had, NameServers: nameServers}
@@ -97,8 +95,8 @@ func (z *Zone) heldAgainst(stocks []Stock, nameServers bool) (held *Held) {
 	return held
 }
 
-// YoungSince returns the removals since before that would hold the zone if all RRsets of the present period had stood
-// for a whole one; nil: none, or removals were let through beforehand (S7.9).
+// YoungSince returns the removals since before that would hold the zone if all RRsets of the present period were old
+// enough; nil: none, or removals were let through beforehand (S7.9).
 func (z *Zone) YoungSince(before *Zone) *Excess {
 	if z.Deletions.Most == nil {
 		return nil
@@ -110,7 +108,7 @@ func (z *Zone) YoungSince(before *Zone) *Excess {
 	return nil
 }
 
-// settledAt is the serial that is delivered of z.
+// settledAt returns the delivered serial of z.
 func (z *Zone) settledAt(h *Holding) serial.Serial {
 	if h.Settled() {
 		return z.Serial
@@ -118,8 +116,8 @@ func (z *Zone) settledAt(h *Holding) serial.Serial {
 	return z.SettledSerial
 }
 
-// advanceTo returns d at now, where the zone has stood at last since the last write. A clock that went back begins the
-// period anew, with all that is known of it.
+// advanceTo returns d at now; last is the stock since the last write. After a clock that went back, the period
+// begins anew with all known numbers.
 func (d Deletions) advanceTo(now int64, last Stock) Deletions {
 	d.Least[0] = Stock{min(d.Least[0].RRsets, last.RRsets), min(d.Least[0].Own, last.Own)}
 	if now < d.Since {
@@ -134,7 +132,7 @@ func (d Deletions) advanceTo(now int64, last Stock) Deletions {
 	return d
 }
 
-// restart begins the periods anew: z had what is given until now; nil: nothing counts in the first period.
+// restart begins the periods anew with the former stock had; nil: nothing counts in the first period.
 func (d *Deletions) restart(now int64, z *Zone, had *Stock) {
 	has := Stock{z.RRsets, d.Own}
 	d.Since, d.Least, d.Most = now, [3]Stock{has}, nil
@@ -143,17 +141,16 @@ func (d *Deletions) restart(now int64, z *Zone, had *Stock) {
 	}
 }
 
-// stock is what z has.
 func (z *Zone) stock() Stock { return Stock{z.RRsets, z.Deletions.Own} }
 
-// updateHold ends the hold of a zone where nothing is the reason for it any more.
+// updateHold ends a hold without reason.
 func (c *ZoneChange) updateHold(plan *Plan, now int64) {
 	if held := c.Holding.Held; held != nil && !c.Zone.ExcessOf(held).Holds() {
-		c.endHold(plan, now, &held.Had) // until now that was what was delivered
+		c.endHold(plan, now, &held.Had) // delivered until now
 	}
 }
 
-// endHold ends the hold, and has the parent count the zone's name servers anew, which waited for that (S6.1).
+// endHold ends the hold, and has the parent count the cut that waited (S7.8).
 func (c *ZoneChange) endHold(plan *Plan, now int64, had *Stock) {
 	z, h := *c.Zone, *c.Holding
 	z.Deletions.restart(now, &z, had)
@@ -162,8 +159,8 @@ func (c *ZoneChange) endHold(plan *Plan, now int64, had *Stock) {
 	plan.OweCut(h.Parent, z.Ref, z.View, z.FQDN())
 }
 
-// PublishDeletions lets through what the zone's own namespace has removed, where the annotation changes and names the
-// serial that is delivered or one that the zone has had since. Nothing that it removes in the next ten minutes counts.
+// PublishDeletions lets removals through, if the annotation changes to the delivered serial or a later serial of the
+// zone. Removals of the next ten minutes do not count (S7.9).
 func (c *ZoneChange) PublishDeletions(plan *Plan, before *Zone, now int64) {
 	z, h := c.Zone, c.Holding
 	if reflect.DeepEqual(before.Publish, z.Publish) || z.Publish == nil {
@@ -179,8 +176,8 @@ func (c *ZoneChange) PublishDeletions(plan *Plan, before *Zone, now int64) {
 	}
 }
 
-// ToPublish is the serial for the annotation that lets a zone through, of which settled is delivered. It differs from
-// the serial that the annotation has, since only a change counts.
+// ToPublish returns the serial for the annotation to let removals through: the delivered serial, or the next if the
+// annotation has that already. Only a change counts.
 func ToPublish(settled serial.Serial, annotation *uint32) serial.Serial {
 	if annotation != nil && serial.Serial(*annotation) == settled {
 		return settled.Next()
@@ -188,8 +185,7 @@ func ToPublish(settled serial.Serial, annotation *uint32) serial.Serial {
 	return settled
 }
 
-// ReleaseHold ends the hold of a zone whose limit or name servers have changed, and says where the annotation does
-// not.
+// ReleaseHold ends a hold after a change of limit or name servers, and warns if the annotation does not.
 func (c *ZoneChange) ReleaseHold(plan *Plan, now int64) {
 	c.updateHold(plan, now)
 	if z, held := c.Zone, c.Holding.Held; held != nil && z.Publish != nil {
@@ -199,16 +195,16 @@ func (c *ZoneChange) ReleaseHold(plan *Plan, now int64) {
 	}
 }
 
-// Taken is what a step counts for.
+// Taken says how a step counts.
 type Taken struct {
-	// Own says that the step is an act of the zone's own namespace, which counts.
+	// Own is set for an act of the zone's own namespace, which counts.
 	Own bool
-	// NameServers says that the last NS at the apex goes by it, and BackNameServers that it gives one.
+	// NameServers is set if the step removes the last apex NS, BackNameServers if the step adds an apex NS.
 	NameServers, BackNameServers bool
 }
 
-// CountDeletions counts what the step changes in z, and begins or ends the hold. last is the zone that was delivered
-// before the step, which is z where the step has no earlier writes.
+// CountDeletions counts the step from z, and begins or ends the hold. last is the zone delivered before the step: z,
+// if the step has no earlier writes.
 func (c *ZoneChange) CountDeletions(plan *Plan, z, last *Zone, t Taken, now int64) {
 	after, holding := *c.Zone, *c.Holding
 	t.NameServers = t.NameServers && !z.ClassNameServers
@@ -235,7 +231,7 @@ func (c *ZoneChange) CountDeletions(plan *Plan, z, last *Zone, t Taken, now int6
 		held.NameServers = (held.NameServers || t.NameServers) && !t.BackNameServers
 		holding.Held, c.Holding = &held, &holding
 		c.updateHold(plan, now)
-	case settled == 0 || d.Most == nil: // content that was never delivered, or may go, is not held back
+	case settled == 0 || d.Most == nil: // never delivered, or let through
 	case grown < 0 || t.NameServers:
 		if held := after.heldAgainst(d.Least[1:], t.NameServers); held != nil {
 			held.Serial, held.Since = settled, now

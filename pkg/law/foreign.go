@@ -11,23 +11,22 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Foreign is what other namespaces have in a zone (S8.1).
+// Foreign is the data of other namespaces in a zone (S8.1).
 type Foreign struct {
 	Count      int64
 	Namespaces []string
-	// Names are the first of them.
-	Names []name.Name
-	// More says that not all was looked at.
+	Names      []name.Name
+	// More is set if not all keys were read.
 	More bool
 }
 
-// FirstKeys bounds how much is looked at for Foreign, and FirstNames how many names it has.
+// FirstKeys bounds the keys read for Foreign, FirstNames the names in it.
 const (
 	FirstKeys  = 1000
 	FirstNames = 5
 )
 
-// Add counts what a namespace has at a name, in a zone of own.
+// Add counts data of a namespace at a name, in a zone of own.
 func (f *Foreign) Add(own, namespace string, count int64, at name.Name) {
 	if namespace == own {
 		return
@@ -41,15 +40,14 @@ func (f *Foreign) Add(own, namespace string, count int64, at name.Name) {
 	}
 }
 
-// AddZone counts a zone below for the fact of ForeignZonesKey, if the zone of that delegates it, or has withdrawn the
-// rule for it.
+// AddZone counts a zone below for ForeignZonesKey, if delegated by the zone of k, or withdrawn there.
 func (f *Foreign) AddZone(k Key, at name.Name, h *Holding) {
 	if h.Parent != nil && h.Parent.UID == k.Object {
 		f.Add(k.Namespace, h.Namespace, 1, at)
 	}
 }
 
-// DescribeFirst says what it is, and the first names, as "2 records of 1 other namespace (a.example.)".
+// DescribeFirst describes number and first names, as "2 records of 1 other namespace (a.example.)".
 func (f *Foreign) DescribeFirst(kind string, first *Foreign) string {
 	plural := func(n int64, word string) string {
 		if n == 1 {

@@ -7,47 +7,46 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Kind says what a Key asks for and which Go type its fact has.
+// Kind is the kind of a fact, and with it the Go type.
 type Kind uint8
 
 const (
-	// KindHolding asks which zone holds (View, Name): *Holding.
+	// KindHolding is the zone with the name (View, Name): *Holding.
 	KindHolding Kind = iota + 1
-	// KindZone asks for the zone object (Namespace, Object): *Zone.
+	// KindZone is the zone object (Namespace, Object): *Zone.
 	KindZone
-	// KindOwner asks what stands at Owner in the zone with uid Zone: *Owner.
+	// KindOwner is Owner in the zone with uid Zone: *Owner.
 	KindOwner
-	// KindCount asks how many records Namespace has in the zone with uid Zone: *Count.
+	// KindCount is the number of records of Namespace in the zone with uid Zone: *Count.
 	KindCount
-	// KindMember is no question: see MemberKey.
+	// KindMember is written only: see MemberKey.
 	KindMember
-	// KindOwnersBelow asks what stands strictly below Owner in the zone with uid Zone: *OwnersBelow. Below the apex it
-	// asks about the first FirstKeys owners.
+	// KindOwnersBelow is the sum of the owners strictly below Owner in the zone with uid Zone: *OwnersBelow. Below
+	// the apex these are the first FirstKeys owners.
 	KindOwnersBelow
-	// KindZonesBelow asks which zones stand at or below (View, Name): *ZonesBelow.
+	// KindZonesBelow are the zones at or below (View, Name): *ZonesBelow.
 	KindZonesBelow
-	// KindLastSerial asks for the last serial served under (View, Name) by a zone that is gone: *LastSerial. Without a
-	// name it is the one that names begin with after a restore, where the store remembers none of theirs.
+	// KindLastSerial is the last serial of (View, Name), served by a zone that is gone: *LastSerial. Without a name
+	// it is the floor after a restore, for names without last serial.
 	KindLastSerial
-	// KindCut asks what the zone with uid Zone counts for the delegated child with uid Object: *CountedCut.
+	// KindCut is the cut that the zone with uid Zone counts for the delegated child with uid Object: *CountedCut.
 	KindCut
-	// KindRules asks which rules Delegations give Namespace in the zone with uid Zone: *NamespaceRules.
+	// KindRules are the rules of Delegations for Namespace in the zone with uid Zone: *NamespaceRules.
 	KindRules
-	// KindWork asks for the outbox item with the id Object: *Work.
+	// KindWork is the outbox item with id Object: *Work.
 	KindWork
-	// KindWithdrawal asks for the time that Namespace has left in the zone with uid Object: *Withdrawal.
+	// KindWithdrawal is the withdrawal of Namespace in the zone with uid Object: *Withdrawal.
 	KindWithdrawal
-	// KindForeign asks what other namespaces than Namespace have in a zone: *Foreign. With Zone alone, its uid, it asks
-	// how many records; with Name, that of the zone, too, at which names these are, as far as the first FirstKeys of
-	// all records show it; with View, Name and Object, its uid, which of the first FirstKeys zones below it delegates.
+	// KindForeign are data of namespaces other than Namespace in a zone: *Foreign. With Zone, the uid, alone: the
+	// number of records. With Name, too: their names, among the first FirstKeys records. With View, Name and Object,
+	// the uid: delegated zones, among the first FirstKeys below.
 	KindForeign
-	// KindAwaited asks whether Delegations wait for the zone object (Namespace, Object), or Records of Namespace at
+	// KindAwaited says whether Delegations wait for the zone object (Namespace, Object), or Records of Namespace at
 	// (View, Name): *Awaited.
 	KindAwaited
 )
 
-// Key names one fact. The fields a Kind does not use are zero, so that equal
-// questions are equal keys.
+// Key names a fact. Fields not used by the Kind are zero: keys are comparable.
 type Key struct {
 	Kind      Kind
 	Zone      string
@@ -58,7 +57,6 @@ type Key struct {
 	Object    string
 }
 
-// There is one constructor for each question.
 func HoldingKey(view string, fqdn name.Name) Key {
 	return Key{Kind: KindHolding, View: view, Name: fqdn}
 }
@@ -80,8 +78,8 @@ func CountKey(zone, namespace string) Key {
 	return Key{Kind: KindCount, Zone: zone, Namespace: namespace}
 }
 
-// MemberKey is where a decision writes that the record (Namespace, Object) stands at Owner in the zone with that uid:
-// *Member. Cascades find it there, and no decision asks for it, since the record's own object says all of it.
+// MemberKey is the key of the record (Namespace, Object) at Owner in the zone with that uid: *Member. Cascades list
+// these keys; decisions read the record's object.
 func MemberKey(zone string, owner name.Rel, namespace, object string) Key {
 	return Key{Kind: KindMember, Zone: zone, Owner: owner, Namespace: namespace, Object: object}
 }
@@ -96,32 +94,31 @@ func ForeignZonesKey(z *Zone) Key {
 	return Key{Kind: KindForeign, View: z.View, Name: z.FQDN(), Namespace: z.Namespace, Object: z.UID}
 }
 
-// AwaitedKey asks whether Delegations wait for a zone object.
+// AwaitedKey asks for Delegations waiting for a zone object.
 func AwaitedKey(namespace, object string) Key {
 	return Key{Kind: KindAwaited, Namespace: namespace, Object: object}
 }
 
-// RecordsAwaitKey asks whether Records of a namespace wait at a name.
+// RecordsAwaitKey asks for Records of a namespace waiting at a name.
 func RecordsAwaitKey(view string, fqdn name.Name, namespace string) Key {
 	return Key{Kind: KindAwaited, View: view, Name: fqdn, Namespace: namespace}
 }
 
-// Awaited reports whether anything waits.
+// Awaited says whether any object waits.
 type Awaited struct{ Any bool }
 
-// FloorKey asks for the serial that names begin with after a restore.
+// FloorKey asks for the first serial of names after a restore.
 var FloorKey = Key{Kind: KindLastSerial}
 
-// WithdrawalKey asks for what a namespace has left in the zone with that uid: *Withdrawal. Zones below change it
-// together with their own object, so it stands for itself, and is compared by its own revision.
+// WithdrawalKey asks for the withdrawal of a namespace in the zone with that uid. Zones below change it with their
+// own object, so it is compared by its own revision.
 func WithdrawalKey(zone, namespace string) Key {
 	return Key{Kind: KindWithdrawal, Object: zone, Namespace: namespace}
 }
 
-// RulesKey asks for what Delegations give a namespace in a zone: *NamespaceRules.
+// RulesKey asks for the rules of Delegations for a namespace in a zone.
 func RulesKey(zone, namespace string) Key {
 	return Key{Kind: KindRules, Zone: zone, Namespace: namespace}
 }
 
-// WorkKey asks for an outbox item: *Work.
 func WorkKey(id string) Key { return Key{Kind: KindWork, Object: id} }

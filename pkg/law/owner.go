@@ -17,15 +17,15 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// Digest identifies the rdata of a value as defined.
+// Digest is the SHA-256 of rdata as defined.
 type Digest [sha256.Size]byte
 
-// MarshalText writes raw base64, 43 characters, because the digest is in every owner key.
+// MarshalText writes raw base64, 43 characters: the digest is in every owner key.
 func (d Digest) MarshalText() ([]byte, error) {
 	return base64.RawStdEncoding.AppendEncode(nil, d[:]), nil
 }
 
-// UnmarshalText reads what MarshalText writes.
+// UnmarshalText reads the result of MarshalText.
 func (d *Digest) UnmarshalText(text []byte) error {
 	b, err := base64.RawStdEncoding.DecodeString(string(text))
 	if err != nil || len(b) != len(d) {
@@ -35,41 +35,39 @@ func (d *Digest) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// DigestOf hashes an rdata as defined.
+// DigestOf hashes rdata as defined.
 func DigestOf(data string) Digest { return sha256.Sum256([]byte(data)) }
 
-// OwnerValue is one distinct (type, rdata, ttl) at an owner. Count is the number of objects that give it.
+// OwnerValue is a distinct (type, rdata, ttl) at an owner; Count is the number of objects with it.
 type OwnerValue struct {
 	Type   rdata.Type `json:"t"`
 	Digest Digest     `json:"d"`
-	// TTL is nil when it is inherited from the zone.
+	// TTL is nil if inherited from the zone.
 	TTL   *uint32 `json:"l,omitempty"`
 	Count int     `json:"c"`
-	// Guests is how many of these are of tenants by an underscore rule (S4.14).
+	// Guests is the number of those by tenants with an underscore rule (S4.14).
 	Guests int `json:"g,omitempty"`
-	// Size is the rdata's length on the wire in octets.
+	// Size is the wire length of the rdata in octets.
 	Size int `json:"s"`
-	// SPF: the value is a policy of SPF.
+	// SPF is set for an SPF policy.
 	SPF bool `json:"p,omitempty"`
 }
 
-// Owner is what the records of a zone put at one name.
+// Owner has the data and claims of a name in a zone.
 type Owner struct {
 	Values []OwnerValue `json:"v,omitempty"`
-	// Cut are the values that the cuts of delegated children add here (S6.1), without sizes. While records pass to or
-	// from a child, the child and its records may give the same RRset, which the definition has once.
+	// Cut are values of the cuts of delegated children (S6.3), without sizes. While records move to or from a child,
+	// both may give an RRset, which the definition has once.
 	Cut []OwnerValue `json:"x,omitempty"`
-	// Claims count the records of which this is the base name, by namespace (S4.7). They are here because every
-	// decision looks at the owners above its name.
+	// Claims count the records with this base name, by namespace (S4.7), here because every decision reads the
+	// owners above its name.
 	Claims []Claim `json:"k,omitempty"`
-	// Named are the namespaces for which rules of Delegations name the name (S4.20), sorted. They are here for the same
-	// reason.
+	// Named are the namespaces for which Delegations name this name (S4.20), sorted; here for the same reason.
 	Named []Naming `json:"n,omitempty"`
-	// Own is the number of records of the zone's own namespace here, if the name has an underscore label; those of the
-	// wildcard below it count here, too (S4.14). Claims count the records at other names.
+	// Own is the number of own records at an underscore name, and at the wildcard right below (S4.14). Claims count
+	// those at other names.
 	Own int `json:"o,omitempty"`
-	// Pointers is the number of records of the zone's own namespace that send clients to hosts of which this is the
-	// base name (S4.26).
+	// Pointers is the number of own records that send clients to hosts with this base name (S4.26).
 	Pointers int `json:"r,omitempty"`
 }
 
@@ -79,7 +77,7 @@ type Naming struct {
 	Count     int    `json:"c"`
 }
 
-// MaxNamed bounds the namespaces for which Delegations name one name.
+// MaxNamed bounds the namespaces for which Delegations name the same name.
 const MaxNamed = 64
 
 // IsNamedFor reports whether Delegations name the name for a namespace.
@@ -87,8 +85,8 @@ func (o *Owner) IsNamedFor(namespace string) bool {
 	return o != nil && slices.ContainsFunc(o.Named, func(x Naming) bool { return x.Namespace == namespace })
 }
 
-// CountNaming adds n, 1 or -1, to the number of Delegations that name the name for a namespace. It reports whether
-// those that go were there.
+// CountNaming adds n, 1 or -1, to the Delegations that name the name for a namespace. False: a removed one was not
+// counted.
 func (o *Owner) CountNaming(namespace string, n int) bool {
 	i, found := slices.BinarySearchFunc(o.Named, namespace, func(x Naming, ns string) int { return strings.Compare(x.Namespace, ns) })
 	if !found {
@@ -102,7 +100,7 @@ func (o *Owner) CountNaming(namespace string, n int) bool {
 	return all
 }
 
-// Fact is what is stored of the owner: nil where it has nothing.
+// Fact returns the stored form of the owner; nil if empty.
 func (o *Owner) Fact() any {
 	if o == nil || len(o.Values)+len(o.Cut)+len(o.Claims)+len(o.Named)+o.Own+o.Pointers == 0 {
 		return nil
@@ -110,8 +108,8 @@ func (o *Owner) Fact() any {
 	return o
 }
 
-// Claim is what one namespace has at a base name: the number of its records by the rule that admitted them (S4.17).
-// Records of tenants that an underscore rule admitted claim nothing, and are not counted (S4.14).
+// Claim is the number of a namespace's records with a base name, by kind of rule (S4.17). Tenants' records by
+// underscore rules do not count (S4.14).
 type Claim struct {
 	Namespace  string `json:"n"`
 	Plain      int    `json:"p,omitempty"`
@@ -120,33 +118,33 @@ type Claim struct {
 	Underscore int    `json:"u,omitempty"`
 }
 
-// Count is the number of records that a namespace has in a zone.
+// Count is the number of a namespace's records in a zone.
 type Count struct {
 	Records int64 `json:"c"`
 }
 
-// Member is what cascades need of a record to put it in its order.
+// Member has the order of a record in cascades.
 type Member struct {
 	UID string `json:"uid"`
-	// Created is the object's creation time, unix seconds: the order of S2.7.
+	// Created is the object's creation time, unix seconds (S2.8).
 	Created int64 `json:"t"`
 }
 
-// OwnersBelow is what records put strictly below a name.
+// OwnersBelow sums up the owners strictly below a name.
 type OwnersBelow struct {
 	// Names is the number of names with data of records.
 	Names int
-	// Claims sums up the claims there, by namespace.
+	// Claims are the sums by namespace.
 	Claims []Claim
-	// Named is the number of names that Delegations name there, and NamedFor of how many each namespace has one.
+	// Named is the number of names that Delegations name, NamedFor the number by namespace.
 	Named    int
 	NamedFor []Naming
-	// Pointed are the first MaxPointed names without data of records to which own sends clients (Owner.Pointers).
+	// Pointed are the first MaxPointed names without records to which own records send clients.
 	Pointed []name.Rel
 	GuestsBelow
 }
 
-// NamesOthers reports whether Delegations name a name there for others than a namespace alone.
+// NamesOthers reports whether Delegations name a name there for others, and not for the namespace.
 func (b *OwnersBelow) NamesOthers(namespace string) bool {
 	if b == nil {
 		return false
@@ -155,7 +153,7 @@ func (b *OwnersBelow) NamesOthers(namespace string) bool {
 	return b.Named > 0 && (i < 0 || b.NamedFor[i].Count < b.Named)
 }
 
-// Add counts one owner at a name below up, the name that asks. Owners are added in the order of their keys.
+// Add counts the owner at a name below up. Owners come in key order.
 func (b *OwnersBelow) Add(up, at name.Rel, o *Owner) {
 	b.countOwner(up, at, o)
 	if len(o.Values) > 0 {
@@ -184,13 +182,13 @@ func (b *OwnersBelow) Add(up, at name.Rel, o *Owner) {
 	}
 }
 
-// Limits of one name (S5.8); those of one RRset are in rdata.
+// Limits of a name (S5.8); those of an RRset are in rdata.
 const (
 	MaxTypesAtName  = 100
-	MaxValuesAtName = 1000 // a value counts once for each TTL: so many octets does the fact of the name take
-	// MaxDS is how many DS a child zone gives its parent at most (S12.3). Records leave so many places in a DS RRset.
+	MaxValuesAtName = 1000 // a value counts for each TTL, as in the stored owner
+	// MaxDS bounds the DS of a child zone in the parent (S12.3). Records leave room for them in a DS RRset.
 	MaxDS = 16
-	// MaxPointed bounds the hosts of one record that are looked up and counted (S4.26).
+	// MaxPointed bounds the hosts of a record that are looked up and counted (S4.26).
 	MaxPointed = 8
 )
 
@@ -216,19 +214,20 @@ func (o *Owner) HasValue(t rdata.Type, d Digest) bool {
 	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Type == t && v.Digest == d })
 }
 
-// SharesType reports whether values of the contribution's type stand there besides its own, which are counted.
+// SharesType reports whether the owner has values of the contribution's type from others. It must count the
+// contribution.
 func (o *Owner) SharesType(c *Contribution) bool {
 	others := o.Clone()
 	others.RemoveContribution(c, 0)
 	return others.HasType(c.Type)
 }
 
-// HasOtherSPF reports whether the name has a policy of SPF beside the one of a digest.
+// HasOtherSPF reports whether the name has an SPF policy with another digest.
 func (o *Owner) HasOtherSPF(d Digest) bool {
 	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.SPF && v.Digest != d })
 }
 
-// HasOther reports whether the name has a value of a type beside the one of a digest.
+// HasOther reports whether the name has a value of the type with another digest.
 func (o *Owner) HasOther(t rdata.Type, d Digest) bool {
 	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Type == t && v.Digest != d })
 }
@@ -237,11 +236,11 @@ func (o *Owner) HasType(t rdata.Type) bool {
 	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Type == t })
 }
 
-// HasCut reports whether the name is that of a delegated child.
+// HasCut reports whether the cut of a delegated child has data at the name.
 func (o *Owner) HasCut() bool { return o != nil && len(o.Cut) > 0 }
 
-// AddContribution counts the values of a contribution; sizes are the wire lengths of its rdata. guests is 1 for
-// the record of a guest (S4.14), else 0.
+// AddContribution counts the values of a contribution, with their wire lengths. guests is 1 for the record of a
+// guest (S4.14), else 0.
 func (o *Owner) AddContribution(c *Contribution, sizes []int, guests int) {
 	for i, v := range c.Values {
 		d := DigestOf(v.Text)
@@ -266,8 +265,7 @@ func CompareOwnerValues(x, y OwnerValue) int {
 	return cmp.Or(cmp.Compare(x.Type, y.Type), slices.Compare(x.Digest[:], y.Digest[:]), cmp.Compare(ttl(x), ttl(y)))
 }
 
-// RemoveContribution takes a contribution out; it reports whether all of it was there. guests is that of
-// AddContribution.
+// RemoveContribution is the reverse of AddContribution. False: a value was not counted.
 func (o *Owner) RemoveContribution(c *Contribution, guests int) bool {
 	all := true
 	for _, v := range c.Values {
@@ -284,7 +282,7 @@ func (o *Owner) RemoveContribution(c *Contribution, guests int) bool {
 	return all
 }
 
-// rrsetTTL is the TTL of the RRset that records give: the smallest explicit one, or inherited, or both (S5.2, S6.7).
+// RRsetTTL returns the TTL of the RRset of records: smallest explicit TTL, inherited, or both (S5.2, S6.7).
 func (o *Owner) RRsetTTL(t rdata.Type) *content.TTL {
 	if o == nil {
 		return nil
@@ -292,12 +290,12 @@ func (o *Owner) RRsetTTL(t rdata.Type) *content.TTL {
 	return ttlOf(o.Values, t)
 }
 
-// DefinesValue reports whether the definition has the value, from whatever source.
+// DefinesValue reports whether the definition has the value, from records or cuts.
 func (o *Owner) DefinesValue(t rdata.Type, d Digest) bool {
 	return o.HasValue(t, d) || o != nil && slices.ContainsFunc(o.Cut, func(v OwnerValue) bool { return v.Type == t && v.Digest == d })
 }
 
-// DefinedTTL is the TTL of the RRset in the definition, from whatever source.
+// DefinedTTL returns the TTL of the RRset from records and cuts.
 func (o *Owner) DefinedTTL(t rdata.Type) *content.TTL {
 	if o == nil {
 		return nil
@@ -308,7 +306,7 @@ func (o *Owner) DefinedTTL(t rdata.Type) *content.TTL {
 	return ttlOf(slices.Concat(o.Values, o.Cut), t)
 }
 
-// CountCut adds n to the count of each value that a cut has here, n being 1 or -1.
+// CountCut adds n, 1 or -1, to the count of each value of a cut's RRset.
 func (o *Owner) CountCut(s content.RRset, n int) {
 	ttl := s.TTL.Seconds
 	for _, data := range s.Data {
@@ -345,7 +343,7 @@ func ttlOf(values []OwnerValue, t rdata.Type) *content.TTL {
 	return out
 }
 
-// CountDistinct counts the different values of a type.
+// CountDistinct returns the number and octets of the different values of a type.
 func (o *Owner) CountDistinct(t rdata.Type) (values, octets int) {
 	var last Digest
 	for _, v := range o.Values { // sorted by type, digest
@@ -372,7 +370,7 @@ func (o *Owner) Types() []rdata.Type {
 	return out
 }
 
-// RRsets is how many there are at the owner.
+// RRsets returns the number of RRsets at the owner.
 func (o *Owner) RRsets() int {
 	types := map[rdata.Type]bool{}
 	for _, values := range [...][]OwnerValue{o.Values, o.Cut} {
@@ -383,7 +381,7 @@ func (o *Owner) RRsets() int {
 	return len(types)
 }
 
-// Contribution is what one record puts into a zone.
+// Contribution is the data of a record in a zone.
 type Contribution struct {
 	Owner  name.Rel
 	Type   rdata.Type
@@ -391,7 +389,6 @@ type Contribution struct {
 	Values []rdata.Value
 }
 
-// counted returns the count of records admitted so.
 func (c *Claim) counted(a rules.Admission) *int {
 	switch a {
 	case rules.AdmittedUnderscore:
@@ -404,11 +401,11 @@ func (c *Claim) counted(a rules.Admission) *int {
 	return &c.Plain
 }
 
-// Names reports whether the claim is more than that of underscore names of the zone's own namespace.
+// Names reports whether the claim is more than own records at underscore names.
 func (c *Claim) Names() bool { return c.Plain+c.Literal+c.Shared > 0 }
 
-// CountClaim adds n, 1 or -1, to the records of a namespace that have the owner as base name. own says that it is the
-// zone's own. It reports whether those that go were there.
+// CountClaim adds n, 1 or -1, to the records of a namespace with this base name; own: the zone's own namespace.
+// False: a removed record was not counted.
 func (o *Owner) CountClaim(namespace string, own bool, a rules.Admission, n int) bool {
 	if a == rules.AdmittedUnderscore && !own {
 		return true
@@ -426,7 +423,7 @@ func (o *Owner) CountClaim(namespace string, own bool, a rules.Admission, n int)
 	return all
 }
 
-// claim is that of a namespace; nil: it has none.
+// ClaimOf returns the claim of a namespace; nil for none.
 func (o *Owner) ClaimOf(namespace string) *Claim {
 	if o != nil {
 		if i := slices.IndexFunc(o.Claims, func(c Claim) bool { return c.Namespace == namespace }); i >= 0 {

@@ -12,46 +12,42 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// Outcome is the result of a decision: exactly one of Plan, Refusal and Need is set.
+// Outcome is the result of a decision: exactly one of Plan, Refusal and Need.
 type Outcome struct {
 	Plan    *Plan
 	Refusal *Refusal
-	// Need lists facts that were not in Seen. Where it is empty, Seen.Used tells which facts the plan or the refusal
-	// rests on.
+	// Need lists missing facts. If empty, Seen.Used tells the facts behind the result.
 	Need []Key
 }
 
-// Plan is a decided write. Writes has what it changes beside the object of the request. Zone is set where the zone
-// object changes with it.
+// Plan is a decided write: the object of the request, Writes, and the zone's object if Zone is set.
 type Plan struct {
-	// Record is the new place of the record; nil: the record goes.
+	// Record is the placement of the record; nil: deleted.
 	Record *Placement
-	// Zone is what becomes of the one zone the plan touches.
-	Zone *ZoneChange
-	// Writes are the internal keys; a nil Value deletes.
+	// Zone is the change of the zone, nil for none.
+	Zone   *ZoneChange
 	Writes []Write
-	// Work is the outbox item the write owes, nil for none (I4).
+	// Work is an outbox item to write, nil for none (I4).
 	Work *Work
-	// PendingCuts name (parent, child) pairs whose cut must be counted anew.
+	// PendingCuts name the children whose cuts the parents must count anew.
 	PendingCuts []PendingCut
-	// Orphan says under which keys the record, or the pending zone, waits, and OrphanBefore where it waited.
+	// Orphan has the keys of a waiting record or pending zone, OrphanBefore the former keys.
 	Orphan, OrphanBefore *Waiting
-	// Delegation is what becomes of the Delegation of the request; nil: it goes.
+	// Delegation is the placement of the Delegation; nil: deleted.
 	Delegation *DelegationPlacement
 	// Rule is the pattern that allowed the record, for the audit annotation.
 	Rule     string
 	Warnings []Warning
 }
 
-// Warning is for the client that writes.
+// Warning is for the client of the write.
 type Warning struct {
-	// Reason is that of a warning that another write may answer, for clients of many writes; "" for others.
+	// Reason is set if another write may answer the warning.
 	Reason, Text string
 	// Host is the name at which any data answers the warning; zero for others.
 	Host name.Name
 }
 
-// Warn adds a warning.
 func (p *Plan) Warn(format string, args ...any) { p.WarnOf("", format, args...) }
 
 // WarnOf adds a warning that another write may answer.
@@ -59,92 +55,88 @@ func (p *Plan) WarnOf(reason, format string, args ...any) {
 	p.Warnings = append(p.Warnings, Warning{Reason: reason, Text: fmt.Sprintf(format, args...)})
 }
 
-// WarnOfHost adds a warning that data at a host answers.
+// WarnOfHost adds a warning answered by data at a host.
 func (p *Plan) WarnOfHost(host name.Name, format string, args ...any) {
 	p.Warnings = append(p.Warnings, Warning{Reason: WarningAbsentHost, Text: fmt.Sprintf(format, args...), Host: host})
 }
 
-// Write of an internal key: Value nil deletes it.
+// Write of an internal key: a nil Value deletes.
 type Write struct {
 	Key   Key
 	Value any
 }
 
-// Placement is where a record stands after a decision.
+// Placement is the place of a record after a decision.
 type Placement struct {
-	FQDN name.Name // zero when it cannot be computed
+	FQDN name.Name // zero if unknown
 	View string
 	Zone *Ref // nil: not adopted
-	// Admission says by which kind of rule the zone has it; "": not adopted.
+	// Admission is the kind of rule that admits the record; "": not adopted.
 	Admission rules.Admission
 	Serial    serial.Serial
-	Reason    string // condition reason when not adopted, else "Adopted"
+	Reason    string // reason of the condition Adopted
 	Message   string
-	// HasClass says that some class delivers the zone, and Served that the zone is Served, and settled with the
-	// record in it.
+	// HasClass is Zone.HasClass. Served is set if the zone is Served, and settled with the record.
 	HasClass, Served bool
-	// Stays says that the record stays as it stood, and only what is said of it changes.
+	// Stays is set if the record stays as it is, and only its status changes.
 	Stays bool
-	// EndsAt is when about its period is over, where the rules of its zone allow it no more, unix seconds; else 0
-	// (S2.12).
+	// EndsAt is about the end of the record's period, unix seconds; 0: no period (S2.12).
 	EndsAt int64
 }
 
-// ZoneChange is the new state of a zone; without a Step its definition stays.
+// ZoneChange is the new state of a zone. Without Step the definition stays.
 type ZoneChange struct {
-	// Zone is the zone after the change.
 	Zone    *Zone
 	Holding *Holding
 	// Delegated and Servable are conditions to set; nil leaves them.
 	Delegated, Servable *Condition
 	Step                *content.Step
 	Gone                bool
-	// TakesOver says that names or zones of the zone above stand at or below the name of a new zone.
+	// TakesOver is set if a new zone has names or zones of the zone above.
 	TakesOver bool
-	// Ended is the zone as it stood, where it ends and is pending from now on (S3.5).
+	// Ended is the former zone, if it ends and becomes pending (S3.5).
 	Ended *Zone
-	// Held says that the change begins a hold (S7.5). Young is what would have begun one, were it older; nil: nothing.
+	// Held is set if the change begins a hold (S7.5). Young are removals that would begin a hold, were the RRsets
+	// older; nil: none.
 	Held  bool
 	Young *Excess
-	// News is for namespaces that no answer tells of the step.
+	// News for namespaces that no answer tells of the step.
 	News []News
-	// EndsAt is an estimate of the end of the zone, unix seconds; 0 leaves the last one.
+	// EndsAt estimates the end of the zone, unix seconds; 0 leaves the former estimate.
 	EndsAt int64
 }
 
-// Reasons of News.
 const (
-	// NewsNameHidden is of a name that records by underscore rules hide from a wildcard (S4.25).
+	// NewsNameHidden: records by underscore rules hide the name from a wildcard (S4.25).
 	NewsNameHidden = "NameHidden"
-	// NewsHostTaken is of a host to which records of the zone's own namespace send clients, and that another one has
-	// (S4.26).
+	// NewsHostTaken: another namespace has a host to which own records send clients (S4.26).
 	NewsHostTaken = "HostTaken"
 )
 
-// News is what a step of another namespace, or of a cascade, means for a name. Its reason is that of an Event.
+// News is the effect of another namespace's step, or of a cascade, on a name, told by an Event.
 type News struct {
 	Reason string
 	Name   name.Name
-	// Wildcard is the one from which the name is hidden, where the news is for a tenant of it, Namespace. Else the news
-	// is for the zone's own namespace, and Namespace is "".
+	// Wildcard is the wildcard that no longer answers the name, for its tenant Namespace. Both are zero in news for
+	// the zone's own namespace.
 	Wildcard  name.Rel
 	Namespace string
 }
 
-// Settled reports whether what the zone contains after the change may be delivered.
+// Settled reports whether the content after the change may be delivered.
 func (c *ZoneChange) Settled() bool { return c.Holding != nil && c.Holding.Settled() }
 
 // Condition is a decided condition; Status is "True", "False" or "Unknown".
 type Condition struct{ Status, Reason, Message string }
 
-// OweCut has the parent of a child, if it has one, count the child's NS and glue anew.
+// OweCut adds the pending cut of a child, if it has a parent.
 func (p *Plan) OweCut(parent *Ref, child Ref, view string, fqdn name.Name) {
 	if parent != nil {
 		p.PendingCuts = append(p.PendingCuts, PendingCut{Parent: *parent, Child: child, View: view, FQDN: fqdn})
 	}
 }
 
-// DelegationPlacement says in which zone a Delegation is in force, nil for none, and why.
+// DelegationPlacement is the zone where a Delegation is in force, nil for none, and the reason.
 type DelegationPlacement struct {
 	Zone            *Ref
 	Reason, Message string

@@ -9,24 +9,24 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Reading gives a decision its facts. The decision stops at the first that it lacks, since all that follows rests on
-// it: Get panics with lacking, and Decide makes a Need of that. No other code stops so or catches it.
+// Reading gives a decision its facts. The decision stops at the first missing fact: Get panics with lacking, and
+// Decide returns a Need. No other code panics or recovers like this.
 type Reading struct {
 	seen  *Seen
 	needs []Key
 }
 
-// lacking is what a decision panics with that needs facts. It has noted them in needs before.
+// lacking is the panic value of a decision with needs.
 type lacking struct{}
 
-// Decide carries out a decision. Nothing is used of what is seen before.
+// Decide runs a decision. Facts in seen count as unused until the decision reads them.
 func Decide(seen *Seen, by func(*Reading) (*Plan, *Refusal)) (out Outcome) {
 	for i := range seen.facts {
 		seen.facts[i].used = false
 	}
 	r := Reading{seen: seen}
 	defer func() {
-		if len(r.needs) > 0 { // only what stops for them notes any, so another panic goes on as it is
+		if len(r.needs) > 0 { // without needs a panic is of another kind, and goes on
 			_ = recover()
 			out = Outcome{Need: r.needs}
 		}
@@ -38,7 +38,7 @@ func Decide(seen *Seen, by func(*Reading) (*Plan, *Refusal)) (out Outcome) {
 	return Outcome{Plan: plan}
 }
 
-// Get returns the fact of a key, nil when there is nothing.
+// Get returns the fact of a key; nil: the store has nothing.
 func Get[T any](r *Reading, k Key) *T {
 	f := r.seen.lookUp(k)
 	if f == nil {
@@ -50,7 +50,7 @@ func Get[T any](r *Reading, k Key) *T {
 	return t
 }
 
-// AskAll asks for several facts at once, so that they are fetched in one trip.
+// AskAll requests several facts, so that they are fetched in one round trip.
 func (r *Reading) AskAll(keys []Key) {
 	for i, k := range keys {
 		if r.seen.lookUp(k) == nil {
@@ -65,7 +65,7 @@ func (r *Reading) AskAll(keys []Key) {
 	}
 }
 
-// ReadAnew has the caller read every fact again at one moment.
+// ReadAnew has the caller read every fact again at the same moment.
 func (r *Reading) ReadAnew() {
 	for k := range r.seen.All() {
 		r.needs = append(r.needs, k)
@@ -73,25 +73,24 @@ func (r *Reading) ReadAnew() {
 	panic(lacking{})
 }
 
-// HoldingOf returns the holding of a zone that stands.
+// HoldingOf returns the holding of a zone with a name.
 func (r *Reading) HoldingOf(z *Zone) *Holding {
 	h := Get[Holding](r, HoldingKey(z.View, z.FQDN()))
-	if h == nil || h.UID != z.UID { // the name and the object are of two moments
+	if h == nil || h.UID != z.UID { // facts of two moments
 		r.ReadAnew()
 	}
 	return h
 }
 
-// ZoneOf returns the zone with a holding.
 func (r *Reading) ZoneOf(h *Holding) *Zone {
 	z := Get[Zone](r, ZoneKey(h.Namespace, h.Name))
-	if z == nil || z.UID != h.UID || z.Pending { // the name and the object are of two moments
+	if z == nil || z.UID != h.UID || z.Pending { // facts of two moments
 		r.ReadAnew()
 	}
 	return z
 }
 
-// StandingAt returns the zone of a place and its holding, nil where that zone is gone or pending.
+// StandingAt returns the zone of a place and its holding, nil if the zone is gone or pending.
 func (r *Reading) StandingAt(p Place) (*Zone, *Holding) {
 	z := Get[Zone](r, ZoneKey(p.Namespace, p.Name))
 	if z == nil || z.UID != p.UID || z.Pending {
@@ -100,7 +99,8 @@ func (r *Reading) StandingAt(p Place) (*Zone, *Holding) {
 	return z, r.HoldingOf(z)
 }
 
-// FindEnclosing finds the longest name at or above n that a zone of the view holds (S2.1).
+// FindEnclosing returns the longest name at or above n held by a zone of the view, and the holding (S2.1); nil for
+// none.
 func (r *Reading) FindEnclosing(view string, n name.Name) (name.Name, *Holding) {
 	ks := make([]Key, 0, n.NumLabels()+1)
 	for at, ok := n, true; ok; at, ok = at.Parent() {
@@ -115,10 +115,10 @@ func (r *Reading) FindEnclosing(view string, n name.Name) (name.Name, *Holding) 
 	return name.Name{}, nil
 }
 
-// RuledFor returns the zone with the rules that Delegations give a namespace.
+// RuledFor returns the zone with the rules of Delegations for a namespace.
 func (r *Reading) RuledFor(z *Zone, namespace string) *Zone { return r.RuledWithout(z, namespace, "") }
 
-// RuledWithout is RuledFor without the rules of one Delegation.
+// RuledWithout is RuledFor without the rules of a named Delegation.
 func (r *Reading) RuledWithout(z *Zone, namespace, delegation string) *Zone {
 	if z == nil || z.Pending {
 		return z
@@ -138,13 +138,13 @@ func (r *Reading) RuledWithout(z *Zone, namespace, delegation string) *Zone {
 	return z.WithDelegated(list)
 }
 
-// ZoneKnownTo reports whether the zone is known to the namespace (S1.8), by the rules of Delegations too.
+// ZoneKnownTo reports whether the namespace may know the zone (S1.8), by rules of Delegations, too.
 func (r *Reading) ZoneKnownTo(z *Zone, namespace string) bool {
 	return z.knownTo(namespace) || r.RuledFor(z, namespace).knownTo(namespace)
 }
 
-// NameContact notes the contact of the zone in a refusal that its owner can lift, for a namespace that knows the zone
-// (S1.8). The zone is that of RuledFor.
+// NameContact adds the zone's contact to a refusal that its owner can lift, for a namespace that knows the zone
+// (S1.8). The zone is a result of RuledFor.
 func (z *Zone) NameContact(refusal *Refusal, namespace string) *Refusal {
 	if refusal.Kind == Forbidden && namespace != z.Namespace && z.knownTo(namespace) {
 		refusal.Contact = z.Header.Contact

@@ -10,35 +10,34 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// RefusalKind is the kind of answer that the client gets.
+// RefusalKind is the kind of answer to the client.
 type RefusalKind int
 
 const (
-	// Forbidden is 403: the owner of a zone or an administrator could allow it.
+	// Forbidden is 403: the owner of a zone or an administrator could allow the request.
 	Forbidden RefusalKind = iota
 	// Invalid is 422: the object must be different.
 	Invalid
 	// Duplicate is 422 with cause FieldValueDuplicate (S1.5).
 	Duplicate
-	// Later is 429: the same request may pass when cascades are through (S8.1).
+	// Later is 429: the same request may pass when cascades are through (S2.10).
 	Later
-	// Unmet is 412: what the request requires is not so (S10.5).
+	// Unmet is 412: a prerequisite of the request is not met (S10.5).
 	Unmet
 )
 
-// Refusal says which rule refuses a request and what would be right. It is an error so that it can travel. The ledger
-// turns it into an API status.
+// Refusal is the rule that refuses a request, and the remedy. The ledger turns it into an API status.
 type Refusal struct {
 	Kind RefusalKind
-	// Field is the path in the object, for Invalid and Duplicate.
+	// Field is the path in the object, for Invalid, Duplicate and Unmet.
 	Field string
 	Value any
-	// Reason is the condition reason when a cascade meets the refusal.
+	// Reason is the condition reason of an object refused in a cascade.
 	Reason  string
 	Message string
-	// Rule is the sentence of docs/semantics.md that Message cites, as S4.8; "": it cites none.
+	// Rule is the rule of docs/semantics.md cited by Message, as S4.8; "" for none.
 	Rule string
-	// Contact is that of the zone of which the owner can lift the refusal; "": the answer names none.
+	// Contact of the zone whose owner can lift the refusal; "": not told.
 	Contact string
 }
 
@@ -52,15 +51,15 @@ func NewInvalid(field string, value any, reason, format string, args ...any) *Re
 	return &Refusal{Kind: Invalid, Field: field, Value: value, Reason: reason, Rule: ruleOf(format), Message: fmt.Sprintf(format, args...)}
 }
 
-// NewLater returns a refusal for now: the same request may pass when cascades are through.
+// NewLater returns a refusal for now: the same request may pass later.
 func NewLater(reason, format string, args ...any) *Refusal {
 	return &Refusal{Kind: Later, Reason: reason, Rule: ruleOf(format), Message: fmt.Sprintf(format, args...)}
 }
 
-// cited matches the sentences of docs/semantics.md that a format cites.
+// cited matches the rules cited in a format.
 var cited = regexp.MustCompile(`\((S\d+\.\d+)\b`)
 
-// ruleOf returns the rule that a format cites last: a format is a sentence of this program, and has nothing of a user.
+// ruleOf returns the rule cited last in a format. Formats are sentences of this program, without any input.
 func ruleOf(format string) string {
 	all := cited.FindAllStringSubmatch(format, -1)
 	if len(all) == 0 {
@@ -69,7 +68,7 @@ func ruleOf(format string) string {
 	return all[len(all)-1][1]
 }
 
-// Reasons of the Adopted and Delegated conditions that the law gives (S2.3, S2.5, S2.9, S3.1–S3.11).
+// Reasons of the conditions Adopted and Delegated (S2.3, S2.5, S2.9, S3.1–S3.11).
 const (
 	ReasonAdopted             = "Adopted"
 	ReasonAccepted            = "Accepted"
@@ -102,7 +101,7 @@ const (
 	WarningTakesAway     = "TakesAway"
 )
 
-// ViewOf says which view an object with a zoneRef to z may name (S1.4).
+// ViewOf describes the view that an object with a zoneRef to z may have (S1.4).
 func ViewOf(z *Zone) string {
 	if z.View == "" {
 		return "must be empty: the zone that zoneRef names is in the default view (S1.4)"
@@ -117,8 +116,7 @@ func InView(view string) string {
 	return fmt.Sprintf(" of view %q", view)
 }
 
-// AbsentMessage says that a zoneRef leads to no zone, in the same words where there is none and where the namespace
-// does not know it (S2.3).
+// AbsentMessage says that zoneRef leads to no zone, in the same words if the namespace may not know the zone (S2.3).
 func AbsentMessage(target *Ref, namespace string) string {
 	if target.Namespace == namespace {
 		return fmt.Sprintf("zone %s/%s does not exist yet", target.Namespace, target.Name)
@@ -126,7 +124,8 @@ func AbsentMessage(target *Ref, namespace string) string {
 	return fmt.Sprintf("zone %s/%s does not exist, or delegates nothing to namespace %q yet", target.Namespace, target.Name, namespace)
 }
 
-// RefuseMoving is for now. Where a cascade is refused so, the object waits as any: the reason Moving is of what stood.
+// RefuseMoving refuses a locked name. The reason is not Moving, which is for Records that had a zone: an object
+// refused in a cascade waits like others.
 func RefuseMoving(n, zone name.Name) *Refusal {
 	return NewLater(ReasonNameHeld, "names at, above or below %s are locked in zone %s "+
 		"until Records that move or wait there are in (S2.10; try again in a moment)", n, zone)

@@ -7,32 +7,30 @@ import (
 	"iter"
 )
 
-// Seen holds the facts that a decision knows so far. A nil value is a fact, too: nothing stands there. A decision
-// knows some ten facts, so they are a list. A name of 120 labels, or hosts of such names, take hundreds of facts:
-// beyond FewKeys an index finds them.
+// Seen has the facts known to a decision. A nil value is a fact, too: the store has nothing there. A decision knows
+// some ten facts, so they are a list. A name of 120 labels, or hosts of such names, take hundreds of facts: beyond
+// FewKeys there is an index.
 type Seen struct {
-	// Look puts a fact that is at hand into Seen, and reports whether it was at hand. With it a decision goes on
-	// until it lacks a fact that has to be read. It may be nil.
+	// Look puts a fact into Seen if it needs no reading, and reports whether it did. Optional.
 	Look func(Key) bool
 
 	facts []fact
 	index map[Key]int
 }
 
-// FewKeys is the number of keys up to which a search through a list is cheapest.
+// FewKeys is the number of keys up to which a linear search is cheapest.
 const FewKeys = 32
 
 type fact struct {
 	key   Key
 	value any
-	// used says that the last decision rests on the fact.
+	// used is set if the last decision rests on the fact.
 	used bool
 }
 
-// NewSeen returns a Seen with room for the facts of an ordinary decision.
 func NewSeen() *Seen { return &Seen{facts: make([]fact, 0, 12)} }
 
-// Forget removes all facts and keeps the room.
+// Forget removes all facts and keeps the memory.
 func (s *Seen) Forget() {
 	clear(s.facts)
 	s.facts, s.index = s.facts[:0], nil
@@ -53,7 +51,7 @@ func (s *Seen) findFact(k Key) *fact {
 	return nil
 }
 
-// lookUp finds a fact for a decision, which takes what is at hand.
+// lookUp returns a fact, from Look too; nil: missing.
 func (s *Seen) lookUp(k Key) *fact {
 	f := s.findFact(k)
 	if f == nil && s.Look != nil && s.Look(k) {
@@ -62,7 +60,7 @@ func (s *Seen) lookUp(k Key) *fact {
 	return f
 }
 
-// Get returns a fact; false: it is not known.
+// Get returns a fact; false: missing.
 func (s *Seen) Get(k Key) (any, bool) {
 	if f := s.findFact(k); f != nil {
 		return f.value, true
@@ -88,13 +86,13 @@ func (s *Seen) Put(k Key, v any) {
 	}
 }
 
-// Used reports whether the last decision rests on the fact. Other facts were at hand and made no difference.
+// Used reports whether the last decision rests on the fact.
 func (s *Seen) Used(k Key) bool {
 	f := s.findFact(k)
 	return f != nil && f.used
 }
 
-// All lists the facts in the order in which they became known.
+// All lists the facts in the order of arrival.
 func (s *Seen) All() iter.Seq2[Key, any] {
 	return func(yield func(Key, any) bool) {
 		for i := range s.facts {

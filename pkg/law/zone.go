@@ -22,77 +22,74 @@ type Ref struct {
 	UID       string `json:"uid,omitempty"`
 }
 
-// ZoneSettings is what a zone's object asks for and the standing zone has as it is asked for.
+// ZoneSettings are settings of the object that the zone has without a decision.
 type ZoneSettings struct {
 	ZoneRules
 	MinimumSerial *uint32
 	Terminating   bool
-	// Grace is the number of seconds that a child stands after its rule went (S3.6).
+	// Grace is the withdrawalGracePeriod in seconds (S3.6).
 	Grace int64
-	// HasClass says that a class delivers it, so Ready waits for that.
+	// HasClass is set if the object names a class.
 	HasClass bool
-	// MaxDeletePercent is the share of the zone's RRsets that its own namespace may remove at once. Publish is the
-	// serial that the annotation names: what was removed since then is delivered; nil: none is named (S7.5).
+	// MaxDeletePercent is the share of RRsets that the zone's own namespace may remove at once. Publish is the
+	// serial of kubi.zone/publish-deletions; nil: none (S7.5).
 	MaxDeletePercent int64
 	Publish          *uint32
-	// ReleaseNow are the namespaces for which the zone's own namespace ends the period of what the rules allow no more
-	// (S3.6).
+	// ReleaseNow are the namespaces of kubi.zone/release-now (S3.6).
 	ReleaseNow []string
-	// DS are the data of the DS that its parent is to contain, sorted (S6.16). They are of the name that the zone has
-	// in its object.
+	// DS are the data of the DS for the parent (S6.16), sorted, for the name in the object.
 	DS []string
 }
 
-// ZoneRules is all by which a zone decides which records and zones it takes in. Where any of it changes, what stands is
-// decided anew (changedRules, S2.5): so a setting that a decision about a record reads belongs here.
+// ZoneRules decide which records and zones a zone takes in. A change has data decided anew (ChangedRules, S2.5): a
+// setting read by decisions about records belongs here.
 type ZoneRules struct {
 	Rules []rules.Rule
-	// RecordsPerNamespace bounds what a namespace other than the zone's own may have in it; 0: no bound.
+	// RecordsPerNamespace bounds the records of a tenant; 0: no bound.
 	RecordsPerNamespace int64
 }
 
-// Zone is a zone as its object says it is.
+// Zone is a zone as its object says.
 type Zone struct {
 	Ref
 	View   string
 	Header content.Header
-	// Made are the RRsets that spec.nameServers makes and MadeNames its hosts at or
-	// below the apex, which are the zone's own namespace's (S6.2). Complete fills them.
+	// Made are the RRsets of spec.nameServers, MadeNames the hosts at or below the apex, all own (S6.2). Complete
+	// fills both.
 	Made      []content.RRset
 	MadeNames []name.Rel
 	ZoneSettings
-	// Pending says that the zone waits for the target of its zoneRef, or for a rule after it ended, and holds no name
-	// (S3.2). ZoneRef is that target. Without one, Wanted is the name that the zone waits for.
+	// Pending is set if the zone has no name: it waits for ZoneRef, or for a rule at Wanted after its end (S3.2).
 	Pending bool
 	ZoneRef *Ref
 	Wanted  name.Name
-	// Ending says that the zone is pending because it ended, and that what it had is not released yet. The zone is
-	// not made anew until then, since its uid names the keys that go.
+	// Ending is set for a pending zone that ended, until its data is released. Only then can it be made anew: its
+	// uid names the keys to remove.
 	Ending bool
-	// Served says that the zone is delegated and servable, and that no class has anything of it. Where no class
-	// delivers it, what is settled of it is Ready (S6.13).
+	// Served is set if the zone is delegated and servable, and no class has any data of it. Settled content of a
+	// zone without class is Ready then (S6.13).
 	Served bool
-	// ClassNameServers says that every class has name servers of its own for the zone, so its NS at the apex are not
+	// ClassNameServers is set if every class has name servers of its own for the zone, so that apex NS are not
 	// delivered (S6.15).
 	ClassNameServers bool
 
 	Serial serial.Serial
-	// SettledSerial is the serial that was delivered when the zone was last written.
+	// SettledSerial is the serial delivered at the last write of the zone.
 	SettledSerial serial.Serial
 	N             uint64
 	State         [32]byte
-	// Rows and RRsets count what records and cuts give the zone.
+	// Rows and RRsets count the data of records and cuts.
 	Rows, RRsets int
 	Deletions    Deletions
 
-	// given are the rules that Delegations add for one namespace, in a decision that has asked for them.
+	// given are the rules of Delegations for the namespace of the decision (RuledFor).
 	given []rules.Rule
 }
 
 // FQDN is the zone's name.
 func (z *Zone) FQDN() name.Name { return z.Header.FQDN }
 
-// Complete computes what follows from the header.
+// Complete computes Made and MadeNames.
 func (z *Zone) Complete() {
 	z.Made, z.MadeNames = z.Header.NameServerRRsets(), nil
 	for _, ns := range z.Header.NameServers {
@@ -118,9 +115,8 @@ func (z *Zone) MadeAt(owner name.Rel) []content.RRset {
 	return out
 }
 
-// knownTo reports whether the zone is of the namespace, or some rule of it is for the namespace. To other namespaces
-// a zoneRef to it is answered as if there were no such zone (S2.3), so that refusals do not tell names and views of
-// zones (S1.8).
+// knownTo reports whether the zone is the namespace's, or has a rule for it. For other namespaces a zoneRef leads to
+// no zone (S2.3): refusals must not tell names and views of zones (S1.8).
 func (z *Zone) knownTo(namespace string) bool {
 	if z.Namespace == namespace {
 		return true
@@ -133,14 +129,13 @@ func (z *Zone) knownTo(namespace string) bool {
 	return false
 }
 
-// ChangedRules returns the namespaces of the rules that came, went or changed. Records of other namespaces are
-// decided as before (S2.5). It returns none where every namespace is concerned: the limit changed, or a rule for any
-// namespace, or one with shared: true, which gives names to the zone's own namespace (S4.8). changed false: nothing
-// but the order changed.
+// ChangedRules returns the namespaces with different rules, whose records are decided anew (S2.5). None, but
+// changed, means all: the limit changed, a rule for any namespace, or a rule with shared: true, which gives names to
+// own (S4.10). Another order is no change.
 func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 	rest := before.ZoneRules
 	if rest.Rules = after.Rules; !reflect.DeepEqual(rest, after.ZoneRules) {
-		return nil, true // anything but the rules concerns every namespace
+		return nil, true // another setting concerns every namespace
 	}
 	if reflect.DeepEqual(before.Rules, after.Rules) {
 		return nil, false
@@ -168,8 +163,8 @@ func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 	return slices.Compact(namespaces), len(namespaces) > 0
 }
 
-// ChangedNames returns the names that rules of the Zone name for other namespaces than before, sorted: what any
-// namespace has there is decided anew (S4.20).
+// ChangedNames returns the names that rules of the Zone name for other namespaces than before, sorted: data there is
+// decided anew (S4.20).
 func ChangedNames(before, after *Zone) (names []name.Rel) {
 	had, has := before.RuleSet().ListNamed(), after.RuleSet().ListNamed()
 	for len(had)+len(has) > 0 {
@@ -188,7 +183,7 @@ func ChangedNames(before, after *Zone) (names []name.Rel) {
 	return names
 }
 
-// ScansAt are the scans of a work that decides anew what any namespace has at and below names of the zone.
+// ScansAt returns scans of all data at and below names of the zone.
 func (z *Zone) ScansAt(names []name.Rel) (scans []Scan) {
 	for _, n := range names {
 		if at, err := n.In(z.FQDN()); err == nil {
@@ -199,7 +194,7 @@ func (z *Zone) ScansAt(names []name.Rel) (scans []Scan) {
 	return scans
 }
 
-// DigestRules identifies what the rules of z, of reading.ruledFor, allow the namespace of records or of zones.
+// DigestRules identifies the rules of z, a result of RuledFor, for records or zones of the namespace.
 func (z *Zone) DigestRules(namespace string, zones bool) Digest {
 	var texts []string
 	for _, r := range slices.Concat(z.Rules, z.given) {
@@ -215,42 +210,38 @@ func (z *Zone) DigestRules(namespace string, zones bool) Digest {
 	return DigestOf(strings.Join(texts, "\n"))
 }
 
-// IsOwn reports whether the zone's own namespace has a record of which the owner is the base name, but those at
-// underscore names.
+// IsOwn reports whether own records have this base name, but for those at underscore names.
 func (o *Owner) IsOwn(z *Zone) bool {
 	c := o.ClaimOf(z.Namespace)
 	return c != nil && c.Names()
 }
 
-// HasTenant reports whether another namespace than the zone's has a claim at the owner.
+// HasTenant reports whether a tenant has a claim at the owner.
 func (o *Owner) HasTenant(z *Zone) bool {
 	return o != nil && slices.ContainsFunc(o.Claims, func(c Claim) bool { return c.Namespace != z.Namespace })
 }
 
-// Deletions are the numbers by which a mass deletion is found.
+// Deletions are the numbers of the brake on mass deletion (S7.5).
 type Deletions struct {
-	// Own is the number of RRsets that the zone's own namespace has put since the zone was made, less those that it
-	// has taken. Only differences of it mean something.
+	// Own is the number of RRsets added by the zone's own namespace, less those removed. Only differences matter.
 	Own int
-	// Since is when the present period began, unix seconds.
+	// Since is the beginning of the present period, unix seconds.
 	Since int64
-	// Least has the least numbers of the present period, of the one before, and of the one before that. It lacks the
-	// content since the last write, which the next write adds.
+	// Least has the least numbers of the present period and the two before, without the content since the last
+	// write.
 	Least [3]Stock
-	// Most is what the zone had in the present period when Own was greatest; nil: the zone's own namespace had removals
-	// let through beforehand, and none of this period holds the zone (S7.9).
+	// Most is the stock at the greatest Own of the present period; nil: removals were let through beforehand (S7.9).
 	Most *Stock
 }
 
-// Stock is what a zone had: RRsets, and Own as in Deletions.
+// Stock is a number of RRsets, with Own as in Deletions.
 type Stock struct {
 	RRsets int `json:"rrsets"`
 	Own    int `json:"own"`
 }
 
-// TypesAt counts the types at a name, together with those that the zone makes there: the SOA, and the NS and
-// addresses of spec.nameServers. At the apex NS always counts, since the zone is not servable without it. It changes
-// types.
+// TypesAt counts the types at a name, with the SOA and spec.nameServers. NS counts at each apex, which needs it. It
+// modifies types.
 func (z *Zone) TypesAt(owner name.Rel, types []rdata.Type) int {
 	if owner.IsApex() {
 		types = append(types, rdata.SOA, rdata.NS)
@@ -262,18 +253,16 @@ func (z *Zone) TypesAt(owner name.Rel, types []rdata.Type) int {
 	return len(slices.Compact(types))
 }
 
-// The rules of Delegations are stored beside those of the Zone (S4.3). Each namespace that they are for has one key
-// of the zone, with all its rules. So a decision about a namespace reads one key, however many Delegations the zone
-// has. These keys change only together with the Zone object, as every key of a zone does (I5). The holding has the
-// number of Delegations, so that a zone without any costs no fact.
+// Rules of Delegations are stored beside those of the Zone (S4.3), in a key for each namespace: a decision reads one
+// key, with any number of Delegations. These keys change only with the Zone object, as every key of a zone (I5). The
+// number of Delegations in the holding saves zones without any that fact.
 
-// RuleSet returns the rules of the Zone, and those that Delegations give the namespace of the decision.
+// RuleSet returns the rules of the Zone, and those of Delegations after RuledFor.
 func (z *Zone) RuleSet() *rules.Set {
 	return &rules.Set{Zone: z.FQDN(), Own: z.Namespace, Lists: [2][]rules.Rule{z.Rules, z.given}}
 }
 
-// WithoutGiven is the zone without what Delegations give. The stored and remembered zone has to hold for
-// every namespace.
+// WithoutGiven returns the zone without rules of Delegations, as stored and cached for all namespaces.
 func (z *Zone) WithoutGiven() *Zone {
 	if z == nil || z.given == nil {
 		return z
@@ -283,7 +272,7 @@ func (z *Zone) WithoutGiven() *Zone {
 	return &out
 }
 
-// WithDelegated is a copy of the zone with rules that Delegations give a namespace.
+// WithDelegated returns a copy of the zone with rules of Delegations for a namespace.
 func (z *Zone) WithDelegated(delegated []DelegatedRule) *Zone {
 	out := *z
 	out.given = make([]rules.Rule, len(delegated))
@@ -293,19 +282,19 @@ func (z *Zone) WithDelegated(delegated []DelegatedRule) *Zone {
 	return &out
 }
 
-// NamespaceRules are the rules that Delegations give a namespace in a zone, in the order of their names.
+// NamespaceRules are the rules of Delegations for a namespace in a zone, by name of the Delegation.
 type NamespaceRules struct {
 	List []DelegatedRule `json:"d"`
 }
 
-// DelegatedRule is the rule of one Delegation, which is in the namespace of the zone.
+// DelegatedRule is the rule of a Delegation, in the namespace of the zone.
 type DelegatedRule struct {
 	Name string     `json:"n"`
 	UID  string     `json:"u"`
 	Rule rules.Rule `json:"r"`
 }
 
-// CountOctets returns what a rule counts against MaxDelegatedOctets: about what it takes in the store.
+// CountOctets returns the size of a rule for MaxDelegatedOctets: about the stored size.
 func (d *DelegatedRule) CountOctets() int {
 	n := len(d.Name) + len(d.UID) + 32 // with room for ds
 	for i := range d.Rule.Records {
