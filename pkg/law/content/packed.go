@@ -19,8 +19,8 @@ type Packed struct {
 	Owner name.Rel
 	Type  rdata.Type
 	TTL   uint32 // seconds
-	// Rdata is without repetition, uncompressed, in canonical form and order (RFC 4034 §6.2, §6.3); never empty.
-	// Sequences reuse the memory.
+	// Rdata is without repetition, uncompressed, in canonical form and order (RFC 4034 §6.2, §6.3). In a sequence it is
+	// never empty, and the memory is reused.
 	Rdata [][]byte
 }
 
