@@ -48,7 +48,7 @@ var omissions = []struct{ rule, twin, file, text, instead string }{
 	{"S2.10", "TestStrangers", "records/delta.go",
 		"func (x *delta) speaksAbove(base name.Rel, grants []rules.Grant) bool {\n", "if OMITTED {\nreturn true\n}\n"},
 	{"S3.10", "TestStrangers", "records/admission.go", "func (x *delta) signsAnother() bool {\n", "if OMITTED {\nreturn false\n}\n"},
-	{"S4.18", "TestStrangers", "records/dot.go", "func (x *delta) leads(t target) bool {\n", "if OMITTED {\nreturn false\n}\n"},
+	{"S4.18", "TestStrangers", "records/dot.go", "func (x *delta) warnsOfHolder(t target) bool {\n", "if OMITTED {\nreturn false\n}\n"},
 	{"S4.26", "TestStrangers", "records/pointer.go", "func (x *delta) noteTaken() {\n", "if OMITTED {\nreturn\n}\n"},
 }
 

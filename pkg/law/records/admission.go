@@ -24,7 +24,7 @@ func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	z, ns := x.zone, x.ask.Namespace
 	by, refusal := x.findAdmission()
 	if refusal == nil && ns == z.Namespace {
-		x.yielding, x.yieldsAt = x.findYielding(false, x.come.Type == rdata.DNAME)
+		x.yielding, x.yieldsAt = x.findYielding(false, x.added.Type == rdata.DNAME)
 	} else if refusal != nil && refusal.Reason == law.ReasonNameHeld {
 		// Others lose the name only if the record is admitted without their claims.
 		for _, below := range []bool{false, true} {
@@ -45,7 +45,7 @@ func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 		refusal = x.refuseSigning()
 	}
 	if refusal == nil {
-		refusal = x.refuseTurn()
+		refusal = x.refuseReplacement()
 	}
 	if refusal != nil {
 		return refusal
@@ -58,11 +58,11 @@ func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	evicts := len(x.yielding) > 0
 	if !evicts || ns == z.Namespace {
 		refusal := x.checkCoexistence(plan)
-		if x.conflicts = refusal != nil; x.conflicts && (!evicts || x.ownerAt(rules.Base(x.come.Owner)).IsOwn(z)) {
+		if x.conflicts = refusal != nil; x.conflicts && (!evicts || x.ownerAt(rules.Base(x.added.Owner)).IsOwn(z)) {
 			return refusal
 		}
 	}
-	if refusal := x.refuseMany(); refusal != nil {
+	if refusal := x.refuseOverLimit(); refusal != nil {
 		return refusal
 	}
 	if x.awaits = evicts && (x.conflicts || ns != z.Namespace); x.awaits { // the decision follows when the name is free
@@ -76,14 +76,14 @@ func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 // findAdmission returns the rule that admits the record. A record in the zone keeps its kind of rule (S4.17): new
 // data of others takes nothing, only a rule that reserves the name (S4.20).
 func (x *delta) findAdmission() (rules.Admitted, *law.Refusal) {
-	z, come, ns := x.zone, x.come, x.ask.Namespace
+	z, added, ns := x.zone, x.added, x.ask.Namespace
 	n, set := x.place.fqdn, z.RuleSet()
-	if grants := set.FindGrants(n, come.Type, ns); len(grants) == 0 {
-		return rules.Admitted{}, notDelegated(z, n, come.Owner, come.Type, ns)
+	if grants := set.FindGrants(n, added.Type, ns); len(grants) == 0 {
+		return rules.Admitted{}, notDelegated(z, n, added.Owner, added.Type, ns)
 	} else if ns == z.Namespace {
-		return rules.AdmitOwn(come.Owner, &grants[0]), nil
+		return rules.AdmitOwn(added.Owner, &grants[0]), nil
 	}
-	base := rules.Base(come.Owner)
+	base := rules.Base(added.Owner)
 	bar := x.findBar(base)
 	by, refusal := x.findKind(set.Reaching(bar.Least), base)
 	switch {
@@ -91,25 +91,25 @@ func (x *delta) findAdmission() (rules.Admitted, *law.Refusal) {
 		return by, nil
 	case refusal != nil:
 		return by, x.noteClaim(base, refusal)
-	case bar.Least > 0 && slices.ContainsFunc(set.FindGrants(n, come.Type, ns), func(g rules.Grant) bool {
-		return set.KindOf(&g, come.Owner, ns) != ""
+	case bar.Least > 0 && slices.ContainsFunc(set.FindGrants(n, added.Type, ns), func(g rules.Grant) bool {
+		return set.KindOf(&g, added.Owner, ns) != ""
 	}):
 		return by, bar.Refuse(x.claimant(rules.AdmittedPlain, nil), base, law.ReasonDelegationWithdrawn,
 			fmt.Sprintf("a rule with pattern %q", rules.PatternFor(base)))
 	}
-	return by, baseNotDelegated(z, n, come.Owner, come.Type, ns)
+	return by, baseNotDelegated(z, n, added.Owner, added.Type, ns)
 }
 
 // findKind returns the first kind of rule that admits the record, else the refusal of an underscore rule, or of the
 // last kind that applies; nil: none applies.
 func (x *delta) findKind(set *rules.Set, base name.Rel) (by rules.Admitted, refusal *law.Refusal) {
-	come, ns := x.come, x.ask.Namespace
-	grants := set.FindGrants(x.place.fqdn, come.Type, ns)
+	added, ns := x.added, x.ask.Namespace
+	grants := set.FindGrants(x.place.fqdn, added.Type, ns)
 	var asGuest *law.Refusal
 	for _, kind := range rules.Kinds {
 		for i := range grants {
 			g := &grants[i]
-			if set.KindOf(g, come.Owner, ns) != kind {
+			if set.KindOf(g, added.Owner, ns) != kind {
 				continue
 			}
 			c := x.claimant(kind, g.Rule)
@@ -119,12 +119,12 @@ func (x *delta) findKind(set *rules.Set, base name.Rel) (by rules.Admitted, refu
 				why = x.refuseGuest(g.Literal)
 				asGuest = why
 			case !x.keepsClaim(base, kind):
-				why = c.RefuseClaim(come.Owner, base)
+				why = c.RefuseClaim(added.Owner, base)
 			case kind == rules.AdmittedShared: // the rule's namespaces may be others now
 				why = c.RefuseOthers(base)
 			}
-			if why == nil && kind != rules.AdmittedUnderscore && !x.stands() {
-				why = c.RefuseData(come.Owner)
+			if why == nil && kind != rules.AdmittedUnderscore && !x.hasPlace() {
+				why = c.RefuseData(added.Owner)
 			}
 			if why == nil {
 				return rules.Admitted{Admission: kind, Text: g.Text}, nil
@@ -138,7 +138,7 @@ func (x *delta) findKind(set *rules.Set, base name.Rel) (by rules.Admitted, refu
 // findBar returns the bar at the base name. For a record with a claim there, only reservations count.
 func (x *delta) findBar(base name.Rel) claims.Bar {
 	c := x.claimant(rules.AdmittedPlain, nil)
-	if x.standsAlready() || x.gone != nil && rules.Base(x.gone.Owner) == base && x.ask.Before.Admission != rules.AdmittedUnderscore {
+	if x.keepsPlace() || x.removed != nil && rules.Base(x.removed.Owner) == base && x.ask.Before.Admission != rules.AdmittedUnderscore {
 		return c.FindNamed(base)
 	}
 	return c.FindBar(base)
@@ -155,7 +155,7 @@ func (x *delta) claimant(kind rules.Admission, rule *rules.Rule) *claims.Claiman
 }
 
 func (x *delta) keepsClaim(base name.Rel, kind rules.Admission) bool {
-	return x.gone != nil && rules.Base(x.gone.Owner) == base && x.ask.Before.Admission == kind
+	return x.removed != nil && rules.Base(x.removed.Owner) == base && x.ask.Before.Admission == kind
 }
 
 // noteClaim sets claimedBy (S2.14), and returns the refusal.
@@ -172,8 +172,8 @@ func (x *delta) noteClaim(base name.Rel, refusal *law.Refusal) *law.Refusal {
 
 // warnOfMixing warns if values of several namespaces meet, and of own writes at or below a tenant's claim (S4.18).
 func (x *delta) warnOfMixing(a rules.Admission, plan *law.Plan) {
-	z, come := x.zone, x.come
-	base := rules.Base(come.Owner)
+	z, added := x.zone, x.added
+	base := rules.Base(added.Owner)
 	if base.IsApex() || slices.Contains(z.MadeNames, base) {
 		return
 	}
@@ -194,12 +194,12 @@ func (x *delta) warnOfMixing(a rules.Admission, plan *law.Plan) {
 		plan.Warn("the zone's own namespace has records at %s of zone %s, too (S4.18)", base, z.FQDN())
 		return
 	}
-	if x.others.HasType(come.Type) && (a == rules.AdmittedShared || own && z.RuleSet().ListsShared(come.Owner)) {
-		plan.Warn("%s at %s joins values of other records (shared: true): a resolver gets all of them (S4.13)", come.Type, x.place.fqdn)
+	if x.others.HasType(added.Type) && (a == rules.AdmittedShared || own && z.RuleSet().ListsShared(added.Owner)) {
+		plan.Warn("%s at %s joins values of other records (shared: true): a resolver gets all of them (S4.13)", added.Type, x.place.fqdn)
 	}
 }
 
-func (x *delta) refuseMany() *law.Refusal {
+func (x *delta) refuseOverLimit() *law.Refusal {
 	z, ns, most := x.zone, x.ask.Namespace, x.zone.RecordsPerNamespace
 	if most <= 0 || ns == z.Namespace || !x.isNew() || x.records < most {
 		return nil
@@ -211,17 +211,17 @@ func (x *delta) refuseMany() *law.Refusal {
 // refuseCutOff refuses a tenant's NS below the apex, or DNAME, above names of another namespace (S4.15). A cascade
 // does not refuse a record already in the zone: own may have added such names since.
 func (x *delta) refuseCutOff() *law.Refusal {
-	p, come := x.place, x.come
-	if come.Type != rdata.DNAME && (come.Type != rdata.NS || come.Owner.IsApex()) || x.standsAlready() {
+	p, added := x.place, x.added
+	if added.Type != rdata.DNAME && (added.Type != rdata.NS || added.Owner.IsApex()) || x.keepsPlace() {
 		return nil
 	}
-	literal := slices.ContainsFunc(x.zone.RuleSet().FindGrants(p.fqdn, come.Type, x.ask.Namespace),
+	literal := slices.ContainsFunc(x.zone.RuleSet().FindGrants(p.fqdn, added.Type, x.ask.Namespace),
 		func(g rules.Grant) bool { return g.Literal })
-	if !x.claimant(rules.AdmittedPlain, nil).CutsOff(come.Owner, literal) {
+	if !x.claimant(rules.AdmittedPlain, nil).CutsOff(added.Owner, literal) {
 		return nil
 	}
 	return law.NewForbidden(law.ReasonNameHeld, "%s at %s would cut off names at or below it that another namespace has in zone "+
-		"%s (S4.15; choose a name of your own)", come.Type, p.fqdn, x.zone.FQDN())
+		"%s (S4.15; choose a name of your own)", added.Type, p.fqdn, x.zone.FQDN())
 }
 
 func (x *delta) refuseSigning() *law.Refusal {
@@ -232,10 +232,10 @@ func (x *delta) refuseSigning() *law.Refusal {
 		"validates (S4.16; the owner of zone %s can write it)", x.place.fqdn, x.zone.FQDN())
 }
 
-// signsAnother reports whether come is a tenant's DS at a zone of another namespace (S4.16). Validating resolvers
+// signsAnother reports whether added is a tenant's DS at a zone of another namespace (S4.16). Validating resolvers
 // would take the zone for forged, so a DS there before the zone gets no period.
 func (x *delta) signsAnother() bool {
-	if x.come.Type != rdata.DS || x.ask.Namespace == x.zone.Namespace {
+	if x.added.Type != rdata.DS || x.ask.Namespace == x.zone.Namespace {
 		return false
 	}
 	child := law.Get[law.Holding](x.Reading, law.HoldingKey(x.place.view, x.place.fqdn))
@@ -273,7 +273,7 @@ func baseNotDelegated(z *law.Zone, n name.Name, owner name.Rel, t rdata.Type, na
 
 // checkCoexistence refuses, or warns of, data at, above or below the name (S5.6, S5.7).
 func (x *delta) checkCoexistence(plan *law.Plan) (refusal *law.Refusal) {
-	owner, t := x.come.Owner, x.come.Type
+	owner, t := x.added.Owner, x.added.Type
 	present := x.presentTypes()
 	if refusal := x.checkBeside(present); refusal != nil {
 		return refusal

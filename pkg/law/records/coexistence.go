@@ -18,7 +18,7 @@ func (x *delta) refuseConflict(format string, args ...any) *law.Refusal {
 }
 
 func (x *delta) checkOwner() *law.Refusal {
-	owner, t, fqdn := x.come.Owner, x.come.Type, x.place.fqdn
+	owner, t, fqdn := x.added.Owner, x.added.Type, x.place.fqdn
 	switch {
 	case owner.IsApex() && (t == rdata.CNAME || t == rdata.DS):
 		return x.refuseConflict("%s cannot stand at %s, the zone's own apex (S5.6)", t, fqdn)
@@ -28,7 +28,7 @@ func (x *delta) checkOwner() *law.Refusal {
 	case owner.IsWildcard() && (t == rdata.NS || t == rdata.DNAME):
 		return x.refuseConflict("%s cannot stand at a wildcard (S5.6)", t)
 	}
-	refusal := checkHosts(x.come, x.zone.FQDN(), fqdn)
+	refusal := checkHosts(x.added, x.zone.FQDN(), fqdn)
 	if refusal != nil && refusal.Value == nil {
 		refusal.Value = x.ask.After.DomainName
 	}
@@ -37,7 +37,7 @@ func (x *delta) checkOwner() *law.Refusal {
 
 func (x *delta) presentTypes() []rdata.Type {
 	present := x.others.Types()
-	for _, s := range x.zone.MadeAt(x.come.Owner) {
+	for _, s := range x.zone.MadeAt(x.added.Owner) {
 		if !slices.Contains(present, s.Type) {
 			present = append(present, s.Type)
 		}
@@ -46,7 +46,7 @@ func (x *delta) presentTypes() []rdata.Type {
 }
 
 func (x *delta) checkBeside(present []rdata.Type) *law.Refusal {
-	owner, t, fqdn := x.come.Owner, x.come.Type, x.place.fqdn
+	owner, t, fqdn := x.added.Owner, x.added.Type, x.place.fqdn
 	for _, other := range present {
 		switch {
 		case other == t:
@@ -68,33 +68,33 @@ func (x *delta) checkBeside(present []rdata.Type) *law.Refusal {
 	return nil
 }
 
-// mergeOwner returns the owner with come. Its values have no sizes.
+// mergeOwner returns the owner with added. Its values have no sizes.
 func (x *delta) mergeOwner() *law.Owner {
 	out := x.others.Clone()
-	out.AddContribution(x.come, make([]int, len(x.come.Values)), 0)
+	out.AddContribution(x.added, make([]int, len(x.added.Values)), 0)
 	return out
 }
 
 // checkAbove refuses data below a DNAME. below: the record is below NS records, and no glue of theirs.
 func (x *delta) checkAbove() (below bool, refusal *law.Refusal) {
-	owner, fqdn := x.come.Owner, x.place.fqdn
+	owner, fqdn := x.added.Owner, x.place.fqdn
 	for up, ok := owner.Parent(); ok; up, ok = up.Parent() {
 		o := x.storedOwner(up)
 		if o.HasType(rdata.DNAME) {
 			return false, x.refuseConflict("%s lies below the DNAME at %s, which replaces every name below it (S5.7)", fqdn, x.nameOf(up))
 		}
-		below = below || !up.IsApex() && o.HasType(rdata.NS) && !isGlue(o, x.come.Type, fqdn, owner)
+		below = below || !up.IsApex() && o.HasType(rdata.NS) && !isGlue(o, x.added.Type, fqdn, owner)
 	}
 	return below, nil
 }
 
 func (x *delta) checkBelow() *law.Refusal {
-	z, owner, fqdn := x.zone, x.come.Owner, x.place.fqdn
+	z, owner, fqdn := x.zone, x.added.Owner, x.place.fqdn
 	below := law.Get[law.OwnersBelow](x.Reading, law.OwnersBelowKey(z.UID, owner))
-	stands := below != nil && below.Names > 0 ||
+	blocked := below != nil && below.Names > 0 ||
 		slices.ContainsFunc(z.MadeNames, func(m name.Rel) bool { return m != owner && rules.Encloses(owner, m) })
 	// A rule may list the zone later and add NS below the DNAME, and no server loads that (S5.11).
-	if stands || x.hasZonesBelow() {
+	if blocked || x.hasZonesBelow() {
 		return x.refuseConflict("there are names below %s, which a DNAME there would replace (S5.7; remove them first)", fqdn)
 	}
 	return nil
@@ -107,7 +107,7 @@ func (x *delta) hasZonesBelow() bool {
 }
 
 func (x *delta) warnOfCut(present []rdata.Type, plan *law.Plan) {
-	owner, fqdn := x.come.Owner, x.place.fqdn
+	owner, fqdn := x.added.Owner, x.place.fqdn
 	below, zones := law.Get[law.OwnersBelow](x.Reading, law.OwnersBelowKey(x.zone.UID, owner)), x.hasZonesBelow()
 	after := x.mergeOwner()
 	beside := slices.ContainsFunc(present, func(other rdata.Type) bool {
@@ -118,13 +118,13 @@ func (x *delta) warnOfCut(present []rdata.Type, plan *law.Plan) {
 	}
 }
 
-// countGlue counts the hosts of come below the cut with addresses alone, among the first law.MaxPointed.
+// countGlue counts the hosts of added below the cut with addresses alone, among the first law.MaxPointed.
 func (x *delta) countGlue() (n int) {
 	var hosts []name.Rel
-	for _, v := range x.come.Values {
+	for _, v := range x.added.Values {
 		target, _ := v.Target(x.zone.FQDN())
 		host, ok := target.Rel(x.zone.FQDN())
-		if ok && host != x.come.Owner && rules.Encloses(x.come.Owner, host) && !slices.Contains(hosts, host) {
+		if ok && host != x.added.Owner && rules.Encloses(x.added.Owner, host) && !slices.Contains(hosts, host) {
 			hosts = append(hosts, host)
 		}
 		if len(hosts) == law.MaxPointed {
@@ -140,9 +140,9 @@ func (x *delta) countGlue() (n int) {
 	return n
 }
 
-// warnOfOcclusion warns if NS records at or above (below) the owner occlude come.
+// warnOfOcclusion warns if NS records at or above (below) the owner occlude added.
 func (x *delta) warnOfOcclusion(below bool, plan *law.Plan) {
-	owner, t, fqdn := x.come.Owner, x.come.Type, x.place.fqdn
+	owner, t, fqdn := x.added.Owner, x.added.Type, x.place.fqdn
 	beside := !owner.IsApex() && t != rdata.NS && t != rdata.DS && x.others.HasType(rdata.NS) && !isGlue(x.others, t, fqdn, owner)
 	switch {
 	case below && slices.Contains(apexHosts(x.zone, x.holding), owner): // the zone's own name servers
@@ -175,9 +175,9 @@ func isGlue(cut *law.Owner, t rdata.Type, fqdn name.Name, owner name.Rel) bool {
 }
 
 func (x *delta) warnOfValues(plan *law.Plan) {
-	t, fqdn, come, others := x.come.Type, x.place.fqdn, x.come, x.others
+	t, fqdn, added, others := x.added.Type, x.place.fqdn, x.added, x.others
 	if ttl := others.RRsetTTL(t); ttl != nil {
-		mine := come.TTL
+		mine := added.TTL
 		if mine == nil && !ttl.Inherit || mine != nil && (!ttl.Explicit || ttl.Seconds != *mine) {
 			plan.Warn("%s at %s has values with other TTLs: the smallest counts for all (S5.2)", t, fqdn)
 		}
@@ -185,7 +185,7 @@ func (x *delta) warnOfValues(plan *law.Plan) {
 	for _, v := range x.ask.After.Repeated {
 		plan.Warn("%s %s is there twice and makes one entry (S5.2)", t, v.Text)
 	}
-	for _, v := range come.Values {
+	for _, v := range added.Values {
 		if others.HasValue(t, law.DigestOf(v.Text)) {
 			plan.Warn("%s %s stands at %s already: it is published once, until the last record with it goes (S5.2)", t, v.Text, fqdn)
 		} else if other, ok := x.otherSpelling(v); ok {
@@ -237,25 +237,25 @@ func (x *delta) otherSpelling(v rdata.Value) (string, bool) {
 // checkLimits refuses values beyond the limits of a name (S5.8). A name above a limit may stay there and shrink, but
 // for the limit of types: servers refuse such a zone.
 func (x *delta) checkLimits(after, before *law.Owner) *law.Refusal {
-	z, come := x.zone, x.come
-	t := come.Type
+	z, added := x.zone, x.added
+	t := added.Type
 	values, octets := after.CountDistinct(t)
 	var was, wasOctets, wasTypes, wasAll int
 	if before != nil {
 		was, wasOctets = before.CountDistinct(t)
-		wasTypes, wasAll = z.TypesAt(come.Owner, before.Types()), len(before.Values)
+		wasTypes, wasAll = z.TypesAt(added.Owner, before.Types()), len(before.Values)
 	}
-	types := z.TypesAt(come.Owner, after.Types())
-	for _, s := range z.MadeAt(come.Owner) {
+	types := z.TypesAt(added.Owner, after.Types())
+	for _, s := range z.MadeAt(added.Owner) {
 		if s.Type == t {
 			values, was = values+len(s.Data), was+len(s.Data)
 			octets, wasOctets = octets+16*len(s.Data), wasOctets+16*len(s.Data)
 		}
 	}
-	owner, _ := come.Owner.In(z.FQDN())
+	owner, _ := added.Owner.In(z.FQDN())
 	octets += values * (owner.WireLen() + 10)
 	wasOctets += was * (owner.WireLen() + 10)
-	if types > law.MaxTypesAtName && (types > wasTypes || x.standsAlready() && !after.SharesType(come)) {
+	if types > law.MaxTypesAtName && (types > wasTypes || x.keepsPlace() && !after.SharesType(added)) {
 		return refuseManyTypes(owner)
 	}
 	if refusal := x.refuseFull(after, before); refusal != nil {

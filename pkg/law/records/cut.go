@@ -82,7 +82,7 @@ func findTaken(d *law.Reading, p *law.Zone, child name.Name) []law.News {
 	if below := law.Get[law.OwnersBelow](d, law.OwnersBelowKey(p.UID, at)); below != nil {
 		hosts = append(hosts, below.Pointed...)
 	}
-	return tellTaken(p, hosts)
+	return newsOfTaken(p, hosts)
 }
 
 // cutFact returns the stored form of c; nil deletes.

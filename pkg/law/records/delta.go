@@ -20,9 +20,9 @@ type delta struct {
 	holding *law.Holding
 	// place of the record in the zone; nil: the record leaves the zone.
 	place *place
-	// gone is the old contribution, come the new one; nil: none.
-	gone, come *law.Contribution
-	// owners are the changed owners, each once: first those of gone and come (named), then base names and hosts.
+	// removed is the old contribution, added the new; nil: none.
+	removed, added *law.Contribution
+	// owners are the changed owners, each once: first those of removed and added (named), then base names and hosts.
 	owners ownerChanges
 	named  int
 	// count is the stored number of the namespace's records in the zone, records the number after the write.
@@ -30,18 +30,18 @@ type delta struct {
 	records   int64
 	admission rules.Admission
 	rule      string
-	// others is the owner of come without the record, until judgeComing adds the record.
+	// others is the owner of added without the record, until admitAdded counts the record.
 	others *law.Owner
-	// yielding are the tenants giving way to come at and below yieldsAt (S2.13); nil: none. With awaits, come waits
+	// yielding are the tenants giving way to added at and below yieldsAt (S2.13); nil: none. With awaits, added waits
 	// until their records are gone.
 	yielding []string
 	yieldsAt name.Rel
 	awaits   bool
 	news     []law.News
 
-	// conflicts is set if checkCoexistence refuses come.
+	// conflicts is set if checkCoexistence refuses added.
 	conflicts bool
-	// claimedBy is the namespace that claims the base name refused to come, tenants first; "" for none.
+	// claimedBy is the namespace that claims the base name refused to added, tenants first; "" for none.
 	claimedBy string
 
 	diff Diff
@@ -62,18 +62,18 @@ func (x *delta) readFacts() {
 
 func (x *delta) firstKeys(ks []law.Key) []law.Key {
 	z := x.zone
-	comesCut := x.come != nil && x.come.Type == rdata.NS && !x.come.Owner.IsApex()
+	addsCut := x.added != nil && x.added.Type == rdata.NS && !x.added.Owner.IsApex()
 	for _, o := range x.owners {
 		owner := o.at
 		ks = append(ks, law.OwnerKey(z.UID, owner))
-		if comesCut && x.come.Owner == owner { // the names occluded by a cut
+		if addsCut && x.added.Owner == owner { // the names occluded by a cut
 			ks = append(ks, law.ZonesBelowKey(z.View, x.nameOf(owner)), law.OwnersBelowKey(z.UID, owner))
 		}
 		for up, ok := owner.Parent(); ok; up, ok = up.Parent() {
 			ks = append(ks, law.OwnerKey(z.UID, up))
 		}
 	}
-	for _, c := range []*law.Contribution{x.gone, x.come} {
+	for _, c := range []*law.Contribution{x.removed, x.added} {
 		for _, n := range x.listPointed(c) {
 			ks = append(ks, law.OwnerKey(z.UID, n))
 		}
@@ -90,12 +90,12 @@ func (x *delta) listPointed(c *law.Contribution) []name.Rel {
 	return c.ListPointed(x.zone.FQDN())
 }
 
-func (x *delta) takeOut() {
-	if x.gone == nil {
+func (x *delta) countRemoved() {
+	if x.removed == nil {
 		return
 	}
 	by := x.ask.Before.Admission
-	if !x.owners.after(x.gone.Owner).RemoveContribution(x.gone, x.countGuest(by)) || !x.countClaim(x.gone, by, -1) {
+	if !x.owners.after(x.removed.Owner).RemoveContribution(x.removed, x.countGuest(by)) || !x.countClaim(x.removed, by, -1) {
 		x.ReadAnew() // the record's status says that all is counted: facts of two moments
 	}
 	x.records--
@@ -106,11 +106,11 @@ func (x *delta) takeOut() {
 func (x *delta) countClaim(c *law.Contribution, a rules.Admission, n int) bool {
 	own, counted := x.ask.Namespace == x.zone.Namespace, true
 	if own && a == rules.AdmittedUnderscore {
-		o := x.changeUpper(rules.Unstarred(c.Owner))
+		o := x.ownerForUpdate(rules.Unstarred(c.Owner))
 		o.Own += n
 		counted = o.Own >= 0
 	}
-	return x.changeUpper(rules.Base(c.Owner)).CountClaim(x.ask.Namespace, own, a, n) && counted
+	return x.ownerForUpdate(rules.Base(c.Owner)).CountClaim(x.ask.Namespace, own, a, n) && counted
 }
 
 func (x *delta) writeKeys() {
@@ -126,16 +126,16 @@ func (x *delta) writeKeys() {
 	if x.keepsOwner() {
 		return // the member key stays
 	}
-	if x.gone != nil {
-		x.keys.put(law.MemberKey(uid, x.gone.Owner, x.ask.Namespace, x.ask.Name), nil)
+	if x.removed != nil {
+		x.keys.put(law.MemberKey(uid, x.removed.Owner, x.ask.Namespace, x.ask.Name), nil)
 	}
-	if r := x.ask.After; x.come != nil {
-		x.keys.put(law.MemberKey(uid, x.come.Owner, r.Namespace, r.Name), &law.Member{UID: r.UID, Created: r.Created})
+	if r := x.ask.After; x.added != nil {
+		x.keys.put(law.MemberKey(uid, x.added.Owner, r.Namespace, r.Name), &law.Member{UID: r.UID, Created: r.Created})
 	}
 }
 
 func (x *delta) keepsOwner() bool {
-	return x.gone != nil && x.come != nil && x.gone.Owner == x.come.Owner
+	return x.removed != nil && x.added != nil && x.removed.Owner == x.added.Owner
 }
 
 func (x *delta) changesNothing() bool {
@@ -155,7 +155,7 @@ func (x *delta) ownerAt(n name.Rel) *law.Owner {
 	return x.storedOwner(n)
 }
 
-func (x *delta) changeUpper(owner name.Rel) *law.Owner {
+func (x *delta) ownerForUpdate(owner name.Rel) *law.Owner {
 	if o := x.owners.after(owner); o != nil {
 		return o
 	}
@@ -178,39 +178,39 @@ func (x *delta) refuseLocked() *law.Refusal {
 		return nil
 	}
 	holding := x.holding.WithoutReplacement(x.ask.Work)
-	base := rules.Base(x.come.Owner)
+	base := rules.Base(x.added.Owner)
 	at, err := base.In(z.FQDN())
 	above := err == nil && holding.HasLockedBelow(at)
 	if !above && !holding.HasLockedAt(p.fqdn) {
 		return nil
 	}
-	grants := z.RuleSet().FindGrants(p.fqdn, x.come.Type, x.ask.Namespace)
+	grants := z.RuleSet().FindGrants(p.fqdn, x.added.Type, x.ask.Namespace)
 	if len(grants) == 0 || !holding.HasLockedAt(p.fqdn) && !x.speaksAbove(base, grants) {
 		return nil
 	}
 	return law.RefuseMoving(p.fqdn, z.FQDN())
 }
 
-// speaksAbove reports whether come affects names below its base name: a DNAME, or a tenant's NS or new claim.
+// speaksAbove reports whether added affects names below its base name: a DNAME, or a tenant's NS or new claim.
 func (x *delta) speaksAbove(base name.Rel, grants []rules.Grant) bool {
 	own := x.ask.Namespace == x.zone.Namespace
-	switch t := x.come.Type; {
+	switch t := x.added.Type; {
 	case t == rdata.DNAME, t == rdata.NS && !own:
 		return true
-	case own, x.ownerAt(base).ClaimOf(x.ask.Namespace) != nil, x.gone != nil && rules.Base(x.gone.Owner) == base:
+	case own, x.ownerAt(base).ClaimOf(x.ask.Namespace) != nil, x.removed != nil && rules.Base(x.removed.Owner) == base:
 		return false
 	}
 	return !slices.ContainsFunc(grants, func(g rules.Grant) bool {
-		return x.zone.RuleSet().KindOf(&g, x.come.Owner, x.ask.Namespace) == rules.AdmittedUnderscore
+		return x.zone.RuleSet().KindOf(&g, x.added.Owner, x.ask.Namespace) == rules.AdmittedUnderscore
 	})
 }
 
-func (x *delta) standsAlready() bool { return x.ask.Cascade && x.stands() }
+func (x *delta) keepsPlace() bool { return x.ask.Cascade && x.hasPlace() }
 
-// stands reports whether the zone has the record under this name and type.
-func (x *delta) stands() bool {
+// hasPlace reports whether the zone has the record under this name and type.
+func (x *delta) hasPlace() bool {
 	b := x.ask.Before
-	return b != nil && b.Zone.UID == x.zone.UID && b.Owner == x.come.Owner && b.Type == x.come.Type
+	return b != nil && b.Zone.UID == x.zone.UID && b.Owner == x.added.Owner && b.Type == x.added.Type
 }
 
 func (x *delta) isNew() bool {
@@ -235,7 +235,7 @@ func (k *keys) put(key law.Key, v any) {
 func (x *delta) ownStep(h *law.Holding) (t law.Taken) {
 	if t.Own = x.isOwnStep(); t.Own {
 		t.NameServers = len(x.holding.ApexNS) > 0 && len(h.ApexNS) == 0
-		t.BackNameServers = x.come != nil && x.come.Owner.IsApex() && x.come.Type == rdata.NS
+		t.BackNameServers = x.added != nil && x.added.Owner.IsApex() && x.added.Type == rdata.NS
 	}
 	return t
 }
@@ -252,12 +252,12 @@ func (x *delta) isOwnStep() bool {
 		return ask.Namespace == z.Namespace
 	case ask.WorkBy != z.Namespace:
 		return false
-	case x.gone == nil:
+	case x.removed == nil:
 		return !ask.Stood && (ask.Namespace == z.Namespace || ask.ByRules)
-	case ask.After == nil || x.come != nil:
+	case ask.After == nil || x.added != nil:
 		return true
 	}
-	at, err := x.gone.Owner.In(z.FQDN())
+	at, err := x.removed.Owner.In(z.FQDN())
 	if err != nil {
 		return true
 	}

@@ -77,11 +77,11 @@ func (d *Diff) compareSet(o *ownerChange, t rdata.Type, texts []string) {
 	}
 }
 
-// compareOwner adds the differences of an owner. Only values of gone and come can have changed.
-func (d *Diff) compareOwner(o *ownerChange, gone, come *law.Contribution) {
+// compareOwner adds the differences of an owner. Only values of removed and added can have changed.
+func (d *Diff) compareOwner(o *ownerChange, removed, added *law.Contribution) {
 	var types []rdata.Type
 	texts := map[rdata.Type][]string{}
-	for _, c := range []*law.Contribution{gone, come} {
+	for _, c := range []*law.Contribution{removed, added} {
 		if c == nil || c.Owner != o.at {
 			continue
 		}

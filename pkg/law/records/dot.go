@@ -41,17 +41,17 @@ type target struct {
 // listTargets returns the hosts of the new record in the zone, within law.MaxPointed and maxHostLabels; nil in a
 // cascade.
 func (x *delta) listTargets() (all []target) {
-	if x.come == nil || x.ask.Cascade {
+	if x.added == nil || x.ask.Cascade {
 		return nil
 	}
 	labels := 0
-	for _, v := range x.come.Values {
+	for _, v := range x.added.Values {
 		fqdn, ok := v.Target(x.zone.FQDN())
 		if !ok {
 			continue
 		}
 		host, ok := fqdn.Rel(x.zone.FQDN())
-		if !ok || host.IsApex() || host == x.come.Owner {
+		if !ok || host.IsApex() || host == x.added.Owner {
 			continue
 		}
 		if labels += host.NumLabels(); labels > maxHostLabels || len(all) == law.MaxPointed {
@@ -62,7 +62,7 @@ func (x *delta) listTargets() (all []target) {
 	return all
 }
 
-// targetKeys returns the keys read by standsAt: facts of the zone alone, which need no compares in a change set.
+// targetKeys returns the keys read by answersFor: facts of the zone alone, which need no compares in a change set.
 func (x *delta) targetKeys(named []target) (ks []law.Key) {
 	for _, t := range named {
 		for at, ok := t.host, true; ok && !at.IsApex(); {
@@ -78,23 +78,23 @@ func (x *delta) targetKeys(named []target) (ks []law.Key) {
 // warnOfTargets warns of an owner that repeats the name of the zone, and of hosts: another's or free (S4.18), or
 // missing (S5.14). A forgotten dot (S5.1) ends the list.
 func (x *delta) warnOfTargets(plan *law.Plan) {
-	z, p, come := x.zone, x.place, x.come
+	z, p, added := x.zone, x.place, x.added
 	if x.ask.Cascade {
 		return
 	}
-	if text := x.ask.After.DomainName; !name.IsAbsolute(text) && RepeatsOrigin(come.Owner, z.FQDN()) {
+	if text := x.ask.After.DomainName; !name.IsAbsolute(text) && RepeatsOrigin(added.Owner, z.FQDN()) {
 		plan.Warn("%s", UndottedWarning("spec.domainName:", text, p.fqdn, "S1.1"))
 	}
 	for _, t := range x.listTargets() {
-		stands, repeats := x.standsAt(t), !name.IsAbsolute(t.Host()) && RepeatsOrigin(t.host, z.FQDN())
+		answers, repeats := x.answersFor(t), !name.IsAbsolute(t.Host()) && RepeatsOrigin(t.host, z.FQDN())
 		var mine, another bool
-		if x.leads(t) {
+		if x.warnsOfHolder(t) {
 			mine, another = x.findHolder(t)
 		}
 		switch {
 		case another:
 			plan.Warn("%s at %s names %s, which another namespace claims: it says where that leads (S4.18)", t.Type, p.fqdn, t.fqdn)
-		case repeats || !stands && SeemsUndotted(t.Host(), come.Owner):
+		case repeats || !answers && SeemsUndotted(t.Host(), added.Owner):
 			plan.Warn("%s", UndottedWarning(fmt.Sprintf("%s at %s names a host:", t.Type, p.fqdn), t.Host(), t.fqdn, "S5.1"))
 			return
 		case !mine && x.leavesToTenants(t):
@@ -102,19 +102,19 @@ func (x *delta) warnOfTargets(plan *law.Plan) {
 				"%s names %s, which no namespace has: the one that first writes an address there says where it leads; check "+
 				"the spelling, or write one (S4.18)",
 				t.Type, p.fqdn, t.fqdn)})
-		case !stands:
+		case !answers:
 			x.warnOfAbsent(t, plan)
 		}
 	}
 }
 
-// leads reports whether the writer is warned of the holder of a target (S4.18): own for each type that sends clients
-// to a host, a tenant for NS and at the apex.
-func (x *delta) leads(t target) bool {
+// warnsOfHolder reports whether the writer is warned of the holder of a target (S4.18): own for each type that sends
+// clients to a host, a tenant for NS and at the apex.
+func (x *delta) warnsOfHolder(t target) bool {
 	if !slices.Contains(law.PointerTypes, t.Type) {
 		return false
 	}
-	return x.ask.Namespace == x.zone.Namespace || x.come.Owner.IsApex() || t.Type == rdata.NS
+	return x.ask.Namespace == x.zone.Namespace || x.added.Owner.IsApex() || t.Type == rdata.NS
 }
 
 // findHolder reports whether the host of a target is the writer's (mine) or another tenant's, by the nearest claim
@@ -129,7 +129,7 @@ func (x *delta) findHolder(t target) (mine, another bool) {
 			return child != nil && child.Namespace == ns, child != nil && isAnother(child.Namespace)
 		}
 		c := o.ClaimOf(ns)
-		mine = c != nil && c.Names() || at == rules.Base(x.come.Owner)
+		mine = c != nil && c.Names() || at == rules.Base(x.added.Owner)
 		another = o != nil && slices.ContainsFunc(o.Claims, func(c law.Claim) bool { return isAnother(c.Namespace) })
 		if mine || another || o.IsOwn(z) {
 			return mine, another
@@ -141,16 +141,16 @@ func (x *delta) findHolder(t target) (mine, another bool) {
 // leavesToTenants reports whether another namespace may be the first to write a free host. Glue is left to the
 // writer of the cut.
 func (x *delta) leavesToTenants(t target) bool {
-	z, come := x.zone, x.come
-	glue := t.Type == rdata.NS && !come.Owner.IsApex() && rules.Encloses(come.Owner, t.host)
-	if !x.leads(t) || glue || slices.Contains(z.MadeNames, t.host) || len(x.ownerAt(t.host).Types()) > 0 ||
+	z, added := x.zone, x.added
+	glue := t.Type == rdata.NS && !added.Owner.IsApex() && rules.Encloses(added.Owner, t.host)
+	if !x.warnsOfHolder(t) || glue || slices.Contains(z.MadeNames, t.host) || len(x.ownerAt(t.host).Types()) > 0 ||
 		x.ownerAt(rules.Base(t.host)).IsOwn(z) {
 		return false
 	}
 	if x.ask.Namespace != z.Namespace {
 		return true
 	}
-	return !come.Owner.IsApex() && x.claimant(rules.AdmittedPlain, nil).GivesTenants(t.host)
+	return !added.Owner.IsApex() && x.claimant(rules.AdmittedPlain, nil).GivesTenants(t.host)
 }
 
 // SeemsUndotted reports whether a relative host looks absolute: two labels or more, the last not that of the owner.
@@ -163,7 +163,7 @@ func SeemsUndotted(host string, owner name.Rel) bool {
 // warnOfAbsent warns of a missing host, or a name server without glue. The apex has the condition Servable instead.
 func (x *delta) warnOfAbsent(t target, plan *law.Plan) {
 	switch {
-	case t.Type == rdata.NS && x.come.Owner.IsApex():
+	case t.Type == rdata.NS && x.added.Owner.IsApex():
 	case t.Type == rdata.NS:
 		plan.WarnOfHost(t.fqdn, "NS at %s names %s, which has no address in zone %s, so no resolver finds it: write A or AAAA "+
 			"there (S5.14)", x.place.fqdn, t.fqdn, x.zone.FQDN())
@@ -181,15 +181,15 @@ func lastLabel(r name.Rel) string {
 	return labels[len(labels)-1]
 }
 
-// standsAt reports whether the zone answers for a host: by data, a wildcard, a DNAME or a delegation. A name server
+// answersFor reports whether the zone answers for a host: by data, a wildcard, a DNAME or a delegation. A name server
 // below its own NS needs an address.
-func (x *delta) standsAt(t target) bool {
+func (x *delta) answersFor(t target) bool {
 	z := x.zone
 	if slices.Contains(z.MadeNames, t.host) {
 		return true
 	}
 	o := x.ownerAt(t.host)
-	glue := t.Type == rdata.NS && rules.Encloses(x.come.Owner, t.host)
+	glue := t.Type == rdata.NS && rules.Encloses(x.added.Owner, t.host)
 	if glue && (o.HasType(rdata.A) || o.HasType(rdata.AAAA)) || !glue && len(o.Types()) > 0 {
 		return true
 	}

@@ -13,9 +13,9 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// A guest is a tenant whose record an underscore rule admits (S4.14): without hiding names from another's wildcard
-// (S4.23), and where the base name is another's, with half of the limits, and excluding types by a literal rule
-// alone (S4.24).
+// A guest is a tenant whose record an underscore rule admits (S4.14). Guests hide no name from another's wildcard
+// (S4.23). Where the base name is another's, they have half of the limits, and need a literal rule for excluding types
+// (S4.24).
 
 // excluding are the types that admit no other data at, or below, their name.
 var excluding = []rdata.Type{rdata.CNAME, rdata.NS, rdata.DNAME}
@@ -27,13 +27,13 @@ func (x *delta) countGuest(a rules.Admission) int {
 	return 0
 }
 
-func (x *delta) keepsName() bool { return x.gone != nil && x.gone.Owner == x.come.Owner }
+func (x *delta) keepsName() bool { return x.removed != nil && x.removed.Owner == x.added.Owner }
 
 // refuseGuest refuses a record by an underscore rule (S4.23, S4.24), unless it keeps name and type. literal: the
 // rule names the owner literally.
 func (x *delta) refuseGuest(literal bool) *law.Refusal {
-	t, owner, c := x.come.Type, x.come.Owner, x.claimant(rules.AdmittedPlain, nil)
-	if !literal && slices.Contains(excluding, t) && !(x.keepsName() && x.gone.Type == t) {
+	t, owner, c := x.added.Type, x.added.Owner, x.claimant(rules.AdmittedPlain, nil)
+	if !literal && slices.Contains(excluding, t) && !(x.keepsName() && x.removed.Type == t) {
 		if refusal := c.RefuseExcluding(t.String(), owner, fmt.Sprintf("a rule with pattern %q", owner)); refusal != nil {
 			return refusal
 		}
@@ -49,7 +49,7 @@ func (x *delta) refuseFull(after, before *law.Owner) *law.Refusal {
 	if x.countGuest(x.admission) == 0 {
 		return nil
 	}
-	t, owner := x.come.Type, x.come.Owner
+	t, owner := x.added.Type, x.added.Owner
 	is, was := after.OfGuests(), before.OfGuests()
 	values, octets := is.CountDistinct(t)
 	had, hadOctets := was.CountDistinct(t)
@@ -70,10 +70,10 @@ func (x *delta) refuseFull(after, before *law.Owner) *law.Refusal {
 }
 
 func (x *delta) warnOfHiding(plan *law.Plan) {
-	if x.ask.Cascade || x.keepsName() || !rules.HasUnderscore(x.come.Owner) {
+	if x.ask.Cascade || x.keepsName() || !rules.HasUnderscore(x.added.Owner) {
 		return
 	}
-	base := rules.Base(x.come.Owner)
+	base := rules.Base(x.added.Owner)
 	if a, ok := x.claimant(rules.AdmittedPlain, nil).FindHidden(base); ok {
 		x.warnOfHidden(plan, x.place.fqdn.String()+" hides", []name.Name{x.nameOf(base)}, 0, a.Wildcard)
 	}
@@ -110,7 +110,7 @@ func (x *delta) noteBelowWildcard(wildcard name.Rel, plan *law.Plan) {
 // noteLeftName notes a name without data that a wildcard would answer, but for guests below.
 func (x *delta) noteLeftName(n name.Rel, plan *law.Plan) {
 	a, ok := x.claimant(rules.AdmittedPlain, nil).FindWildcard(n)
-	if !ok || x.come != nil && rules.Encloses(a.Top, x.come.Owner) {
+	if !ok || x.added != nil && rules.Encloses(a.Top, x.added.Owner) {
 		return
 	}
 	below := law.Get[law.OwnersBelow](x.Reading, law.OwnersBelowKey(x.zone.UID, a.Top))

@@ -128,21 +128,21 @@ func (d *recordDecision) leaveUnadopted(plan *law.Plan, home *law.Zone, homeHold
 func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Holding, p *place, home *law.Zone) (*law.Plan, *law.Refusal) {
 	x := &delta{recordDecision: d, zone: z, holding: holding, place: p}
 	if b := d.ask.Before; b != nil && (p == nil || home != nil) { // else the record is in no zone, or in a removed one
-		x.gone = &b.Contribution
-		x.owners = append(x.owners, ownerChange{at: x.gone.Owner})
+		x.removed = &b.Contribution
+		x.owners = append(x.owners, ownerChange{at: x.removed.Owner})
 	}
 	if p != nil {
-		come := d.ask.After.ContributionAt(p.owner)
-		x.come = &come
-		if x.gone == nil || x.gone.Owner != x.come.Owner {
-			x.owners = append(x.owners, ownerChange{at: x.come.Owner})
+		added := d.ask.After.ContributionAt(p.owner)
+		x.added = &added
+		if x.removed == nil || x.removed.Owner != x.added.Owner {
+			x.owners = append(x.owners, ownerChange{at: x.added.Owner})
 		}
 	}
 	x.named = len(x.owners)
 	x.readFacts()
-	x.takeOut()
-	if x.come != nil {
-		refusal, awaited := x.judgeComing(plan), ""
+	x.countRemoved()
+	if x.added != nil {
+		refusal, awaited := x.admitAdded(plan), ""
 		if refusal != nil {
 			if awaited = x.awaitedClaim(refusal); awaited != "" {
 				refusal = x.explainWait(refusal, awaited)
@@ -167,17 +167,17 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 			return x.awaitEviction(plan), nil
 		}
 	}
-	if x.come != nil {
-		x.countClaim(x.come, x.admission, 1)
+	if x.added != nil {
+		x.countClaim(x.added, x.admission, 1)
 	}
 	x.countPointers()
 	x.noteTaken()
 	x.noteHidden(plan)
 	for i := range x.named {
-		x.diff.compareOwner(&x.owners[i], x.gone, x.come)
+		x.diff.compareOwner(&x.owners[i], x.removed, x.added)
 	}
 	x.writeKeys()
-	after := apexNames(holding, x.gone, x.come, x.owners.after(name.Apex), d.ask.Namespace == z.Namespace)
+	after := apexNames(holding, x.removed, x.added, x.owners.after(name.Apex), d.ask.Namespace == z.Namespace)
 	if x.changesNothing() { // the zone's object needs no write
 		plan.Record = x.adoptedPlacement(z, z.Served && holding.Settled())
 		plan.Record.Stays = true
@@ -186,23 +186,23 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 	return x.planStep(plan, after)
 }
 
-// judgeComing admits the new contribution and adds it to its owner, unless awaits is set.
-func (x *delta) judgeComing(plan *law.Plan) *law.Refusal {
-	come := x.come
-	if refusal := checkType(come); refusal != nil {
+// admitAdded admits the new contribution and adds it to its owner, unless awaits is set.
+func (x *delta) admitAdded(plan *law.Plan) *law.Refusal {
+	added := x.added
+	if refusal := checkType(added); refusal != nil {
 		return refusal
 	}
-	o := x.owners[slices.IndexFunc(x.owners, func(o ownerChange) bool { return o.at == come.Owner })]
+	o := x.owners[slices.IndexFunc(x.owners, func(o ownerChange) bool { return o.at == added.Owner })]
 	x.others = o.after
 	refusal := x.admitRecord(plan)
 	if refusal != nil || x.awaits {
 		return refusal
 	}
-	sizes, refusal := packValues(x.zone.FQDN(), come)
+	sizes, refusal := packValues(x.zone.FQDN(), added)
 	if refusal != nil {
 		return refusal
 	}
-	o.after.AddContribution(come, sizes, x.countGuest(x.admission))
+	o.after.AddContribution(added, sizes, x.countGuest(x.admission))
 	if refusal = x.checkLimits(o.after, o.before); refusal != nil {
 		if x.awaits = len(x.yielding) > 0; x.awaits {
 			return nil
@@ -290,7 +290,7 @@ func (x *delta) updateNameServers(plan *law.Plan, change *law.ZoneChange) {
 	z := x.zone
 	apexNS, address := false, false
 	hosts := apexHosts(z, x.holding)
-	for _, c := range []*law.Contribution{x.gone, x.come} {
+	for _, c := range []*law.Contribution{x.removed, x.added} {
 		if c == nil {
 			continue
 		}

@@ -30,12 +30,12 @@ const MaxNameServerNames = 24
 
 // apexNames returns the holding with ApexNS and ApexHosts after a step, or h itself if both stay. after is the owner
 // of the apex.
-func apexNames(h *law.Holding, gone, come *law.Contribution, after *law.Owner, own bool) *law.Holding {
-	if (gone == nil || !gone.Owner.IsApex()) && (come == nil || !come.Owner.IsApex()) {
+func apexNames(h *law.Holding, removed, added *law.Contribution, after *law.Owner, own bool) *law.Holding {
+	if (removed == nil || !removed.Owner.IsApex()) && (added == nil || !added.Owner.IsApex()) {
 		return h
 	}
 	out := *h
-	for i, c := range []*law.Contribution{gone, come} {
+	for i, c := range []*law.Contribution{removed, added} {
 		if c == nil || !c.Owner.IsApex() {
 			continue
 		}
@@ -106,7 +106,7 @@ func JudgeServable(r *law.Reading, z *law.Zone, h *law.Holding, owners ownerChan
 		}
 	}
 	r.AskAll(ks)
-	stands := func(at name.Rel) *law.Owner {
+	ownerAt := func(at name.Rel) *law.Owner {
 		o := owners.after(at)
 		if o == nil {
 			o = law.Get[law.Owner](r, law.OwnerKey(z.UID, at))
@@ -119,12 +119,12 @@ func JudgeServable(r *law.Reading, z *law.Zone, h *law.Holding, owners ownerChan
 		// name without a cut: no resolver reaches the server, and BIND does not load the zone (S5.11).
 		inChild := false
 		for at, ok := host, true; ok && !at.IsApex(); at, ok = at.Parent() {
-			inChild = inChild || slices.ContainsFunc(ownerCut(stands(at)), func(v law.OwnerValue) bool { return v.Type == rdata.NS })
+			inChild = inChild || slices.ContainsFunc(ownerCut(ownerAt(at)), func(v law.OwnerValue) bool { return v.Type == rdata.NS })
 		}
 		if inChild {
 			continue
 		}
-		o := stands(host)
+		o := ownerAt(host)
 		if o.HasType(rdata.CNAME) {
 			return &law.Condition{Status: "False", Reason: ReasonNameServerIsAlias, Message: fmt.Sprintf("name server %s is a "+
 				"CNAME (RFC 2181 §10.3): give it addresses instead", host)}

@@ -18,7 +18,7 @@ func (x *delta) awaitedClaim(why *law.Refusal) string {
 	if !x.ask.After.WaitsOnConflict || x.ask.Before != nil || why.Kind == law.Later {
 		return ""
 	}
-	switch c := x.ownerAt(rules.Base(x.come.Owner)).ClaimOf(ns); {
+	switch c := x.ownerAt(rules.Base(x.added.Owner)).ClaimOf(ns); {
 	case why.Reason == law.ReasonNameHeld:
 		return x.claimedBy
 	case x.conflicts && (c != nil && c.Names() || ns == z.Namespace):
@@ -32,13 +32,14 @@ func (x *delta) awaitedClaim(why *law.Refusal) string {
 // Nil: too many such locks.
 func (x *delta) lockReplaced(plan *law.Plan, h *law.Holding) *law.Holding {
 	z, ns := x.zone, x.ask.Namespace
-	if x.ask.Cascade || x.ask.Set != nil || x.gone == nil || x.gone.Owner.IsApex() || x.come != nil && x.come.Owner == x.gone.Owner {
+	if x.ask.Cascade || x.ask.Set != nil || x.removed == nil || x.removed.Owner.IsApex() ||
+		x.added != nil && x.added.Owner == x.removed.Owner {
 		return h // a set may write at this name
 	}
-	if c := x.ownerAt(rules.Base(x.gone.Owner)).ClaimOf(ns); c != nil && c.Names() {
+	if c := x.ownerAt(rules.Base(x.removed.Owner)).ClaimOf(ns); c != nil && c.Names() {
 		return h // the namespace keeps the name
 	}
-	at, first := x.nameOf(x.gone.Owner), slices.Compact(slices.Sorted(slices.Values([]string{z.Namespace, ns})))
+	at, first := x.nameOf(x.removed.Owner), slices.Compact(slices.Sorted(slices.Values([]string{z.Namespace, ns})))
 	var ks []law.Key
 	for _, namespace := range first {
 		ks = append(ks, law.RecordsAwaitKey(z.View, at, namespace))
@@ -72,22 +73,22 @@ func (x *delta) refuseHeld() *law.Refusal {
 	return law.NewForbidden(law.ReasonNameHeld, "another namespace holds %s of zone %s, or held it when the record began to wait: "+
 		"once the name is free, "+
 		"the record gets it by a delegation with pattern %q, or where none allows it to the other namespace (S2.15; or delete the record "+
-		"then, and make it anew)", x.nameOf(rules.Base(x.come.Owner)), x.zone.FQDN(), rules.PatternFor(x.come.Owner))
+		"then, and make it anew)", x.nameOf(rules.Base(x.added.Owner)), x.zone.FQDN(), rules.PatternFor(x.added.Owner))
 }
 
-// refuseTurn refuses a free name of a namespace that may be replacing its Record (S2.15), the holder when this
+// refuseReplacement refuses a free name of a namespace that may be replacing its Record (S2.15), the holder when this
 // record began to wait. A literal rule passes, and so does a name no longer allowed to the holder.
-func (x *delta) refuseTurn() *law.Refusal {
+func (x *delta) refuseReplacement() *law.Refusal {
 	z, ns := x.zone, x.ask.Namespace
-	if !x.ask.Cascade || x.ask.Waits == nil || ns == z.Namespace || x.ownerAt(rules.Base(x.come.Owner)).ClaimOf(ns) != nil {
+	if !x.ask.Cascade || x.ask.Waits == nil || ns == z.Namespace || x.ownerAt(rules.Base(x.added.Owner)).ClaimOf(ns) != nil {
 		return nil
 	}
 	other := x.ask.Waits.KeptOut
 	literal := func(g rules.Grant) bool { return g.Literal }
-	if other == "" || other == ns || slices.ContainsFunc(z.RuleSet().FindGrants(x.place.fqdn, x.come.Type, ns), literal) {
+	if other == "" || other == ns || slices.ContainsFunc(z.RuleSet().FindGrants(x.place.fqdn, x.added.Type, ns), literal) {
 		return nil
 	}
-	if !x.claimant(rules.AdmittedPlain, nil).AllowsAt(rules.Base(x.come.Owner), other) {
+	if !x.claimant(rules.AdmittedPlain, nil).AllowsAt(rules.Base(x.added.Owner), other) {
 		return nil
 	}
 	return x.refuseHeld()

@@ -99,7 +99,7 @@ const MaxReleases = 16
 // or neighbours would get names whose rule was lost by accident. refused: claims refuse the record; false for own.
 // below: claims below are in the way, too.
 func (x *delta) findYielding(refused, below bool) (from []string, at name.Rel) {
-	z, base := x.zone, rules.Base(x.come.Owner)
+	z, base := x.zone, rules.Base(x.added.Owner)
 	if x.ask.Before != nil || !x.ask.Yields.IsZero() && x.ask.Yields.Encloses(base) || base.IsApex() || slices.Contains(z.MadeNames, base) {
 		return nil, at
 	}
@@ -110,7 +110,7 @@ func (x *delta) findYielding(refused, below bool) (from []string, at name.Rel) {
 	at, named := c.FindMine(base)
 	if !named {
 		at = base
-		grants := z.RuleSet().FindGrants(x.place.fqdn, x.come.Type, x.ask.Namespace)
+		grants := z.RuleSet().FindGrants(x.place.fqdn, x.added.Type, x.ask.Namespace)
 		named = slices.ContainsFunc(grants, func(g rules.Grant) bool { return g.Literal && !g.Shared })
 	}
 	if !named {
@@ -154,7 +154,7 @@ func (x *delta) awaitEviction(plan *law.Plan) *law.Plan {
 	plan.Orphan = ask.waitingAt(p)
 	plan.Record = &law.Placement{FQDN: p.fqdn, View: p.view, Reason: law.ReasonNameHeld, Message: fmt.Sprintf("the namespace that "+
 		"has %s of zone %s is "+
-		"allowed it no more, and its records there go; the record is adopted then, in a moment (S2.13)", rules.Base(x.come.Owner),
+		"allowed it no more, and its records there go; the record is adopted then, in a moment (S2.13)", rules.Base(x.added.Owner),
 		x.zone.FQDN())}
 	plan.Warnings = nil
 	if !ask.Cascade {
