@@ -45,7 +45,7 @@ func NewElement(parts ...string) Element {
 }
 
 // Update returns the state without removed and with added. An element in both lists cancels out, an element listed
-// twice counts twice. The cost is about 7 µs an element (a tenth, if recently hashed) plus 12 µs a call: pass
+// twice counts twice. The cost is about 7 µs an element (a tenth, if cached) plus 12 µs a call: pass
 // related elements together. Error: s is no valid encoding.
 func (s State) Update(removed, added []Element) (State, error) {
 	if len(removed) == 0 && len(added) == 0 {
@@ -63,7 +63,7 @@ func (s State) Update(removed, added []Element) (State, error) {
 	return state, err
 }
 
-// Leads reports whether Update returns to: at a tenth of the cost, if to is remembered.
+// Leads reports whether Update returns to: at a tenth of the cost, if to is cached.
 func (s State) Leads(removed, added []Element, to State) (bool, error) {
 	if known := sums.get(to); known != nil {
 		sum, err := s.sumElements(removed, added)
@@ -80,7 +80,7 @@ func (s State) sumElements(removed, added []Element) (group.Element, error) {
 		return nil, err
 	}
 	toPoint := Element.mapToPoint
-	if len(added)+len(removed) > mostRemembered {
+	if len(added)+len(removed) > maxCachedElements {
 		toPoint = Element.hashToPoint
 	}
 	for _, element := range added {
@@ -119,7 +119,7 @@ func (s State) decodePoint() (group.Element, error) {
 
 // mapToPoint hashes the element to the group. The result is shared: do not change it.
 func (e Element) mapToPoint() group.Element {
-	if len(e) > longestRemembered {
+	if len(e) > maxCachedLength {
 		return e.hashToPoint()
 	}
 	if known := elements.get(string(e)); known != nil {
