@@ -98,8 +98,8 @@ type rrset struct {
 	t     rdata.Type
 }
 
-// cutDiff returns the change of p's definition from counting before to counting after, the writes of the owners, and
-// the owners. Values given by records, too, stay in the definition.
+// cutDiff returns the change of p's definition when p counts after instead of before, the writes of the changed
+// owners, and these owners. Values that records give, too, stay in the definition.
 func cutDiff(d *law.Reading, p *law.Zone, before, after *law.CountedCut) (*Diff, []law.Write, ownerChanges) {
 	var sets []rrset
 	data := map[rrset][]string{}

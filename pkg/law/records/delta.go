@@ -169,9 +169,9 @@ func (x *delta) nameOf(owner name.Rel) name.Name {
 	return n
 }
 
-// refuseLocked refuses for now a change at a locked name, and a cut or a new claim above (S2.10). Above, own is
-// refused a DNAME alone: only that would keep the moving names out. Data without a rule passes, to get 403. A
-// cascade passes with Records from a zone, and with waiting Records if the lock is theirs (S2.14).
+// refuseLocked refuses for now a change at a locked name, and a cut or a new claim above (S2.10). Own data above
+// passes, but for a DNAME, the only type that would keep the moving names out. Data without a rule passes, to get
+// 403. A cascade passes with Records from a zone, and with waiting Records if the lock is theirs (S2.14).
 func (x *delta) refuseLocked() *law.Refusal {
 	z, p := x.zone, x.place
 	if x.ask.Cascade && (x.ask.Stood || !x.isNew()) {
@@ -241,8 +241,8 @@ func (x *delta) ownStep(h *law.Holding) (t law.Taken) {
 }
 
 // isOwnStep reports whether the step is an act of the zone's own namespace (S7.7): of its clients, or of a cascade
-// that it caused. There only Records admitted or withdrawn by rules count: no Records from or in another zone, and
-// none of others that waited for a free name.
+// that it caused. Of a cascade only Records admitted or withdrawn by rules count: no Records from or in another
+// zone, and none of others that waited for a free name.
 func (x *delta) isOwnStep() bool {
 	ask, z := &x.ask, x.zone
 	switch {

@@ -18,8 +18,8 @@ import (
 
 func needsHost(t rdata.Type) bool { return t == rdata.A || t == rdata.AAAA || t == rdata.MX }
 
-// ownerIsHost reports whether an owner is a host name, of a wildcard the rest. BIND accepts gc._msdcs, at which
-// Active Directory has the addresses of its global catalogs.
+// ownerIsHost reports whether an owner is a host name; a leading "*" does not count. BIND accepts gc._msdcs, at
+// which Active Directory has the addresses of its global catalogs.
 func ownerIsHost(t rdata.Type, fqdn name.Name) bool {
 	if rest, ok := strings.CutPrefix(fqdn.String(), "gc._msdcs."); ok && t != rdata.MX {
 		return name.IsHost(rest)

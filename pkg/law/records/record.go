@@ -123,8 +123,8 @@ func (d *recordDecision) leaveUnadopted(plan *law.Plan, home *law.Zone, homeHold
 	return d.leaveHome(plan, home, homeHolding)
 }
 
-// changeZone plans a step of zone z: the present contribution (ask.Before) goes, and the new one at p comes. p nil:
-// the record leaves z. home is the zone of the record, nil for none.
+// changeZone plans a step of zone z that replaces the present contribution of the record (ask.Before) by the new one
+// at p. p nil: the record leaves z. home is the zone of the record, nil for none.
 func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Holding, p *place, home *law.Zone) (*law.Plan, *law.Refusal) {
 	x := &delta{recordDecision: d, zone: z, holding: holding, place: p}
 	if b := d.ask.Before; b != nil && (p == nil || home != nil) { // else the record is in no zone, or in a removed one

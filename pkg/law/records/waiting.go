@@ -11,8 +11,9 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// awaitedClaim returns the namespace whose data at the name a refused new record waits for by annotation (S2.14):
-// its own, or another; "": no wait. A missing rule, or data below the name, is no replacement to wait for.
+// awaitedClaim returns the namespace for which a refused new record waits by its annotation (S2.14), "" for none:
+// the claimant of the name, or its own namespace for its own data. Records do not wait for rules, or for data below
+// the name.
 func (x *delta) awaitedClaim(why *law.Refusal) string {
 	z, ns := x.zone, x.ask.Namespace
 	if !x.ask.After.WaitsOnConflict || x.ask.Before != nil || why.Kind == law.Later {
@@ -76,8 +77,8 @@ func (x *delta) refuseHeld() *law.Refusal {
 		"then, and make it anew)", x.nameOf(rules.Base(x.added.Owner)), x.zone.FQDN(), rules.PatternFor(x.added.Owner))
 }
 
-// refuseReplacement refuses a free name of a namespace that may be replacing its Record (S2.15), the holder when this
-// record began to wait. A literal rule passes, and so does a name no longer allowed to the holder.
+// refuseReplacement refuses a free name whose holder, when this record began to wait, may be replacing its Record
+// (S2.15). A literal rule passes, and so does a name that the rules no longer allow that holder.
 func (x *delta) refuseReplacement() *law.Refusal {
 	z, ns := x.zone, x.ask.Namespace
 	if !x.ask.Cascade || x.ask.Waits == nil || ns == z.Namespace || x.ownerAt(rules.Base(x.added.Owner)).ClaimOf(ns) != nil {
