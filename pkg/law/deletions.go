@@ -14,11 +14,10 @@ import (
 // The brake on mass deletion (S7.5). The zone's own namespace may remove anything, and the API shows it at once. But
 // much of the zone, removed in a short time, is not delivered unasked.
 //
-// The brake counts a number in the Zone: the RRsets added by acts of that namespace, less those removed. It compares
-// the number with the least of earlier ten-minute periods, for RRsets present throughout. So no write of another
-// namespace begins or ends a hold. Younger RRsets do not count, because challenges, and names added before the old
-// are removed, come and go in minutes, and a hold stops the zone for all. The client that removes too many of them
-// is told (Young).
+// The brake counts the RRsets added by acts of that namespace, less those removed, and compares the number with the
+// least of earlier ten-minute periods. So no write of another namespace begins or ends a hold. RRsets younger than a
+// period do not count: challenges, and names added before the old are removed, come and go in minutes, and a hold
+// stops the zone for all. The client is told of such removals (Young).
 //
 // The last NS at the apex counts at any age and in a zone of any size (S7.6): name servers refuse a zone without, so
 // no delivery is better. The numbers change with the Zone's object alone.
@@ -29,7 +28,7 @@ const (
 	minRRsets = 10
 )
 
-// Excess compares the removals of the zone's own namespace with the limit.
+// Excess compares the removals of own with the limit.
 type Excess struct {
 	// Gone of RRsets are removed; Percent of them may be.
 	Gone, RRsets int
@@ -95,7 +94,7 @@ func (z *Zone) heldAgainst(stocks []Stock, nameServers bool) (held *Held) {
 	return held
 }
 
-// YoungSince returns the removals since before that would hold the zone if all RRsets of the present period were old
+// YoungSince returns the removals since before that would hold the zone, were all RRsets of the present period old
 // enough; nil: none, or removals were let through beforehand (S7.9).
 func (z *Zone) YoungSince(before *Zone) *Excess {
 	if z.Deletions.Most == nil {
@@ -116,8 +115,8 @@ func (z *Zone) settledAt(h *Holding) serial.Serial {
 	return z.SettledSerial
 }
 
-// advanceTo returns d at now; last is the stock since the last write. After a clock that went back, the period
-// begins anew with all known numbers.
+// advanceTo returns d at now; last is the stock since the last write. If the clock went back, the period begins anew
+// with all known numbers.
 func (d Deletions) advanceTo(now int64, last Stock) Deletions {
 	d.Least[0] = Stock{min(d.Least[0].RRsets, last.RRsets), min(d.Least[0].Own, last.Own)}
 	if now < d.Since {
@@ -159,8 +158,8 @@ func (c *ZoneChange) endHold(plan *Plan, now int64, had *Stock) {
 	plan.OweCut(h.Parent, z.Ref, z.View, z.FQDN())
 }
 
-// PublishDeletions lets removals through, if the annotation changes to the delivered serial or a later serial of the
-// zone. Removals of the next ten minutes do not count (S7.9).
+// PublishDeletions lets removals through, and those of the next ten minutes, if the annotation changes to the
+// delivered serial or a later serial of the zone (S7.9).
 func (c *ZoneChange) PublishDeletions(plan *Plan, before *Zone, now int64) {
 	z, h := c.Zone, c.Holding
 	if reflect.DeepEqual(before.Publish, z.Publish) || z.Publish == nil {
@@ -199,7 +198,7 @@ func (c *ZoneChange) ReleaseHold(plan *Plan, now int64) {
 type Taken struct {
 	// Own is set for an act of the zone's own namespace, which counts.
 	Own bool
-	// NameServers is set if the step removes the last apex NS, BackNameServers if the step adds an apex NS.
+	// NameServers: the step removes the last apex NS. BackNameServers: the step adds an apex NS.
 	NameServers, BackNameServers bool
 }
 

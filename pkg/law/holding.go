@@ -124,14 +124,14 @@ func (h *Holding) HasLockedBelow(n name.Name) bool {
 	return slices.ContainsFunc(h.Works, func(w StandingWork) bool { return !w.Locks.IsZero() && w.Locks != n && n.Encloses(w.Locks) })
 }
 
-// Gains reports whether a cascade may bring records to n: a cascade of the zone's own namespace, by rules that came
-// back, or a move at, above or below n (S2.10).
+// Gains reports whether a cascade may bring records to n: of the zone's own namespace, by rules that came back, or a
+// move at, above or below n (S2.10).
 func (h *Holding) Gains(n name.Name) bool {
 	return h.HasLocked(n) || slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.Own })
 }
 
-// WithReplacement returns the holding with a lock of a name left by a namespace, until a cascade has tried the
-// Records that come first there (S2.14).
+// WithReplacement returns the holding with the lock of a name left by a namespace, for the Records that come first
+// there (S2.14).
 func (h *Holding) WithReplacement(id, by string, locks name.Name, now int64) *Holding {
 	out := h.WithMove(id, h.Namespace, by, "", locks, now)
 	if out != h {
@@ -181,8 +181,8 @@ func (h *Holding) WithMove(id, zoneNamespace, by, losing string, locks name.Name
 	return &out
 }
 
-// MaxRemovals bounds the cascades of a namespace's removed zones, and its locks by WithReplacement, at a zone: each
-// is a mark in the holding, written anew with every change.
+// MaxRemovals bounds the cascades of a namespace's removed zones, and its locks by WithReplacement, at a zone: all
+// are marks in the holding, written anew with every change.
 const MaxRemovals = 16
 
 // MaxEnds bounds these together with cascades of ended zones. It is higher, so that a namespace cannot keep its

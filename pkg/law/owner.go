@@ -45,7 +45,7 @@ type OwnerValue struct {
 	// TTL is nil if inherited from the zone.
 	TTL   *uint32 `json:"l,omitempty"`
 	Count int     `json:"c"`
-	// Guests is the number of those by tenants with an underscore rule (S4.14).
+	// Guests is the number of tenants' objects by underscore rules (S4.14).
 	Guests int `json:"g,omitempty"`
 	// Size is the wire length of the rdata in octets.
 	Size int `json:"s"`
@@ -57,12 +57,12 @@ type OwnerValue struct {
 type Owner struct {
 	Values []OwnerValue `json:"v,omitempty"`
 	// Cut are values of the cuts of delegated children (S6.3), without sizes. While records move to or from a child,
-	// both may give an RRset, which the definition has once.
+	// both may give an RRset.
 	Cut []OwnerValue `json:"x,omitempty"`
-	// Claims count the records with this base name, by namespace (S4.7), here because every decision reads the
-	// owners above its name.
+	// Claims count the records with this base name, by namespace (S4.7): here, since every decision reads the owners
+	// above its name.
 	Claims []Claim `json:"k,omitempty"`
-	// Named are the namespaces for which Delegations name this name (S4.20), sorted; here for the same reason.
+	// Named are the namespaces for which Delegations name this name (S4.20), sorted: here for the same reason.
 	Named []Naming `json:"n,omitempty"`
 	// Own is the number of own records at an underscore name, and at the wildcard right below (S4.14). Claims count
 	// those at other names.
@@ -136,7 +136,7 @@ type OwnersBelow struct {
 	Names int
 	// Claims are the sums by namespace.
 	Claims []Claim
-	// Named is the number of names that Delegations name, NamedFor the number by namespace.
+	// Named is the number of names that Delegations name, NamedFor by namespace.
 	Named    int
 	NamedFor []Naming
 	// Pointed are the first MaxPointed names without records to which own records send clients.
@@ -214,8 +214,7 @@ func (o *Owner) HasValue(t rdata.Type, d Digest) bool {
 	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Type == t && v.Digest == d })
 }
 
-// SharesType reports whether the owner has values of the contribution's type from others. It must count the
-// contribution.
+// SharesType reports whether other contributions than c, which is counted, give values of its type.
 func (o *Owner) SharesType(c *Contribution) bool {
 	others := o.Clone()
 	others.RemoveContribution(c, 0)

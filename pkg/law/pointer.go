@@ -11,8 +11,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// A record that sends clients to a host lets the host's holder answer for the record's name. So the owner keys count
-// such own records, and a tenant's claim there is told (S4.26).
+// A record that sends clients to a host lets the host's holder answer for the record's name. So owners count such
+// own records, and a tenant's claim there is told (S4.26).
 
 // PointerTypes are the types by which clients look for the address of a host.
 var PointerTypes = []rdata.Type{rdata.CNAME, rdata.MX, rdata.NS, rdata.SRV, rdata.SVCB, rdata.HTTPS}

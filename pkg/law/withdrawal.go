@@ -4,8 +4,8 @@
 package law
 
 // Records and zones below, no longer allowed by the rules of a zone, stay for its withdrawalGracePeriod (S2.5,
-// S3.6). The time is kept for each zone and namespace, from the last write that withdrew something. Only time of
-// running servers counts, so a clock that jumps ends nothing.
+// S3.6), counted for each namespace from the last write that withdrew something. Only time of running servers
+// counts, so a clock that jumps ends nothing.
 //
 // An ended zone keeps its uid, under which its internal keys are stored. So no rule makes it anew until the cascade
 // has purged these; owners and journal stay until Delivery has withdrawn the zone.
@@ -22,8 +22,8 @@ type Withdrawal struct {
 	// Now is set if the zone's own namespace ends the period at once.
 	Now bool `json:"now,omitempty"`
 	// Records and Zones digest the namespace's rules for records and zones when a cascade last met a withdrawn
-	// record or zone. Each change of such rules has all of theirs decided anew, so with other rules nothing is
-	// withdrawn any more.
+	// record or zone. With other rules nothing is withdrawn any more, since each change of such rules has all of
+	// theirs decided anew.
 	Records Digest `json:"records,omitzero"`
 	Zones   Digest `json:"zones,omitzero"`
 }
@@ -34,8 +34,8 @@ func (w *Withdrawal) Over() bool { return w.Now || w.Passed >= w.Grace }
 func (w *Withdrawal) EndsAt() int64 { return w.Since + w.Grace }
 
 // IsCancelled reports whether rules came back for everything withdrawn. The key stays until the period is over, for
-// Records with endsAt. After a change of rules it is true until the cascade has met the rest, so a namespace
-// prolongs a period at most once for each change.
+// Records with endsAt. After a change of rules it is true until the cascade has met the rest: a namespace prolongs a
+// period at most once for each change.
 func (w *Withdrawal) IsCancelled(z *Zone, namespace string) bool {
 	return w.Records != z.DigestRules(namespace, false) && w.Zones != z.DigestRules(namespace, true)
 }

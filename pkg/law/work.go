@@ -84,7 +84,7 @@ type Work struct {
 type Cursor struct {
 	// Times of the item. After an extension the work begins again.
 	Times int `json:"times,omitempty"`
-	// Moved is set when all moving records have moved, and the others follow.
+	// Moved is set when all moving records have moved; the others follow.
 	Moved   bool   `json:"moved,omitempty"`
 	Rank    int    `json:"rank,omitempty"`
 	Created int64  `json:"created,omitempty"`
@@ -115,7 +115,7 @@ const (
 	// ScanPending: the zones waiting for Target.
 	ScanPending ScanKind = "pending"
 	// ScanNamespaces: the records of Namespaces in the zone with uid Zone, and their objects waiting at or below
-	// (View, Name) or for Target. The cost depends on these namespaces alone.
+	// (View, Name) or for Target, at a cost of these namespaces alone.
 	ScanNamespaces ScanKind = "namespaces"
 	// ScanZones: the zones strictly below (View, Name), with At also there, whose parent may have changed.
 	ScanZones ScanKind = "zones"
@@ -140,8 +140,8 @@ func (s *Scan) Of(namespace string) bool {
 	return len(s.Namespaces) == 0 || slices.Contains(s.Namespaces, namespace)
 }
 
-// Concerns reports whether a scan of zones includes the zone b. above is the nearest zone above b in the scan, or
-// nil if that is at or above the scan's name. A zone known to be below another is that zone's matter (S3.4).
+// Concerns reports whether a scan of zones includes the zone b. above is the nearest zone above b in the scan, nil
+// if that is at or above the scan's name. A zone known to be below another is that zone's matter (S3.4).
 func (s *Scan) Concerns(b, above *ZoneBelow) bool {
 	if above != nil {
 		return b.Enclosed != above.UID

@@ -37,7 +37,7 @@ type ZoneSettings struct {
 	Publish          *uint32
 	// ReleaseNow are the namespaces of kubi.zone/release-now (S3.6).
 	ReleaseNow []string
-	// DS are the data of the DS for the parent (S6.16), sorted, for the name in the object.
+	// DS are the data of the DS for the parent, sorted (S6.16).
 	DS []string
 }
 
@@ -115,8 +115,8 @@ func (z *Zone) MadeAt(owner name.Rel) []content.RRset {
 	return out
 }
 
-// knownTo reports whether the zone is the namespace's, or has a rule for it. For other namespaces a zoneRef leads to
-// no zone (S2.3): refusals must not tell names and views of zones (S1.8).
+// knownTo reports whether the zone is the namespace's, or has a rule for it. For others a zoneRef leads to no zone
+// (S2.3): refusals must not tell names and views of zones (S1.8).
 func (z *Zone) knownTo(namespace string) bool {
 	if z.Namespace == namespace {
 		return true
@@ -130,8 +130,8 @@ func (z *Zone) knownTo(namespace string) bool {
 }
 
 // ChangedRules returns the namespaces with different rules, whose records are decided anew (S2.5). None, but
-// changed, means all: the limit changed, a rule for any namespace, or a rule with shared: true, which gives names to
-// own (S4.10). Another order is no change.
+// changed, means all: another limit, a rule for any namespace, or a rule with shared: true, which gives names to own
+// (S4.10).
 func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 	rest := before.ZoneRules
 	if rest.Rules = after.Rules; !reflect.DeepEqual(rest, after.ZoneRules) {
@@ -253,9 +253,9 @@ func (z *Zone) TypesAt(owner name.Rel, types []rdata.Type) int {
 	return len(slices.Compact(types))
 }
 
-// Rules of Delegations are stored beside those of the Zone (S4.3), in a key for each namespace: a decision reads one
-// key, with any number of Delegations. These keys change only with the Zone object, as every key of a zone (I5). The
-// number of Delegations in the holding saves zones without any that fact.
+// Rules of Delegations are stored beside those of the Zone (S4.3), in a key for each namespace, so that a decision
+// reads one key. These keys change only with the Zone object, as every key of a zone (I5). The number of Delegations
+// in the holding saves other zones that fact.
 
 // RuleSet returns the rules of the Zone, and those of Delegations after RuledFor.
 func (z *Zone) RuleSet() *rules.Set {
