@@ -86,7 +86,7 @@ type TTLChange struct {
 
 // Step takes a definition to the next serial (I3). It can be applied and undone without any other data.
 type Step struct {
-	// N numbers the steps of a zone from 1, without gaps.
+	// N numbers the steps of a zone from 1, without gaps. A condensed step has the number of its last.
 	N uint64 `json:"n"`
 	// From is the serial before the step, 0 if the step creates the zone.
 	From serial.Serial `json:"f,omitzero"`

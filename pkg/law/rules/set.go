@@ -121,7 +121,7 @@ func (s *Set) DelegatesZone(n name.Name, namespace string) bool {
 	return s.zoneRule(namespace, func(p pattern.Pattern) bool { return p.Match(n, s.Zone) && s.reaches(p, namespace) })
 }
 
-// AllowsZone is DelegatesZone for rules of the Zone, in spite of names reserved for others.
+// AllowsZone is DelegatesZone with respect to names reserved for others.
 func (s *Set) AllowsZone(n name.Name, namespace string) bool {
 	owner, ok := n.Rel(s.Zone)
 	return ok && s.Reaching(s.LeastLabels(owner, namespace)).DelegatesZone(n, namespace)
