@@ -19,59 +19,57 @@ import (
 )
 
 const (
-	// maxRetryAfter bounds what a client is told to wait: those of Kubernetes wait in silence, and again.
+	// maxRetryAfter bounds Retry-After: Kubernetes clients wait silently.
 	maxRetryAfter = 30 * time.Second
-	// sweepEvery is how often accounts are let go of that have nothing and owe nothing.
-	sweepEvery = time.Minute
+	sweepEvery    = time.Minute
 )
 
-// CauseTooMuch is the cause of a refusal for what a namespace has stored, and for its number of Bind9Clusters.
+// CauseTooMuch is the cause of a refusal for stored octets or the number of Bind9Clusters.
 const CauseTooMuch metav1.CauseType = "NamespaceBudgetExceeded"
 
-// CauseTooFast is the cause of a refusal for what a namespace has written. Its message is the same at each try, for a
-// client that keeps it in a status.
+// CauseTooFast is the cause of a refusal for the write rate. Its message is constant, so that a client can keep it in
+// a status.
 const CauseTooFast metav1.CauseType = "NamespaceWritesTooFast"
 
-// idle is the time that a namespace may write at once what Written allows in it.
+// idle is the length of the burst: its allowance may be written at once.
 const idle = time.Minute
 
 // Config of Budgets.
 type Config struct {
-	// Limits of a namespace without an override.
+	// Limits apply to namespaces without an override.
 	Limits Limits
-	// Quota is that of the store in octets, 0 while it is not known.
+	// Quota returns the quota of etcd in octets; 0: unknown.
 	Quota func() int64
-	// Override is what the annotation of a namespace says, "" for nothing; nil: there are none.
+	// Override returns the annotation of a namespace, "" for none; nil: no overrides.
 	Override func(namespace string) string
-	// Registry takes the metrics; nil: they are not read.
+	// Registry takes the metrics; nil: a private registry.
 	Registry metrics.KubeRegistry
 }
 
-// Budgets are those of all namespaces on one server.
+// Budgets are the budgets of all namespaces on a server.
 type Budgets struct {
 	config  Config
 	metrics *Metrics
 
 	mu       sync.Mutex
 	accounts map[string]*account
-	creating map[string]int64 // Bind9Clusters under way, by namespace
-	counted  bool             // the stock is known
-	fresh    map[string]int64 // while it is counted
+	creating map[string]int64 // Bind9Clusters in creation, by namespace
+	counted  bool             // the first count is complete
+	fresh    map[string]int64 // octets by namespace, during a count
 	swept    time.Time
 }
 
-// account is one namespace.
 type account struct {
 	stored int64
-	// charged is what was written and is not forgiven yet, at that time: Limits.Written a second are forgiven.
+	// charged is the octets written and not yet forgiven at that time.
 	charged float64
 	at      time.Time
-	// text is the override that limits were made of.
+	// text is the parsed override.
 	text   string
 	limits Limits
 }
 
-// New makes Budgets.
+// New returns Budgets without a count.
 func New(config Config) *Budgets {
 	if config.Registry == nil {
 		config.Registry = metrics.NewKubeRegistry()
@@ -81,7 +79,7 @@ func New(config Config) *Budgets {
 	return b
 }
 
-// currentAccount returns the account of a namespace, with limits and charge as they are now. The caller holds b.mu.
+// currentAccount returns the account of a namespace with current limits and charge. The caller holds b.mu.
 func (b *Budgets) currentAccount(namespace string) *account {
 	now := time.Now()
 	a := b.accounts[namespace]
@@ -111,7 +109,7 @@ func (b *Budgets) currentAccount(namespace string) *account {
 	return a
 }
 
-// burst is how much may be owed before writes are refused.
+// burst returns the charge at which writes are refused; 0: unlimited.
 func (b *Budgets) burst(a *account) float64 {
 	return float64(a.limits.Written) * idle.Seconds()
 }
@@ -123,7 +121,7 @@ func (b *Budgets) quota() int64 {
 	return DefaultQuota
 }
 
-// Charge counts octets that a namespace's writes have put into etcd.
+// Charge adds octets written into etcd for a namespace, up to twice the burst.
 func (b *Budgets) Charge(namespace string, octets int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -141,14 +139,14 @@ func (b *Budgets) Charge(namespace string, octets int) {
 	}
 }
 
-// Recount, Add and Counted take in what is stored; see ledger.Sizes.
+// Recount begins a count of all objects. Recount, Add and Counted implement ledger.Sizes.
 func (b *Budgets) Recount() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.fresh = map[string]int64{}
 }
 
-// Add counts octets of a namespace, or takes them away.
+// Add counts octets; negative octets are removed.
 func (b *Budgets) Add(namespace string, octets int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -159,7 +157,7 @@ func (b *Budgets) Add(namespace string, octets int64) {
 	b.currentAccount(namespace).stored += octets
 }
 
-// Counted ends a count of all objects.
+// Counted ends a count.
 func (b *Budgets) Counted() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -172,16 +170,15 @@ func (b *Budgets) Counted() {
 	b.fresh, b.counted = nil, true
 }
 
-// Write is one that a client asks for.
+// Write is a client's write.
 type Write struct {
 	Resource        schema.GroupResource
 	Namespace, Name string
-	// Grows is by how much the stock would grow; 0 or less where it would not, or is not judged.
+	// Grows is the growth of the stock; 0 or less is not judged.
 	Grows int64
 }
 
-// Admit is nil where the namespace's budgets allow the write: 403 where it has too much stored, 429 where it writes
-// too fast.
+// Admit returns nil, 403 if the namespace has too much stored, or 429 if it writes too fast.
 func (b *Budgets) Admit(w Write) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -214,9 +211,9 @@ func (b *Budgets) Admit(w Write) error {
 	return nil
 }
 
-// AdmitCluster is nil where the namespace may have one more Bind9Cluster, which is under way until done is called.
-// count says how many are stored. It is asked after the creations under way are counted: two of them do not take the
-// last place, and one that ends meanwhile counts twice rather than not at all.
+// AdmitCluster returns 403 if the namespace may not have another Bind9Cluster. The caller calls done after the
+// create. count returns the number stored, and runs once this create is registered: two creates cannot both take the
+// last place, and one that completes meanwhile counts twice rather than not at all.
 func (b *Budgets) AdmitCluster(resource schema.GroupResource, namespace, name string, count func() (int64, error)) (done func(),
 	err error) {
 	b.mu.Lock()
@@ -253,7 +250,6 @@ func (b *Budgets) AdmitCluster(resource schema.GroupResource, namespace, name st
 	return done, nil
 }
 
-// octets for people.
 func octets(n int64) string {
 	switch {
 	case n >= 10<<30:

@@ -14,33 +14,29 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// form shows how limits are written.
+// form is an example of limits.
 const form = "stored=25%,written=2Mi,clusters=20"
 
-// unlimited is how an absent bound is written.
 const unlimited = "unlimited"
 
-// DefaultQuota is that of an etcd that does not tell its own.
+// DefaultQuota applies until etcd reports its own.
 const DefaultQuota = 2 << 30
 
-// DefaultClusters is how many Bind9Clusters a namespace has, if nothing else is said.
 const DefaultClusters = 20
 
-// Stock is how much a namespace may have stored: a share of the store's quota or a number of octets. Without either
-// it is unlimited.
+// Stock limits stored octets by a percentage of etcd's quota or a number of octets. The zero value is unlimited.
 type Stock struct {
 	Percent float64
 	Octets  int64
 }
 
-// Limits of a namespace. Written is octets a second, Clusters the most Bind9Clusters; 0 for unlimited.
+// Limits of a namespace. Written is octets a second, Clusters a number of Bind9Clusters; 0 is unlimited.
 type Limits struct {
 	Stored   Stock
 	Written  int64
 	Clusters int64
 }
 
-// parseStock reads "25%", "2Gi" or "unlimited".
 func parseStock(text string) (Stock, error) {
 	if text == unlimited {
 		return Stock{}, nil
@@ -59,7 +55,6 @@ func parseStock(text string) (Stock, error) {
 	return Stock{Octets: octets}, nil
 }
 
-// parseRate reads "2Mi" or "unlimited".
 func parseRate(text string) (int64, error) {
 	if text == unlimited {
 		return 0, nil
@@ -71,7 +66,6 @@ func parseRate(text string) (int64, error) {
 	return octets, nil
 }
 
-// parseCount reads "20" or "unlimited".
 func parseCount(text string) (int64, error) {
 	if text == unlimited {
 		return 0, nil
@@ -94,8 +88,7 @@ func parseOctets(text string) (int64, error) {
 	return q.Value(), nil
 }
 
-// Override is limits with what the annotation of a Namespace says instead: "stored=1Gi,written=4Mi,clusters=50", one or
-// several of them.
+// Override returns l with the values of an annotation: "stored=1Gi,written=4Mi,clusters=50", or a part.
 func (l Limits) Override(text string) (Limits, error) {
 	for _, part := range strings.Split(text, ",") {
 		what, value, ok := strings.Cut(strings.TrimSpace(part), "=")
@@ -117,7 +110,7 @@ func (l Limits) Override(text string) (Limits, error) {
 	return l, nil
 }
 
-// of is the stock in octets with that quota of the store; 0: unlimited.
+// of returns the limit in octets, given etcd's quota; 0: unlimited.
 func (s Stock) of(quota int64) int64 {
 	if s.Percent > 0 {
 		return int64(s.Percent / 100 * float64(quota))
@@ -125,10 +118,10 @@ func (s Stock) of(quota int64) int64 {
 	return s.Octets
 }
 
-// Default are the limits of a server that several tenants share.
+// Default are the limits on a server shared by tenants.
 var Default = Limits{Stored: Stock{Percent: 25}, Written: 2 << 20, Clusters: DefaultClusters}
 
-// AddFlag binds the limits to a flag, of the form of the annotation.
+// AddFlag adds --namespace-budget, with the syntax of the annotation.
 func (l *Limits) AddFlag(flags *pflag.FlagSet) {
 	flags.Func("namespace-budget", "what one namespace may have, as "+form+": stored is what its records and zones may take in etcd, a "+
 		"share of etcd's quota, octets or unlimited; written how many octets a second its writes may put into etcd, on each server; "+

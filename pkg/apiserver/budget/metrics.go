@@ -10,10 +10,10 @@ import (
 	"k8s.io/component-base/metrics"
 )
 
-// named is how many namespaces a metric names: those that come first.
+// named bounds the namespaces of a metric.
 const named = 10
 
-// Metrics are those of the Budgets of one server.
+// Metrics are the metrics of Budgets.
 type Metrics struct {
 	metrics.BaseStableCollector
 	budgets *Budgets
@@ -22,7 +22,7 @@ type Metrics struct {
 
 var _ metrics.StableCollector = (*Metrics)(nil)
 
-// NewMetrics makes the metrics of Budgets and registers them.
+// NewMetrics registers and returns the metrics.
 func NewMetrics(registry metrics.KubeRegistry, budgets *Budgets) *Metrics {
 	m := &Metrics{budgets: budgets, refused: metrics.NewCounterVec(&metrics.CounterOpts{
 		Name: "kubizone_namespace_budget_refusals_total", StabilityLevel: metrics.BETA,
@@ -52,7 +52,6 @@ func (m *Metrics) DescribeWithStability(descriptions chan<- *metrics.Desc) {
 	}
 }
 
-// sample is one namespace's.
 type sample struct {
 	namespace string
 	has, may  float64
@@ -74,7 +73,7 @@ func (m *Metrics) CollectWithStability(found chan<- metrics.Metric) {
 	}
 }
 
-// Namespaces are those that have anything stored; none where there are no budgets.
+// Namespaces returns the namespaces with stored objects; none if b is nil.
 func (b *Budgets) Namespaces() []string {
 	if b == nil {
 		return nil
@@ -90,7 +89,7 @@ func (b *Budgets) Namespaces() []string {
 	return all
 }
 
-// findTop returns the namespaces that have most stored, and that owe most.
+// findTop returns the namespaces with the most stored octets, and with the highest charge.
 func (b *Budgets) findTop() (stored, written []sample) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

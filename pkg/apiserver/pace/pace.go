@@ -17,26 +17,24 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 )
 
-// A request has a seat of priority and fairness while its body comes and while its answer goes, and the generic server
-// waits for both without end, beyond the request's own time: its 504 waits for the write that does not return. A few
-// hundred requests of one tenant, bodies that never come or HTTP/2 windows that stay closed, took all seats, and
-// all other users got 429.
+// A request holds a seat of priority and fairness while its body arrives and its response is sent. The generic server
+// waits for both without limit: at the request timeout its 504 waits for the blocked write. A few hundred requests of
+// one tenant, with bodies that never arrive or closed HTTP/2 windows, took all seats; other users got 429.
 
-// clientTimeout is how long a client may send or read nothing: a third of the time that a request of another user waits
-// for a seat.
+// clientTimeout bounds a stall: a third of the time for which other requests wait for a seat.
 const clientTimeout = 5 * time.Second
 
-// leastRate is how many octets a second it sends or reads, after that.
+// leastRate is the minimum rate after clientTimeout, in octets a second.
 const leastRate = 64 << 10
 
-// pace is how fast the octets of one direction of a request pass: the time counts in which the client is waited for.
+// pace is the progress of one direction: octets, and the time spent waiting for the client.
 type pace struct {
 	octets int
 	waited time.Duration
 	since  time.Time
 }
 
-// begin says when the next octets must have passed.
+// begin begins to wait, and returns the deadline of the next octets.
 func (p *pace) begin() (deadline time.Time) {
 	p.since = time.Now()
 	return p.since.Add(min(clientTimeout, clientTimeout+time.Duration(p.octets)*time.Second/leastRate-p.waited))
@@ -47,19 +45,18 @@ func (p *pace) end(octets int) {
 	p.waited += time.Since(p.since)
 }
 
-// EndSlowClients ends a request whose client neither sends nor reads. Streams hold no seat, nor do watches once their
-// initial events wait for their reader, and both end readers that stand still by themselves. It stands outside of all
-// other filters: an answer of theirs waits as well.
+// EndSlowClients ends requests of clients that stall. Long-running requests hold no seat and end stalled readers
+// themselves. It is the outermost filter, to cover the responses of the others.
 func EndSlowClients(handler http.Handler, config *genericapiserver.Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
-		// Else HTTP/1 reads what is left of a body before it sends an answer, without a deadline.
-		_ = control.EnableFullDuplex() // HTTP/2 is so always
+		// Otherwise HTTP/1 reads the rest of a body, without a deadline, before it sends a response.
+		_ = control.EnableFullDuplex() // always on in HTTP/2
 		answer := &pacedWriter{ResponseWriter: w, control: control}
 		if r.Body != nil && r.Body != http.NoBody {
 			body := &pacedBody{ReadCloser: r.Body, control: control}
 			defer body.leave()
-			r = r.WithContext(r.Context()) // net/http looks at the Body of the request that it made, for 100 Continue
+			r = r.WithContext(r.Context()) // net/http inspects the Body of its own request for 100 Continue
 			r.Body = body
 			if r.ProtoMajor == 1 {
 				answer.unread = body
@@ -75,23 +72,23 @@ func EndSlowClients(handler http.Handler, config *genericapiserver.Config) http.
 	})
 }
 
-// pacedBody has a deadline for each read. It has none in between: HTTP/1 would take the connection for a broken one
-// while the request is carried out.
+// pacedBody has a deadline only during reads: otherwise HTTP/1 takes the connection for broken while the handler
+// runs.
 type pacedBody struct {
 	io.ReadCloser
 	control *http.ResponseController
 
 	pace pace
 	mu   sync.Mutex
-	over bool // the body has ended
-	left bool // the request is over, though its handler may still read: control is not to be used
+	over bool // at its end
+	left bool // the request has ended, perhaps not its handler: do not use control
 }
 
 func (b *pacedBody) Read(into []byte) (int, error) {
 	b.setDeadline(b.pace.begin())
 	n, err := b.ReadCloser.Read(into)
 	b.pace.end(n)
-	if errors.Is(err, os.ErrDeadlineExceeded) { // The deadline stays: what is left of the body is not waited for either.
+	if errors.Is(err, os.ErrDeadlineExceeded) { // The deadline stays: net/http must not wait for the rest.
 		slow := apierrors.NewTimeoutError(fmt.Sprintf("%d octets of the request's body came, and then none for too long: send it again, "+
 			"at %d KiB a second or more", b.pace.octets, leastRate>>10), 0)
 		slow.ErrStatus.Code = http.StatusRequestTimeout
@@ -112,7 +109,7 @@ func (b *pacedBody) setDeadline(at time.Time) {
 	}
 }
 
-// leave sets when the rest of the body must have come, which net/http reads then.
+// leave sets the deadline for the rest of the body, which net/http reads after a request.
 func (b *pacedBody) leave() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -122,16 +119,16 @@ func (b *pacedBody) leave() {
 	}
 }
 
-// pacedWriter has a deadline for each write. It has none in between: HTTP/2 would reset the stream.
+// pacedWriter has a deadline only during writes: otherwise HTTP/2 resets the stream.
 type pacedWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	pace    pace
-	unread  *pacedBody // of HTTP/1, until the answer begins
+	unread  *pacedBody // HTTP/1 only, until the response begins
 }
 
-// beginAnswer lets the connection end with this answer where the body has not ended: what comes of it later must not
-// be read as another request.
+// beginAnswer closes the connection after this response if the body has not ended, lest the rest is read as a
+// request.
 func (w *pacedWriter) beginAnswer() {
 	if body := w.unread; body != nil {
 		body.mu.Lock()
@@ -147,7 +144,7 @@ func (w *pacedWriter) WriteHeader(code int) {
 	w.ResponseWriter.WriteHeader(code)
 }
 
-// Write writes parts, each with a time of its own: a reader of a long piece has as long as one of many short ones.
+// Write gives each part of a piece its own deadline.
 func (w *pacedWriter) Write(piece []byte) (written int, err error) {
 	w.beginAnswer()
 	for err == nil && written < len(piece) {

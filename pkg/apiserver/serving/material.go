@@ -23,23 +23,21 @@ const (
 	authorityLife = 10 * 365 * 24 * time.Hour
 	leafLife      = 90 * 24 * time.Hour
 
-	// The keys of the Secret. The first two are what kubernetes.io/tls asks for; ca.crt holds every authority to trust,
-	// the signing one first.
+	// Keys of the Secret, as kubernetes.io/tls requires. ca.crt has all trusted authorities, the signing one first.
 	leafCertKey      = corev1.TLSCertKey
 	leafPrivateKey   = corev1.TLSPrivateKeyKey
 	authorityCertKey = corev1.ServiceAccountRootCAKey
 	authorityKeyKey  = "ca.key"
 )
 
-// material is what one state of the Secret says.
+// material is the content of the Secret.
 type material struct {
 	authority, leaf *pki.Pair
-	// trust is the signing authority and those before it that replicas may still serve leaves of.
+	// trust has the signing authority, then older ones whose leaves replicas may still serve.
 	trust []*x509.Certificate
 }
 
-// parseMaterial reads a Secret. It returns nil for one without any of our keys, as an administrator may have made it
-// ready.
+// parseMaterial returns nil if no key is set: an administrator may create the Secret empty.
 func parseMaterial(data map[string][]byte) (*material, error) {
 	var missing []string
 	for _, key := range []string{leafCertKey, leafPrivateKey, authorityCertKey, authorityKeyKey} {
@@ -71,7 +69,7 @@ func parseMaterial(data map[string][]byte) (*material, error) {
 	return &material{authority: authority, leaf: leaf, trust: trust}, nil
 }
 
-// data is the inverse of parse.
+// data is the inverse of parseMaterial.
 func (m *material) data() map[string][]byte {
 	return map[string][]byte{
 		leafCertKey: m.leaf.CertPEM, leafPrivateKey: m.leaf.KeyPEM,
@@ -79,18 +77,17 @@ func (m *material) data() map[string][]byte {
 	}
 }
 
-// bundle is trust as PEM, as caBundle has it.
+// bundle is trust in PEM, for caBundle.
 func (m *material) bundle() []byte {
 	var text bytes.Buffer
 	for _, cert := range m.trust {
-		pem.Encode(&text, &pem.Block{Type: certutil.CertificateBlockType, Bytes: cert.Raw}) // a bytes.Buffer takes every write
+		pem.Encode(&text, &pem.Block{Type: certutil.CertificateBlockType, Bytes: cert.Raw}) // cannot fail
 	}
 	return text.Bytes()
 }
 
-// renewIfDue is what has to stand in the Secret now, and why; m itself and no reason if it is good as it is. m is nil
-// when the Secret has nothing; before holds the authorities whose leaves replicas may be serving then. settled says
-// that no replica serves a leaf of the authorities before the signing one any more.
+// renewIfDue returns the new content of the Secret and the reason, or m and "". m is nil without content; before then
+// has the authorities whose leaves replicas may be serving. settled: no replica serves a leaf of older authorities.
 func (m *material) renewIfDue(before []*x509.Certificate, hosts []string, settled bool, now time.Time) (after *material, why string,
 	err error) {
 	if m != nil {
@@ -143,7 +140,8 @@ func (m *material) renewIfDue(before []*x509.Certificate, hosts []string, settle
 	return &next, why, nil
 }
 
-// due says whether two thirds of a certificate's life are over, or it is from the future of a clock since put right.
+// due reports whether two thirds of a certificate's life are over. A certificate from the future is due: a clock was
+// wrong.
 func due(cert *x509.Certificate, now time.Time) bool {
 	life := cert.NotAfter.Sub(cert.NotBefore)
 	return now.Before(cert.NotBefore) || !now.Before(cert.NotBefore.Add(life*2/3))
@@ -153,12 +151,11 @@ func alive(certs []*x509.Certificate, now time.Time) []*x509.Certificate {
 	return slices.DeleteFunc(slices.Clone(certs), func(cert *x509.Certificate) bool { return now.After(cert.NotAfter) })
 }
 
-// identity tells authorities apart.
 type identity [sha256.Size]byte
 
 func identify(cert *x509.Certificate) identity { return sha256.Sum256(cert.Raw) }
 
-// containsAuthority says whether a caBundle has the authority. One that cannot be read has none.
+// containsAuthority is false if the bundle cannot be parsed.
 func containsAuthority(caBundle []byte, authority *x509.Certificate) bool {
 	certs, err := certutil.ParseCertsPEM(caBundle)
 	return err == nil && slices.ContainsFunc(certs, authority.Equal)

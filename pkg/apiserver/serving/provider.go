@@ -28,42 +28,38 @@ import (
 )
 
 const (
-	// interval is the time between two looks at Secret and APIService when all is well; after trouble the first
-	// look comes after retry, then twice that, up to interval.
+	// interval is the time between checks; after a new error retry, doubled up to interval.
 	interval = 30 * time.Second
 	retry    = time.Second
-	// settle is how long an authority must have stood in caBundle before a leaf of it is served: every kube-apiserver
-	// of the cluster must have seen the APIService by then.
+	// settle is how long caBundle must have an authority before its leaf is served: every kube-apiserver has then
+	// seen it.
 	settle = 30 * time.Second
-	// overlap is how long authorities before the present one stay trusted after that: every replica has long
-	// taken over the new leaf by then.
+	// overlap is how long older authorities then stay trusted: every replica serves the new leaf by its end.
 	overlap = 24 * time.Hour
-	// attempts bounds how often one look begins anew because another replica wrote the Secret meanwhile.
-	attempts = 5
-	// passTimeout bounds one look.
+	// attempts bounds the conflicts of one check.
+	attempts    = 5
 	passTimeout = time.Minute
 
 	fieldManager = "kubizone-serving"
 )
 
-// Config says where the certificate is kept. All fields are required unless marked as optional.
+// Config names the Secret and the APIServices. All fields are required unless marked as optional.
 type Config struct {
 	Secrets     corev1client.SecretsGetter
 	APIServices apiregistrationv1client.APIServicesGetter
-	// Namespace and Secret name the Secret, APIService the registration whose caBundle is kept: "v1alpha1.kubi.zone".
+	// Namespace and Secret name the Secret, APIService the registration: "v1alpha1.kubi.zone".
 	Namespace, Secret string
 	APIService        string
-	// Further are APIServices of the same server, which get the caBundle of the first. One that is not there is left
-	// out. Optional.
+	// Further are APIServices of the same server, if present, for the same caBundle. Optional.
 	Further []string
-	// Hosts are names and addresses the certificate covers beside SERVICE.NAMESPACE.svc of the APIService, which is
-	// the one kube-apiserver asks for.
+	// Hosts are names and addresses in the certificate, beside SERVICE.NAMESPACE.svc of the APIService, for
+	// kube-apiserver.
 	Hosts []string
-	// Clock is the real one when nil. Optional.
+	// Clock defaults to the real clock. Optional.
 	Clock clock.Clock
 }
 
-// Validate reports all that is missing.
+// Validate names all missing fields.
 func (c *Config) Validate() error {
 	var wrong []error
 	if c.Secrets == nil || c.APIServices == nil {
@@ -81,19 +77,18 @@ func (c *Config) Validate() error {
 	return errors.Join(wrong...)
 }
 
-// Provider gives the generic API server the leaf to serve (options.GeneratableKeyCert.GeneratedCert takes it). The
-// server runs it and hears of every change; call RunOnce before, so that a server without a certificate does not
-// start.
+// Provider is the serving certificate of the generic API server (options.GeneratableKeyCert.GeneratedCert), which
+// runs it. Call RunOnce first: it fails without a certificate to serve.
 type Provider struct {
 	config Config
 	clock  clock.Clock
 	name   string
 
-	// pass serializes RunOnce and Run, which upstream's secure serving both call.
+	// pass serializes RunOnce and Run, since upstream calls both.
 	pass sync.Mutex
-	// trusted is since when this process sees an authority in caBundle. Guarded by pass.
+	// trusted is the time since when caBundle has an authority, as seen by this process. Guarded by pass.
 	trusted map[identity]time.Time
-	// last is what the Secret said when it was read last. Guarded by pass.
+	// last is the last content of the Secret. Guarded by pass.
 	last *material
 
 	mu        sync.RWMutex
@@ -106,7 +101,7 @@ var (
 	_ dynamiccertificates.ControllerRunner       = (*Provider)(nil)
 )
 
-// New checks the configuration; it sends no request yet.
+// New checks the configuration, and sends no request.
 func New(config Config) (*Provider, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
@@ -119,10 +114,10 @@ func New(config Config) (*Provider, error) {
 	return p, nil
 }
 
-// Name says where the certificate comes from.
+// Name returns the Secret's name.
 func (p *Provider) Name() string { return p.name }
 
-// CurrentCertKeyContent is the leaf to serve and its key, as PEM; nothing before the first RunOnce that succeeded.
+// CurrentCertKeyContent returns the served leaf and key in PEM; nil before RunOnce.
 func (p *Provider) CurrentCertKeyContent() (cert, key []byte) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -132,15 +127,14 @@ func (p *Provider) CurrentCertKeyContent() (cert, key []byte) {
 	return p.served.leaf.CertPEM, p.served.leaf.KeyPEM
 }
 
-// AddListener has listener told of every new leaf.
+// AddListener adds a listener for new leaves.
 func (p *Provider) AddListener(listener dynamiccertificates.Listener) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.listeners = append(p.listeners, listener)
 }
 
-// RunOnce looks at Secret and APIService once and does what is due. It fails if there is no certificate to serve after
-// it; what else went wrong is logged, and tried again by Run.
+// RunOnce checks and renews once. It fails without a certificate to serve; other errors are logged, and Run retries.
 func (p *Provider) RunOnce(ctx context.Context) error {
 	err := p.checkAll(ctx)
 	if err == nil {
@@ -153,7 +147,7 @@ func (p *Provider) RunOnce(ctx context.Context) error {
 	return nil
 }
 
-// Run looks again and again until ctx ends. It needs one worker, whatever workers says.
+// Run repeats the check until ctx ends, in one worker.
 func (p *Provider) Run(ctx context.Context, _ int) {
 	wait, said := retry, ""
 	for {
@@ -170,7 +164,7 @@ func (p *Provider) Run(ctx context.Context, _ int) {
 		if ctx.Err() != nil {
 			return
 		}
-		// A trouble that lasts is said once.
+		// Log a lasting error once.
 		if err.Error() != said {
 			said = err.Error()
 			wait = retry
@@ -181,9 +175,8 @@ func (p *Provider) Run(ctx context.Context, _ int) {
 	}
 }
 
-// checkAll makes one pass: APIService, Secret, caBundle, leaf, in this order (C2, C3). The Secret is read after the
-// APIService: if the APIService is still at that resourceVersion when caBundle is written, then no replica wrote a
-// caBundle from a later state of the Secret in between.
+// checkAll checks APIService, Secret, caBundle and leaf, in this order (C2, C3). If caBundle can be written at the
+// APIService's resourceVersion, then no replica has written a caBundle from a newer Secret since the Secret was read.
 func (p *Provider) checkAll(ctx context.Context) error {
 	p.pass.Lock()
 	defer p.pass.Unlock()
@@ -199,7 +192,7 @@ func (p *Provider) checkAll(ctx context.Context) error {
 		switch {
 		case err == nil:
 			further = append(further, one)
-		case !apierrors.IsNotFound(err): // an installation of before has it not, and serves all the same
+		case !apierrors.IsNotFound(err): // absent in an older installation
 			wrong = errors.Join(wrong, err)
 		}
 	}
@@ -213,7 +206,7 @@ func (p *Provider) checkAll(ctx context.Context) error {
 		return errors.Join(err, trouble, wrong)
 	}
 	p.last = material
-	// The first comes last: where it has an authority for long enough to be settled, the others have it too.
+	// The first is written last: once settled there, an authority is settled in all.
 	for _, one := range further {
 		wrong = errors.Join(wrong, p.writeBundle(ctx, one, material))
 	}
@@ -224,7 +217,7 @@ func (p *Provider) checkAll(ctx context.Context) error {
 	return errors.Join(trouble, wrong)
 }
 
-// getAPIService is an APIService, or nil and why not.
+// getAPIService returns an APIService that names a Service, or an error with the next step.
 func (p *Provider) getAPIService(ctx context.Context, name string) (*apiregistrationv1.APIService, error) {
 	registration, err := p.config.APIServices.APIServices().Get(ctx, name, metav1.GetOptions{})
 	switch {
@@ -242,7 +235,7 @@ func (p *Provider) getAPIService(ctx context.Context, name string) (*apiregistra
 	return registration, nil
 }
 
-// ensureSecret returns what the Secret says, after it was made or renewed if that was due (C1, C4).
+// ensureSecret returns the content of the Secret, created or renewed if due (C1, C4).
 func (p *Provider) ensureSecret(ctx context.Context, registration *apiregistrationv1.APIService, hosts []string) (*material, error) {
 	secrets := p.config.Secrets.Secrets(p.config.Namespace)
 	var conflict error
@@ -294,16 +287,15 @@ func (p *Provider) ensureSecret(ctx context.Context, registration *apiregistrati
 	return nil, fmt.Errorf("serving certificate: %s: changed %d times while it was renewed: %w", p.name, attempts, conflict)
 }
 
-// rememberedAuthorities are the authorities whose leaves this or other replicas may be serving if the Secret is gone.
-// Authorities in caBundle that this package has not made (cert-manager's, for example) are kept for the overlap as
-// well.
+// rememberedAuthorities returns the authorities whose leaves replicas may be serving after the Secret was deleted,
+// and foreign ones in caBundle, such as cert-manager's.
 func (p *Provider) rememberedAuthorities(registration *apiregistrationv1.APIService) []*x509.Certificate {
 	var authorities []*x509.Certificate
 	if p.last != nil {
 		authorities = slices.Clone(p.last.trust)
 	}
 	if registration != nil {
-		certs, _ := certutil.ParseCertsPEM(registration.Spec.CABundle) // kube-apiserver trusts nothing that cannot be read
+		certs, _ := certutil.ParseCertsPEM(registration.Spec.CABundle) // not trusted by kube-apiserver either
 		for _, cert := range certs {
 			if !slices.ContainsFunc(authorities, cert.Equal) {
 				authorities = append(authorities, cert)
@@ -313,8 +305,8 @@ func (p *Provider) rememberedAuthorities(registration *apiregistrationv1.APIServ
 	return authorities
 }
 
-// publishAuthorities puts the authorities to trust into caBundle, if registration is still what it was (C3), and
-// takes note since when the signing one stands there.
+// publishAuthorities writes caBundle unless registration has changed (C3), and records since when the signing
+// authority is in it.
 func (p *Provider) publishAuthorities(ctx context.Context, registration *apiregistrationv1.APIService, m *material) error {
 	authority := m.authority.Cert
 	if !bytes.Equal(registration.Spec.CABundle, m.bundle()) && !containsAuthority(registration.Spec.CABundle, authority) {
@@ -329,7 +321,7 @@ func (p *Provider) publishAuthorities(ctx context.Context, registration *apiregi
 	return nil
 }
 
-// writeBundle makes caBundle of an APIService the authorities to trust, if it is still what it was.
+// writeBundle writes caBundle unless the APIService has changed.
 func (p *Provider) writeBundle(ctx context.Context, registration *apiregistrationv1.APIService, m *material) error {
 	bundle := m.bundle()
 	if bytes.Equal(registration.Spec.CABundle, bundle) {
@@ -350,13 +342,13 @@ func (p *Provider) writeBundle(ctx context.Context, registration *apiregistratio
 	return nil
 }
 
-// settled says whether caBundle has named the authority for at least d, as far as this process has seen.
+// settled reports whether this process has seen the authority in caBundle for at least d.
 func (p *Provider) settled(registration *apiregistrationv1.APIService, authority *x509.Certificate, d time.Duration) bool {
 	since, ok := p.trusted[identify(authority)]
 	return ok && registration != nil && p.clock.Since(since) >= d && containsAuthority(registration.Spec.CABundle, authority)
 }
 
-// serveLeaf takes over the Secret's leaf, unless kube-apiserver would not trust it yet and trusts the one served (C2).
+// serveLeaf serves the Secret's leaf, unless kube-apiserver trusts only the current leaf so far (C2).
 func (p *Provider) serveLeaf(ctx context.Context, m *material, unregistered bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -368,8 +360,8 @@ func (p *Provider) serveLeaf(ctx context.Context, m *material, unregistered bool
 		switch now := p.clock.Now(); {
 		case p.served.authority.Cert.Equal(m.authority.Cert):
 		case trusted && now.Sub(since) >= settle:
-		case unregistered: // kube-apiserver passes no request on
-		case now.After(p.served.leaf.Cert.NotAfter): // no client trusts it any more
+		case unregistered: // kube-apiserver forwards no request
+		case now.After(p.served.leaf.Cert.NotAfter): // not trusted any more
 		default:
 			return
 		}
