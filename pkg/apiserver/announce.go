@@ -27,37 +27,30 @@ import (
 )
 
 const (
-	// actionHold is what Events of Zones that a mass deletion holds back say was done, as events.k8s.io/v1 asks for.
-	actionHold = "Hold"
-	// actionWithdraw and actionRestore are the same for what the rules of a zone allow no more, and again.
-	actionWithdraw, actionRestore = "Withdraw", "Restore"
-	reasonRestored                = "DelegationRestored"
-	// actionUpdate, actionServe and reasonRefused are for Events of UpdateKeys. In refusedInterval an UpdateKey gets at
-	// most one Event for each reason.
+	// Actions and reasons of Events (events.k8s.io/v1).
+	actionHold                               = "Hold"
+	actionWithdraw, actionRestore            = "Withdraw", "Restore"
+	reasonRestored                           = "DelegationRestored"
 	actionUpdate, actionServe, reasonRefused = "Update", "Serve", "UpdateRefused"
 	refusedInterval                          = 10 * time.Second
-	// actionHide and actionTake are for Events of law.News, each name at most once in refusedInterval.
+	// Events of UpdateKeys and of law.News: one for each reason or name in refusedInterval.
 	actionHide, actionTake = "Hide", "Take"
-	// maxNote is what events.k8s.io/v1 takes of a message.
-	maxNote = 1024
-	// maxQueued bounds the Events that wait, and queuedRate how many a second are written: admission asks
-	// kube-apiserver by the same client. An Event that finds no place is dropped, since the status of its object says
-	// the same.
+	maxNote                = 1024
+	// maxQueued and queuedRate (a second) bound Events: admission shares their client. The status of an object has
+	// the message of a dropped Event.
 	maxQueued  = 1000
 	queuedRate = 10
-	// maxRefused bounds the last Events of UpdateKeys and of law.News that are remembered. After one that is forgotten
-	// the next Event may come sooner.
+	// maxRefused bounds the Events remembered to suppress repetitions.
 	maxRefused = 1000
 )
 
-// announcer writes Events at kube-apiserver. A standalone server writes them to the log.
+// announcer writes Events to kube-apiserver. A standalone server only logs.
 type announcer struct {
 	broadcaster events.EventBroadcaster // nil: standalone
 	recorder    events.EventRecorder
 	queue       *eventQueue
-	refused     *cache.LRUExpireCache // UIDs of UpdateKeys and Zones, with the reasons or names of Events in refusedInterval
-	// members is ledger.Ledger.FirstMember.
-	members func(ctx context.Context, zone string, owner name.Rel, namespace string) (object, uid string, err error)
+	refused     *cache.LRUExpireCache // keys of the Events in the last refusedInterval
+	members     func(ctx context.Context, zone string, owner name.Rel, namespace string) (object, uid string, err error)
 }
 
 func newAnnouncer(client kubernetes.Interface) announcer {
@@ -66,22 +59,21 @@ func newAnnouncer(client kubernetes.Interface) announcer {
 		refused: cache.NewLRUExpireCache(maxRefused)}
 }
 
-// queuedEvent is an Event to be written. Where find is set, it has name and uid of the object; "": there is none any
-// more.
+// queuedEvent is an Event to write. find, if set, looks up its object; an empty name drops the Event.
 type queuedEvent struct {
 	about                      *corev1.ObjectReference
 	kind, reason, action, note string
 	find                       func(context.Context) (object, uid string, err error)
 }
 
-// eventQueue hands out Events of all namespaces in turn. When it is full, a new Event replaces the last Event of the
-// namespace with the most, if that has at least two more than the namespace of the new one.
+// eventQueue is a round robin over namespaces. A full queue evicts the last Event of the namespace with the most, if
+// that has at least two more than the new Event's namespace; else the new Event is dropped.
 type eventQueue struct {
 	mu      sync.Mutex
-	waiting map[string][]queuedEvent // by namespace, none of them empty
+	waiting map[string][]queuedEvent // by namespace; no value is empty
 	next    []string                 // each namespace once
 	count   int
-	added   chan struct{} // addEvent puts an element in, which wakes the writer
+	added   chan struct{} // wakes the writer; capacity 1
 }
 
 func newEventQueue() *eventQueue {
@@ -118,7 +110,6 @@ func (q *eventQueue) addEvent(e queuedEvent) {
 	}
 }
 
-// takeNext removes the first Event of the namespace whose turn it is.
 func (q *eventQueue) takeNext() (e queuedEvent, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -137,8 +128,8 @@ func (q *eventQueue) takeNext() (e queuedEvent, ok bool) {
 	return e, true
 }
 
-// announceWithdrawn tells the owner of a Record or Zone when it ends, or with 0 that it does not any more (S2.12,
-// S3.5). The reference has no resourceVersion, so that rules which come and go make one series of Events.
+// announceWithdrawn announces the end of the grace period of a Record or Zone, or with endsAt 0 that rules allow it
+// again (S2.12, S3.5). Without resourceVersion in the reference, the Events of one object form a series.
 func (a *announcer) announceWithdrawn(o metav1.Object, endsAt int64, message string) {
 	if a.recorder == nil {
 		return
@@ -158,12 +149,12 @@ func (a *announcer) announceWithdrawn(o metav1.Object, endsAt int64, message str
 	a.queue.addEvent(e)
 }
 
-// announceRefused tells the owner of an UpdateKey why an update was refused (S13.7).
+// announceRefused announces a refused update to the owner of the UpdateKey (S13.7).
 func (a *announcer) announceRefused(key *v1alpha1.UpdateKey, rcode, message string) {
 	a.announceKey(key, reasonRefused, actionUpdate, rcode+": "+message)
 }
 
-// announceNameTaken tells the owner of an UpdateKey that another key has its TSIG name (S13.3).
+// announceNameTaken announces that another key has the TSIG name (S13.3).
 func (a *announcer) announceNameTaken(key *v1alpha1.UpdateKey, message string) {
 	a.announceKey(key, v1alpha1.ReasonKeyNameTaken, actionServe, message)
 }
@@ -177,7 +168,7 @@ func (a *announcer) announceKey(key *v1alpha1.UpdateKey, reason, action, note st
 	a.queue.addEvent(queuedEvent{about: about, kind: corev1.EventTypeWarning, reason: reason, action: action, note: note})
 }
 
-// isRepeated reports whether an Event was announced in the last refusedInterval, and notes it.
+// isRepeated reports whether the Event was announced in the last refusedInterval, and remembers the Event.
 func (a *announcer) isRepeated(event string) bool {
 	_, again := a.refused.Get(event)
 	if !again {
@@ -186,8 +177,8 @@ func (a *announcer) isRepeated(event string) bool {
 	return again
 }
 
-// announceNews writes an Event about a hidden name or a taken host, at the Zone or at a tenant's Record of the
-// wildcard (S4.25, S4.26). The reference has no resourceVersion: repeated news of a name make one series of Events.
+// announceNews announces a hidden name or a taken host for the Zone, or for the first Record of a tenant at the
+// wildcard (S4.25, S4.26). Without resourceVersion in the reference, repetitions form a series.
 func (a *announcer) announceNews(o *v1alpha1.Zone, news []law.News) {
 	if a.recorder == nil {
 		return
@@ -217,7 +208,6 @@ func (a *announcer) announceNews(o *v1alpha1.Zone, news []law.News) {
 	}
 }
 
-// writeQueued writes the Events that wait, until ctx ends.
 func (a *announcer) writeQueued(ctx context.Context) {
 	limit := rate.NewLimiter(queuedRate, queuedRate)
 	for limit.Wait(ctx) == nil {
@@ -239,7 +229,7 @@ func (a *announcer) writeQueued(ctx context.Context) {
 	}
 }
 
-// announceHeld tells the owner of a Zone that it is not delivered any more, and how to let it through (S7.5).
+// announceHeld announces the hold after a mass deletion, and how to release it (S7.5).
 func (a *announcer) announceHeld(o *v1alpha1.Zone) {
 	settled := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionSettled)
 	if settled == nil {
@@ -256,7 +246,6 @@ func (a *announcer) announceHeld(o *v1alpha1.Zone) {
 		note: settled.Message})
 }
 
-// cutNote returns as much of a message as an Event takes.
 func cutNote(message string) string {
 	if len(message) > maxNote {
 		message = strings.ToValidUTF8(message[:maxNote], "")

@@ -24,21 +24,19 @@ import (
 )
 
 const (
-	// authenticationConfigMap of kube-system is where kube-apiserver says which authorities of clients it trusts, and
-	// which clients may name the user of a request.
+	// authenticationConfigMap, in kube-system, has kube-apiserver's client authorities and the names of clients
+	// allowed to name users in headers.
 	authenticationConfigMap = "extension-apiserver-authentication"
 	clientCAKey             = "client-ca-file"
 	requestHeaderCAKey      = "requestheader-client-ca-file"
 	allowedNamesKey         = "requestheader-allowed-names"
 )
 
-// healthPaths are all that an anonymous client may read (A6).
 var healthPaths = []string{"/healthz", "/livez", "/readyz"}
 
-// applyDelegatedAuthentication asks kube-apiserver which user a token is, and believes its certificate authorities,
-// with two things narrower than upstream's ApplyTo: headers that name a user are believed from allowed names alone,
-// where upstream lets an empty list mean every certificate of that authority; and anonymous are the health paths
-// alone (A6).
+// applyDelegatedAuthentication authenticates by TokenReview and kube-apiserver's certificate authorities. Unlike
+// upstream's ApplyTo, an empty list of allowed names allows no certificate of the requestheader authority, and
+// anonymous clients reach only healthPaths (A6).
 func applyDelegatedAuthentication(ctx context.Context, o *genericoptions.DelegatingAuthenticationOptions,
 	client kubernetes.Interface, config *genericapiserver.Config) error {
 	factory := authenticatorfactory.DelegatingAuthenticatorConfig{
@@ -103,7 +101,8 @@ func applyDelegatedAuthentication(ctx context.Context, o *genericoptions.Delegat
 	return nil
 }
 
-// clientCA follows the file or the config map, which has trust now. It is nil if neither names an authority.
+// clientCA returns the authority of the flag, or follows the config map, whose data is trust now. Nil: neither has an
+// authority.
 func clientCA(o *genericoptions.DelegatingAuthenticationOptions, client kubernetes.Interface, trust map[string]string) (
 	dynamiccertificates.CAContentProvider, error) {
 	if o.ClientCert.ClientCA != "" {
@@ -116,7 +115,7 @@ func clientCA(o *genericoptions.DelegatingAuthenticationOptions, client kubernet
 	if o.SkipInClusterLookup {
 		return nil, nil
 	}
-	// A cluster may do without client certificates.
+	// Client certificates are optional in a cluster.
 	if trust[clientCAKey] == "" {
 		klog.Warningf("configmap %s/%s has no %s: client certificates are believed from the front proxy alone",
 			metav1.NamespaceSystem, authenticationConfigMap, clientCAKey)
@@ -130,8 +129,7 @@ func clientCA(o *genericoptions.DelegatingAuthenticationOptions, client kubernet
 	return newKnownCA(authority, authority, trust, clientCAKey)
 }
 
-// requestHeader returns which client's headers are believed. It follows files or the config map, which has trust now.
-// Nil: neither is to be read.
+// requestHeader reads the flags, or follows the config map, whose data is trust now. Nil: neither is configured.
 func requestHeader(ctx context.Context, o *genericoptions.DelegatingAuthenticationOptions, client kubernetes.Interface,
 	trust map[string]string) (*authenticatorfactory.RequestHeaderConfig, error) {
 	if o.RequestHeader.ClientCAFile != "" {
@@ -149,7 +147,7 @@ func requestHeader(ctx context.Context, o *genericoptions.DelegatingAuthenticati
 	if err != nil {
 		return nil, fmt.Errorf("requestheader client CA: %w", err)
 	}
-	// Upstream's controller of both, so that the server runs both.
+	// One controller of upstream's, so that the server runs both.
 	both := &genericoptions.DynamicRequestHeaderController{
 		ConfigMapCAController: authority,
 		RequestHeaderAuthRequestController: headerrequest.NewRequestHeaderAuthRequestController(authenticationConfigMap,
@@ -177,9 +175,9 @@ func requestHeader(ctx context.Context, o *genericoptions.DelegatingAuthenticati
 	}, nil
 }
 
-// knownCA has the CA that the config map had at the start, until its controller first reads the config map, which is
-// after the server listens. Without that CA the server would answer 401 to each of its clients, and no client repeats a
-// 401. If the TLS handshake did not ask for the CA, all requests of the connection would get 401.
+// knownCA serves the config map's CA of startup until the controller has read the config map, shortly after the
+// server begins to listen. Without a CA in the TLS handshake all requests of a connection would get 401, and no
+// client retries a 401.
 type knownCA struct {
 	dynamiccertificates.CAContentProvider // the controller
 	dynamiccertificates.ControllerRunner
@@ -210,7 +208,7 @@ func (k *knownCA) VerifyOptions() (x509.VerifyOptions, bool) {
 	return k.first.VerifyOptions()
 }
 
-// neverEmpty answers an empty list with a name that no client has: upstream takes an empty list for every client.
+// neverEmpty replaces an empty list, in which upstream sees every client, by a name that no client has.
 type neverEmpty struct {
 	names  headerrequest.StringSliceProvider
 	nobody string

@@ -19,23 +19,20 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// What the body of a write may be (S5.12). The generic server allows 3 MiB and 10,000 levels and operations. A merge
-// patch parses what is nested anew at each level, an operation of a JSON patch copies the list that it changes, and
-// the managers of 100,000 labels are sorted by insertion: one such body takes minutes and gigabytes, and goes on after
-// its client was told that its time is over. YAML repeats a text at each of its aliases: 61 KB took 3.6 GiB.
+// Bounds of a request body (S5.12). The generic server allows 3 MiB and 10,000 levels and operations. A merge patch
+// parses nested values at each level again, an operation of a JSON patch copies its list, and the managers of 100,000
+// labels are insertion-sorted: one such body takes minutes and gigabytes, beyond the request timeout. YAML expands
+// aliases: 61 KB took 3.6 GiB.
 const (
-	// maxBody is six times what the largest object takes as it is stored: JSON writes an octet in six, such as "<".
+	// maxBody is six times the largest stored object: JSON may write an octet, such as "<", in six.
 	maxBody = 512 << 10
-	// maxDepth is more than three times the depth of any object of ours, managedFields included.
-	maxDepth = 64
-	// maxOperations are those of a JSON patch.
+	// maxDepth is over three times the depth of any object, managedFields included.
+	maxDepth      = 64
 	maxOperations = 1000
-	// maxEntries is ten times the longest list that any field takes, and more labels, with their managers, than an
-	// object has room for as it is stored.
+	// maxEntries is ten times the longest list of any field, and more labels than fit into a stored object.
 	maxEntries = 10_000
 )
 
-// checkBodies bounds the bodies of all requests, and keeps those of patches for their storage.
 func checkBodies(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info, ok := request.RequestInfoFrom(r.Context())
@@ -44,34 +41,33 @@ func checkBodies(handler http.Handler) http.Handler {
 			return
 		}
 		contentType := r.Header.Get("Content-Type")
-		// Controllers write deliveries, in JSON, and those list as much as their validation allows.
+		// Only controllers write Deliveries, in JSON, and validation bounds their lists.
 		if body := boundBody(r.Body, info.Resource, contentType); body.isYAML || info.Resource != "deliveries" {
 			r.Body = body
 		}
-		if info.Verb == "patch" && info.Subresource != "scale" { // a Scale is of another type than its cluster
+		if info.Verb == "patch" && info.Subresource != "scale" { // a Scale has another type than its cluster
 			r = kind.KeepPatch(r, types.PatchType(mediaOf(contentType)))
 		}
 		handler.ServeHTTP(w, r)
 	})
 }
 
-// boundedBody is a body that ends in an error where it is more than a write may be.
 type boundedBody struct {
 	io.ReadCloser
-	what        string // the resource
+	what        string // resource
 	left        int    // octets
 	isJSON      bool
 	isJSONPatch bool
 	in          jsonPlace
 	isYAML      bool
-	whole       io.Reader // a body in YAML, once it is checked
-	refusal     error     // why that is not handed on
+	whole       io.Reader // checked YAML
+	refusal     error     // of that check
 }
 
 func boundBody(body io.ReadCloser, resource, contentType string) *boundedBody {
 	b := &boundedBody{ReadCloser: body, what: resource, left: maxBody}
 	switch mediaOf(contentType) {
-	case runtime.ContentTypeProtobuf: // That is read once.
+	case runtime.ContentTypeProtobuf: // decoded once, in linear time
 	case runtime.ContentTypeYAML, string(types.ApplyYAMLPatchType):
 		b.isYAML = true
 	case string(types.JSONPatchType):
@@ -82,7 +78,7 @@ func boundBody(body io.ReadCloser, resource, contentType string) *boundedBody {
 	return b
 }
 
-// mediaOf is the media type as the handlers of writes read it: those of patches take wrong parameters.
+// mediaOf parses the media type as upstream's handlers do: those of patches accept invalid parameters.
 func mediaOf(contentType string) string {
 	media, _, _ := strings.Cut(contentType, ";")
 	return strings.ToLower(strings.TrimSpace(media))
@@ -105,7 +101,6 @@ func (b *boundedBody) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// checkPiece checks the next piece of the body.
 func (b *boundedBody) checkPiece(piece []byte) error {
 	if b.left -= len(piece); b.left < 0 {
 		return b.tooLarge()
@@ -127,12 +122,12 @@ func (b *boundedBody) checkPiece(piece []byte) error {
 	return nil
 }
 
-// checkItem checks a Record in JSON, which an item of a change set in protobuf has, as the body of a request.
+// checkItem checks the JSON of a Record in a change set in protobuf as a request body.
 func checkItem(text []byte) error {
 	return boundBody(nil, "records", runtime.ContentTypeJSON).checkPiece(text)
 }
 
-// readWhole reads a body in YAML, and checks it before any alias in it is followed.
+// readWhole checks a body in YAML before aliases are expanded.
 func (b *boundedBody) readWhole() {
 	text, err := io.ReadAll(io.LimitReader(b.ReadCloser, maxBody+1))
 	var document yaml.Node
@@ -151,7 +146,7 @@ func (b *boundedBody) readWhole() {
 	b.whole = bytes.NewReader(text)
 }
 
-// checkNode refuses what jsonPlace refuses in JSON, and aliases. The document itself is at depth 0.
+// checkNode applies the bounds of jsonPlace to YAML, and rejects aliases. The document has depth 0.
 func (b *boundedBody) checkNode(node *yaml.Node, depth int) error {
 	switch node.Kind {
 	case yaml.AliasNode:
@@ -190,20 +185,19 @@ func (b *boundedBody) tooMany() error {
 		"no field takes more than a tenth of that; leave out labels and annotations", b.what, maxEntries))
 }
 
-// jsonPlace is a place in a text of JSON that is read piece by piece.
+// jsonPlace is the state of an incremental scan of JSON.
 type jsonPlace struct {
 	depth, deepest int
-	// items counts the objects and lists that stand in the outermost list or object.
+	// items counts the entries of the outermost value that are objects or lists.
 	items           int
 	inText, escaped bool
-	// commas counts those of the lists and objects around the place, and most is one more than the largest of them.
+	// commas counts the commas of each open value; most is the largest number of entries.
 	commas [maxDepth + 1]int
 	most   int
 }
 
 func (p *jsonPlace) countsCommas() bool { return p.depth > 0 && p.depth <= maxDepth }
 
-// passPiece moves the place behind a piece.
 func (p *jsonPlace) passPiece(piece []byte) {
 	for _, c := range piece {
 		switch {

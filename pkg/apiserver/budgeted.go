@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// sized is an object that counts in a budget, in the form in which it is stored.
+// sized is an object that a budget counts.
 type sized interface {
 	runtime.Object
 	metav1.Object
@@ -29,29 +29,30 @@ type sized interface {
 	Marshal() ([]byte, error)
 }
 
-// asked is a write before it is decided (S9), as it comes to the storage or as a dry run asks for it. before is nil
-// for a creation.
+// asked is a write before the ledger decides it (S9), real or dry run. before is nil for a create.
 type asked struct {
 	resource      schema.GroupResource
 	before, after sized
 }
 
-// shrinks: an update that takes a quarter off what the object takes passes. An object of 96 KiB may so be written two
-// dozen times, and not once for each octet that it has.
+// shrinks: an update always passes if it removes a quarter of an object. So an object of 96 KiB shrinks in some two
+// dozen updates, not once an octet.
 const shrinks = 4
 
-// budgetJudge judges writes by the budgets of their namespaces.
 type budgetJudge struct {
-	budgets *budget.Budgets // nil: there are none
+	budgets *budget.Budgets // nil: no budgets
 	keys    layout.Keys
 }
 
-// allowWrite asks the budgets of the object's namespace. Deletions and what shrinks much always pass, and so does an
-// update that changes nothing: nothing is written then. A status is charged and not counted as stock, so that
-// controllers can say how an object is; its size has its own bound (S5.10). A finalizer of the subresource always
-// passes: a zone that may stand may be delivered. So do the DS of a zone that is signed: a rollover must not wait for
-// a tenant that writes much. No Role of the namespace gives these subresources (S8.3, S12.2), so no tenant gets round
-// the budgets by them.
+// allowWrite asks the budget of the object's namespace. Always allowed are:
+//
+//   - deletions, and updates that shrink the object enough;
+//   - updates without a change: they write nothing;
+//   - finalizers, so that a zone can be delivered;
+//   - dnssec, so that a rollover of DS does not wait for a tenant that writes much.
+//
+// A status is charged but not counted as stock, so that controllers can report; S5.10 bounds its size. No Role of a
+// namespace grants these subresources (S8.3, S12.2), so tenants cannot evade their budget.
 func (j budgetJudge) allowWrite(ctx context.Context, w asked) error {
 	grows := j.countOctets(w.after)
 	if w.before != nil {
@@ -76,14 +77,13 @@ func (j budgetJudge) allowWrite(ctx context.Context, w asked) error {
 	return err
 }
 
-// unchanged says whether both are stored alike.
 func unchanged(before, after sized) bool {
 	x, err := before.Marshal()
 	y, wrong := after.Marshal()
 	return err == nil && wrong == nil && bytes.Equal(x, y)
 }
 
-// countOctets is how much an object takes in etcd, with the keys that it has there.
+// countOctets returns the size of an object in etcd, with its keys.
 func (j budgetJudge) countOctets(object sized) int64 {
 	switch o := object.(type) {
 	case *v1alpha1.Record:
@@ -103,15 +103,14 @@ func (j budgetJudge) countOctets(object sized) int64 {
 	return j.keys.StoredOctets(j.keys.Objects(resource)+object.GetNamespace()+"/"+object.GetName(), object.Size(), 0)
 }
 
-// budgeted judges writes of a resource by the budgets of their namespaces before the ledger decides about them, so that
-// a refused one costs nothing.
+// budgeted checks writes against budgets before the ledger decides them, so that a refused write costs nothing.
 type budgeted struct {
 	storage.Interface
 	judge    budgetJudge
 	resource schema.GroupResource
-	// charges: a write is charged here. The ledger charges those that it commits, with all that they cause.
+	// charges: the ledger does not charge these writes, so the storage does.
 	charges bool
-	// clusters counts the Bind9Clusters of a namespace, where a creation makes one more; nil: it does not.
+	// clusters counts the stored Bind9Clusters of a namespace; nil for other resources.
 	clusters func(ctx context.Context, namespace string) (int64, error)
 }
 
@@ -135,7 +134,7 @@ func (b *budgeted) Create(ctx context.Context, key string, obj, out runtime.Obje
 	return err
 }
 
-// admitCluster asks the budget of Bind9Clusters for a creation, which is under way until done is called.
+// admitCluster asks the budget of Bind9Clusters for a create. The caller calls done after the create.
 func (b *budgeted) admitCluster(ctx context.Context, of sized) (done func(), err error) {
 	if b.clusters == nil {
 		return func() {}, nil
@@ -144,10 +143,10 @@ func (b *budgeted) admitCluster(ctx context.Context, of sized) (done func(), err
 		func() (int64, error) { return b.clusters(ctx, of.GetNamespace()) })
 }
 
-// GuaranteedUpdate creates too: server-side apply of an object that is not there comes as an update.
+// GuaranteedUpdate also creates: server-side apply of an absent object comes as an update.
 func (b *budgeted) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
 	preconditions *storage.Preconditions, update storage.UpdateFunc, cached runtime.Object) error {
-	var done func() // of a creation that is admitted, once for all calls of the function below
+	var done func() // of an admitted create; set once, however often the function below is called
 	defer func() {
 		if done != nil {
 			done()
@@ -174,7 +173,7 @@ func (b *budgeted) GuaranteedUpdate(ctx context.Context, key string, destination
 	return err
 }
 
-// admitQuestion judges a question about a Record as its creation would be.
+// admitQuestion checks the Record of a NameReview as its create.
 func (j budgetJudge) admitQuestion(ctx context.Context, record *v1alpha1.Record) error {
 	if j.budgets == nil {
 		return nil
@@ -182,7 +181,7 @@ func (j budgetJudge) admitQuestion(ctx context.Context, record *v1alpha1.Record)
 	return j.allowWrite(ctx, asked{resource: v1alpha1.Resource("records"), after: record})
 }
 
-// judgePreview judges a dry run as the write would be.
+// judgePreview checks budgets in a dry run as in the write.
 func judgePreview[T interface {
 	comparable
 	sized

@@ -20,11 +20,10 @@ import (
 	"kubi.zone/kubizone/pkg/registry/changeset"
 )
 
-// actingAuthorizer allows items of sets that this process makes for an UpdateKey to write Records of its namespace, and
-// nothing else (S13.1). Another item has the rights of its user.
+// actingAuthorizer allows items that this process makes for an UpdateKey to write Records in its namespace, and
+// nothing else (S13.1). Other items have the rights of their user.
 type actingAuthorizer struct{ authorizer.Authorizer }
 
-// actingVerbs are what items are.
 var actingVerbs = []string{"get", "create", "patch", "delete"}
 
 func (a actingAuthorizer) Authorize(ctx context.Context, asked authorizer.Attributes) (authorizer.Decision, string, error) {
@@ -39,19 +38,16 @@ func (a actingAuthorizer) Authorize(ctx context.Context, asked authorizer.Attrib
 	return authorizer.DecisionDeny, "an update writes Records of its namespace alone", nil
 }
 
-// quotaOfRecords is the quota that counts Records.
 const quotaOfRecords = "count/records.kubi.zone"
 
-// quotaReturn gives back what change sets that were refused have taken of quotas.
 type quotaReturn struct {
 	core kubernetes.Interface
 	etcd *clientv3.Client
 	keys layout.Keys
 }
 
-// returnQuota returns to the quotas of a namespace so many Records that the plugin ResourceQuota has counted and that
-// were not created. Upstream's controller would do so some minutes later. Records that exist stay counted, whatever
-// the controller has done meanwhile.
+// returnQuota gives back quota that the ResourceQuota plugin has counted for Records not created. Upstream's
+// controller takes minutes. The count never falls below the Records that exist.
 func (q quotaReturn) returnQuota(ctx context.Context, namespace string, records int) {
 	logger := klog.FromContext(ctx)
 	present, err := q.etcd.Get(ctx, q.keys.Record(namespace, ""), clientv3.WithPrefix(), clientv3.WithCountOnly())
@@ -90,5 +86,5 @@ func (q quotaReturn) returnQuota(ctx context.Context, namespace string, records 
 	}
 }
 
-// maxGiveBacks bounds how often a quota is read anew that another request has written.
+// maxGiveBacks bounds the retries after a conflict.
 const maxGiveBacks = 5

@@ -20,7 +20,6 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// deliveredZones tells the zones that a class delivers.
 type deliveredZones struct {
 	deliveries *kind.REST[*v1alpha1.Delivery]
 	zones      rest.Getter
@@ -28,15 +27,14 @@ type deliveredZones struct {
 }
 
 const (
-	// maxDelivered bounds the Deliveries that one Warning looks at, and deliveredWithin the time for that.
-	maxDelivered    = 5000
-	deliveredWithin = time.Second
-	// maxDeliveredNames bounds the names that it gives.
+	// maxDelivered and deliveredWithin bound the Deliveries read for one Warning, and the time.
+	maxDelivered      = 5000
+	deliveredWithin   = time.Second
 	maxDeliveredNames = 5
 )
 
-// describeWithdrawn says which zones a change of a DNSClass takes from it, after is nil where it is deleted; empty:
-// none (S2.16).
+// describeWithdrawn returns number and first names of the zones that a changed DNSClass stops delivering; "" for none
+// (S2.16). after is nil for a deletion.
 func (d *deliveredZones) describeWithdrawn(before, after *v1alpha1.DNSClass) string {
 	ctx, cancel := context.WithTimeout(context.Background(), deliveredWithin)
 	defer cancel()
@@ -76,7 +74,7 @@ func (d *deliveredZones) describeWithdrawn(before, after *v1alpha1.DNSClass) str
 	return fmt.Sprintf("%s (%s)", number, strings.Join(names, ", "))
 }
 
-// stays reports whether a class goes on to deliver a zone. Where the zone cannot be read, it does.
+// stays reports whether a changed class still delivers a zone. True if the zone cannot be read.
 func (d *deliveredZones) stays(ctx context.Context, of *v1alpha1.Delivery, after *v1alpha1.DNSClass) bool {
 	if !class.Admits(after, of.Namespace, d.namespaces.labelsOf(of.Namespace)) {
 		return false

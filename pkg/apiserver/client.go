@@ -27,29 +27,26 @@ import (
 	"kubi.zone/kubizone/pkg/etcd/maintenance"
 )
 
-// Prefix of every key in etcd. It is in every stored object's key, so it never changes.
+// Prefix is the prefix of all keys in etcd. It never changes: it is part of every stored key.
 const Prefix = "/registry/kubizone"
 
 const (
-	// dialTimeout bounds the wait for a connection to etcd.
-	dialTimeout = 20 * time.Second
-	// keepAliveTime and keepAliveTimeout find a connection dead that nothing else tells about, as upstream does.
+	dialTimeout      = 20 * time.Second
 	keepAliveTime    = 30 * time.Second
 	keepAliveTimeout = 10 * time.Second
-	// window is what may be under way in a stream and in a connection. Given, it is not probed for, which takes a ping
-	// and its answer for each request of a lone caller.
+	// window is a static flow-control window: gRPC's probing costs a lone caller a ping with each request.
 	window = 4 << 20
 )
 
-// dialEtcd connects to etcd as upstream's storage does, whose own constructor is not exported. It returns when the
-// connection stands.
+// dialEtcd connects to etcd as upstream's storage does, whose constructor is not exported, and returns when the
+// connection is ready.
 func dialEtcd(ctx context.Context, where storagebackend.TransportConfig) (*kubernetes.Client, error) {
 	config := clientv3.Config{
 		Endpoints:            where.ServerList,
 		DialTimeout:          dialTimeout,
 		DialKeepAliveTime:    keepAliveTime,
 		DialKeepAliveTimeout: keepAliveTimeout,
-		// Errors are returned; the client's log would repeat them line by line while etcd is away.
+		// The client's log would repeat the returned errors line by line during an outage.
 		Logger:      zap.NewNop(),
 		DialOptions: []grpc.DialOption{grpc.WithStaticStreamWindowSize(window), grpc.WithStaticConnWindowSize(window)},
 	}
@@ -81,7 +78,7 @@ func dialEtcd(ctx context.Context, where storagebackend.TransportConfig) (*kuber
 			return nil, err
 		}
 	}
-	// The time spent in etcd is then seen in the audit log and traces of a request.
+	// Audit log and traces of a request then have the time spent in etcd.
 	client.KV = etcd3.NewETCDLatencyTracker(client.KV)
 	if Faults.KV != nil {
 		client.KV = Faults.KV(client.KV, Prefix)
@@ -90,7 +87,7 @@ func dialEtcd(ctx context.Context, where storagebackend.TransportConfig) (*kuber
 	return client, nil
 }
 
-// Reachable returns nil when etcd takes a connection, else why it does not and what to look at.
+// Reachable connects to etcd once. The error has the cause and the next step.
 func Reachable(ctx context.Context, where storagebackend.TransportConfig) error {
 	client, err := dialEtcd(ctx, where)
 	if err != nil {
@@ -99,8 +96,8 @@ func Reachable(ctx context.Context, where storagebackend.TransportConfig) error 
 	return client.Close()
 }
 
-// lastFailure says why there is no connection and what to look at: the connection itself keeps that to itself until a
-// call fails for it.
+// lastFailure returns the cause of a failed connection and the next step. A gRPC connection reveals its error only to
+// a failed call, so it makes one.
 func lastFailure(connection *grpc.ClientConn) string {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -115,11 +112,11 @@ func lastFailure(connection *grpc.ClientConn) string {
 	}
 }
 
-// recordsSpans says whether the provider takes spans. Spans that are thrown away cost each request to etcd their share.
+// recordsSpans reports whether the provider samples spans. Even dropped spans cost each request to etcd time.
 func recordsSpans(ctx context.Context, provider trace.TracerProvider) bool {
 	if provider == nil {
 		return false
 	}
-	_, span := provider.Tracer(Component).Start(ctx, "etcd") // never ended, so never sent
+	_, span := provider.Tracer(Component).Start(ctx, "etcd") // never ended, so never exported
 	return span.SpanContext().IsValid()
 }

@@ -25,8 +25,7 @@ import (
 
 const namespacesPath = "/api/v1/namespaces/"
 
-// serveCluster serves, without a kube-apiserver, the APIs of a cluster that clients need: discovery, SelfSubjectReview,
-// SelfSubjectAccessReview and Namespaces. Behind a kube-apiserver clients ask that server.
+// serveCluster serves the cluster's APIs that clients need from a standalone server.
 func serveCluster(server *genericapiserver.GenericAPIServer, registry install.Registry, authorizer authorizer.Authorizer) error {
 	serveCore(server, registry)
 	for _, review := range []struct {
@@ -45,9 +44,9 @@ func serveCluster(server *genericapiserver.GenericAPIServer, registry install.Re
 	return nil
 }
 
-// serveCore serves the discovery of a core group with no resource in it, which clients read before any other, and
-// answers kubectl's question whether a namespace exists, which it asks after every "not found": standalone any
-// namespace does. Without an answer kubectl tells its user that the namespace is missing instead of the object.
+// serveCore serves the discovery of an empty core group, which clients read first, and Namespaces of any name.
+// kubectl asks for the namespace after a "not found", and without an answer would report the namespace missing, not
+// the object.
 func serveCore(server *genericapiserver.GenericAPIServer, registry install.Registry) {
 	core := schema.GroupVersion{Version: "v1"}
 	manager := server.AggregatedLegacyDiscoveryGroupManager
@@ -62,7 +61,7 @@ func serveCore(server *genericapiserver.GenericAPIServer, registry install.Regis
 			discovery.APIResourceListerFunc(func() []metav1.APIResource { return []metav1.APIResource{} })),
 	} {
 		mux.Handle(path, handler)
-		mux.UnlistedHandle(path+"/", handler) // as kr8s asks
+		mux.UnlistedHandle(path+"/", handler) // kr8s asks with a slash
 	}
 	mux.UnlistedHandlePrefix(namespacesPath, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		namespace := strings.TrimPrefix(r.URL.Path, namespacesPath)

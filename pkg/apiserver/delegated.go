@@ -32,8 +32,8 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Delegated is what a server behind a kube-apiserver needs to be told: upstream's groups of options, completed and
-// validated. Fields are required where nothing else is said.
+// Delegated configures a server behind a kube-apiserver by upstream's groups of options, completed and validated. All
+// are required.
 type Delegated struct {
 	ServerRun      *genericoptions.ServerRunOptions
 	Etcd           *genericoptions.EtcdOptions
@@ -45,27 +45,24 @@ type Delegated struct {
 	CoreAPI        *genericoptions.CoreAPIOptions
 	Admission      *genericoptions.AdmissionOptions
 	Traces         *genericoptions.TracingOptions
-	// Zones is kept at the state of the store while RunLedger runs.
+	// Zones is kept up to date by RunLedger.
 	Zones *zoneview.Set
-	// Fleet are the platform's rules for BIND 9 servers.
+	// Fleet has the platform's rules for BIND 9 servers.
 	Fleet validation.FleetRules
-	// ACME says whether challenges are solved.
-	ACME ACME
-	// Budgets bound what the objects of a namespace take.
+	ACME  ACME
+	// Budgets are the limits of namespaces without an override.
 	Budgets budget.Limits
 }
 
 const (
-	// coreQPS and coreBurst bound what admission asks of kube-apiserver; client-go's defaults (5, 10) would let the
-	// lookups of namespaces that do not exist queue for seconds.
+	// With client-go's defaults (5, 10) admission's lookups of absent namespaces would queue for seconds.
 	coreQPS, coreBurst = 50, 100
-	// authenticationTimeout bounds requests at start, so that a kube-apiserver that does not answer is an error.
+	// authenticationTimeout makes an unresponsive kube-apiserver an error at startup.
 	authenticationTimeout = 10 * time.Second
 )
 
-// NewDelegated makes a server behind a kube-apiserver, as New makes a standalone one. Errors in the options are found
-// here: files that cannot be read, a kube-apiserver that does not answer, an authentication configuration that would
-// let in every client.
+// NewDelegated returns a server behind a kube-apiserver; see New. The error tells of unreadable files, of an
+// unresponsive kube-apiserver, and of an authentication configuration that would admit every client.
 func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 	registry := install.New()
 	config, err := genericConfig(registry)
@@ -114,13 +111,12 @@ func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 	return s, s.assembleServer(registry, config, etcd, storageOptions{zones: cfg.Zones, fleet: cfg.Fleet, acme: cfg.ACME})
 }
 
-// applyServing says where the server listens, and bounds its requests. Authentication comes later.
 func (d *Delegated) applyServing(config *genericapiserver.Config) error {
 	ours := *config
 	if err := d.ServerRun.ApplyTo(config); err != nil {
 		return err
 	}
-	// Both are the process's and not the run options'.
+	// Both are global in the process.
 	config.EffectiveVersion, config.FeatureGate = ours.EffectiveVersion, ours.FeatureGate
 	if err := d.SecureServing.ApplyToConfig(config); err != nil {
 		return fmt.Errorf("serving: %w", err)
@@ -131,16 +127,15 @@ func (d *Delegated) applyServing(config *genericapiserver.Config) error {
 	return nil
 }
 
-// writesDelivery: the request changes what is known to stand at a provider, or at a signer. The right to do everything
-// in a namespace is not the right to say that nothing of a zone is left to withdraw (S8.3), which keys sign it (S12.2),
-// or which names of TSIG keys an UpdateKey has used (S13.2).
+// writesDelivery reports whether a request writes the state of deliveries, signing or TSIG names. Full rights in a
+// namespace do not suffice to say that a provider has nothing of a zone left (S8.3), that a key signs it (S12.2), or
+// that an UpdateKey has used a TSIG name (S13.2).
 func writesDelivery(asked authorizer.Attributes) bool {
 	return asked.IsResourceRequest() && !asked.IsReadOnly() && asked.GetAPIGroup() == v1alpha1.GroupName &&
 		(asked.GetResource() == "deliveries" || asked.GetSubresource() == "finalizers" ||
 			asked.GetSubresource() == "dnssec" || asked.GetResource() == "updatekeys" && asked.GetSubresource() != "")
 }
 
-// applyEntrance delegates authentication and authorization (A6).
 func (d *Delegated) applyEntrance(ctx context.Context, config *genericapiserver.Config, permissions *permissions) error {
 	client, err := clientOf("--authentication-kubeconfig", d.Authentication.RemoteKubeConfigFile)
 	if err != nil {
@@ -151,7 +146,7 @@ func (d *Delegated) applyEntrance(ctx context.Context, config *genericapiserver.
 		permissions.needs = append(permissions.needs, need{"--authentication-kubeconfig", client, authenticationConfigRules})
 	}
 	if err := applyDelegatedAuthentication(ctx, d.Authentication, client, config); err != nil {
-		// If a missing permission is the reason, the error names all missing permissions at once.
+		// A missing permission may be the cause: name all of them at once.
 		return fmt.Errorf("authentication: %w", errors.Join(err, permissions.askPermissions(ctx)))
 	}
 	d.Authorization.InEveryNamespace = writesDelivery
@@ -166,7 +161,8 @@ func (d *Delegated) applyEntrance(ctx context.Context, config *genericapiserver.
 	return nil
 }
 
-// applyCore is what follows kube-apiserver's objects: admission, which also asks the ledger, and priority and fairness.
+// applyCore configures all that watches kube-apiserver: admission, which also asks the ledger, and priority and
+// fairness.
 func (d *Delegated) applyCore(config *genericapiserver.RecommendedConfig, permissions *permissions, ledger *ledger.Ledger) (
 	kubernetes.Interface, error) {
 	if err := d.CoreAPI.ApplyTo(config); err != nil {
@@ -198,7 +194,6 @@ func (d *Delegated) applyCore(config *genericapiserver.RecommendedConfig, permis
 	return client, nil
 }
 
-// plugins are the admission plugins that run.
 func (d *Delegated) plugins() []string {
 	return slices.DeleteFunc(slices.Clone(d.Admission.RecommendedPluginOrder), func(plugin string) bool {
 		return slices.Contains(d.Admission.DisablePlugins, plugin) ||
@@ -206,8 +201,6 @@ func (d *Delegated) plugins() []string {
 	})
 }
 
-// etcdOptions is where the objects are stored as the options say, and in the form that every server of ours stores
-// them in.
 func (d *Delegated) etcdOptions(registry install.Registry) *genericoptions.EtcdOptions {
 	options := etcdOptions(registry, d.Etcd.StorageConfig.Transport)
 	asked, stored := d.Etcd.StorageConfig, &options.StorageConfig
@@ -219,13 +212,13 @@ func (d *Delegated) etcdOptions(registry install.Registry) *genericoptions.EtcdO
 	options.EncryptionProviderConfigFilepath = d.Etcd.EncryptionProviderConfigFilepath
 	options.EncryptionProviderConfigAutomaticReload = d.Etcd.EncryptionProviderConfigAutomaticReload
 	options.DeleteCollectionWorkers = d.Etcd.DeleteCollectionWorkers
-	// kube-controller-manager collects here: it takes away the finalizers of Orphan and Foreground (S8.7).
+	// kube-controller-manager removes the finalizers of Orphan and Foreground (S8.7).
 	options.EnableGarbageCollection = true
 	return options
 }
 
-// ClientConfig is how kube-apiserver is reached: by the kubeconfig, or as the pod's service account where none is
-// named. flag names the kubeconfig in the error.
+// ClientConfig returns the client configuration of a kubeconfig or, if empty, of the pod's service account. Errors
+// name flag.
 func ClientConfig(flag, kubeconfig string) (*restclient.Config, error) {
 	var config *restclient.Config
 	var err error
@@ -242,13 +235,12 @@ func ClientConfig(flag, kubeconfig string) (*restclient.Config, error) {
 	return config, nil
 }
 
-// clientOf makes the client that authenticates at kube-apiserver, and asks what the server itself may do there.
 func clientOf(flag, kubeconfig string) (kubernetes.Interface, error) {
 	config, err := ClientConfig(flag, kubeconfig)
 	if err != nil {
 		return nil, err
 	}
-	// As upstream's: a low limit here bounds how many clients are authenticated in a second.
+	// As upstream: the limit bounds the clients authenticated in a second.
 	config.QPS, config.Burst, config.Timeout = 200, 400, authenticationTimeout
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {

@@ -26,20 +26,19 @@ import (
 )
 
 const (
-	// Component is our name where upstream asks for one.
+	// Component is this program's name in upstream's APIs.
 	Component = "kubizone"
 
-	// requestTimeout bounds every request but watches and the two streams.
+	// requestTimeout bounds every request except watches, zones/entries and zones/changes.
 	requestTimeout = time.Minute
-	// drainTimeout bounds what a stopping server waits for connections that stay open, watches for the most part.
+	// drainTimeout bounds the wait of shutdown for open connections, mostly watches.
 	drainTimeout = 5 * time.Second
 )
 
-// SetGates gives Kubernetes' feature gates, which the generic server reads from one place for the whole process, the
-// values of ours that differ. A command that takes gates from flags sets these first, to see which gates its user
-// asked for.
+// SetGates sets the feature gates of the process that differ from Kubernetes'. A command with a flag for gates calls
+// it first, to know the gates that its user sets.
 func SetGates() error {
-	// Deleting an object that cannot be decoded would take a record out of its zone without the zone knowing (A4).
+	// Deleting an undecodable object would take a Record out of its zone unnoticed (A4).
 	gates := map[string]bool{string(features.AllowUnsafeMalformedObjectDeletion): false}
 	if err := utilfeature.DefaultMutableFeatureGate.SetFromMap(gates); err != nil {
 		return fmt.Errorf("feature gates: %w", err)
@@ -47,13 +46,12 @@ func SetGates() error {
 	return nil
 }
 
-// genericConfig is what standalone and aggregated servers have in common.
 func genericConfig(registry install.Registry) (*genericapiserver.RecommendedConfig, error) {
 	if err := SetGates(); err != nil {
 		return nil, err
 	}
 	config := genericapiserver.NewRecommendedConfig(registry.Codecs)
-	// Both are Kubernetes', at the defaults of the release we build with.
+	// Both are those of the Kubernetes release in go.mod.
 	config.FeatureGate = compatibility.DefaultComponentGlobalsRegistry.FeatureGateFor(basecompatibility.DefaultKubeComponent)
 	config.EffectiveVersion = effectiveVersion{compatibility.DefaultComponentGlobalsRegistry.EffectiveVersionFor(
 		basecompatibility.DefaultKubeComponent)}
@@ -68,21 +66,21 @@ func genericConfig(registry install.Registry) (*genericapiserver.RecommendedConf
 		return pace.EndSlowClients(genericapiserver.DefaultBuildHandlerChain(checkBodies(handler), c), c)
 	}
 	config.RequestTimeout = requestTimeout
-	// Each may stream a whole zone: the request timeout would cut them, and they would hold a seat meanwhile.
+	// Each may stream a whole zone, longer than the request timeout, and must not hold a seat meanwhile.
 	config.LongRunningFunc = filters.BasicLongRunningRequestCheck(sets.NewString("watch"), sets.NewString("entries", "changes"))
 	config.ShutdownWatchTerminationGracePeriod = drainTimeout / 2
 	return config, nil
 }
 
-// effectiveVersion answers /version with the Kubernetes release we are built with, as clients compare it with what they
-// need, and with our version as build metadata.
+// effectiveVersion is the release of the Kubernetes libraries, for clients that check compatibility, with Kubizone's
+// version as build metadata.
 type effectiveVersion struct {
 	basecompatibility.EffectiveVersion
 }
 
 func (v effectiveVersion) Info() *apimachineryversion.Info {
 	info := v.EffectiveVersion.Info()
-	// The libraries know major and minor alone: component-base says v0.0.0 in every module but Kubernetes' own.
+	// The libraries know only major and minor: component-base reports v0.0.0 outside Kubernetes' own modules.
 	info.GitVersion = "v" + v.BinaryVersion().WithPatch(0).String() + "+" + Component + "-v" + version.Number()
 	info.GitCommit, info.GitTreeState, info.BuildDate = "", "", ""
 	return info

@@ -18,10 +18,9 @@ import (
 	"kubi.zone/kubizone/pkg/inprocess"
 )
 
-// refuseEarly answers requests for objects with 503 and Retry-After until the server has been ready once. Until then
-// admission would refuse writes with 403, which no client repeats, and decisions would rest on classes and labels of
-// namespaces that are not read yet. A Service may lead to a server that is not ready: its endpoints follow a container
-// late that restarts quickly.
+// refuseEarly answers requests for objects with 503 and Retry-After until /readyz has passed once. Before that
+// admission would answer 403, which clients do not retry, and decisions would miss classes and namespace labels. A
+// Service may still route to a container that has just restarted.
 func (s *Server) refuseEarly(handler http.Handler, config *genericapiserver.Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info, ok := request.RequestInfoFrom(r.Context())
@@ -37,8 +36,8 @@ func (s *Server) refuseEarly(handler http.Handler, config *genericapiserver.Conf
 	})
 }
 
-// hasBeenReady reports whether /readyz has passed since the start. Until then each request asks /readyz, so that a
-// client that has seen it pass is answered.
+// hasBeenReady reports whether /readyz has passed since startup. Until then it asks /readyz itself: a client that has
+// seen /readyz pass must be served.
 func (s *Server) hasBeenReady(r *http.Request) bool {
 	if s.ready.Load() {
 		return true
@@ -55,21 +54,19 @@ func (s *Server) hasBeenReady(r *http.Request) bool {
 	return s.ready.Load()
 }
 
-// sendAway ends the connection of each client with an answer, once the Service has forgotten a server that stops. A
-// client goes to another server with its next request. Without that, kube-apiserver's connection would stay until
-// requests are refused, and its clients would come again seconds later. kube-apiserver does not repeat a write that
-// crosses the end of its connection (kubernetes/kubernetes#135285), now or then.
+// sendAway closes connections with their next response once the Service has dropped the stopping server, so that
+// clients reconnect elsewhere. Otherwise kube-apiserver would keep its connection until requests are refused.
+// kube-apiserver does not retry a write that races with the close (kubernetes/kubernetes#135285).
 func (s *Server) sendAway(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.leaving.Load() {
-			w.Header().Set("Connection", "close") // HTTP/2 sends GOAWAY for that
+			w.Header().Set("Connection", "close") // HTTP/2 sends GOAWAY
 		}
 		handler.ServeHTTP(w, r)
 	})
 }
 
-// leaveAfter starts sendAway half of the shutdown delay after the end of ctx. The Service forgets the server in the
-// first half.
+// leaveAfter enables sendAway after half of the shutdown delay, in which the Service drops the server.
 func (s *Server) leaveAfter(ctx context.Context) (stop func() bool) {
 	return context.AfterFunc(ctx, func() {
 		time.Sleep(s.generic.ShutdownDelayDuration / 2)

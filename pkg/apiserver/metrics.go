@@ -21,25 +21,24 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromjournal"
 )
 
-// measureEvery is how often etcd is asked how much is in its rooms: counts alone, but each reads keys.
+// measureEvery is the interval of key counts in etcd, each of which reads the keys.
 const measureEvery = 15 * time.Second
 
-// Metrics are those of one server. None has a label for a zone, a Record or a namespace; those of budgets name ten
-// namespaces (package budget).
+// Metrics are the metrics of one server. Only those of budgets have a label for a namespace, of which they name ten.
 type Metrics struct {
 	metrics.BaseStableCollector
 	ledger *ledger.Ledger
 	feed   *fromjournal.Source
 	set    *zoneview.Set
-	// countGone counts the namespaces that are gone and have objects here.
+	// countGone counts deleted namespaces with objects here; false: unknown.
 	countGone func() (float64, bool)
-	// Measured now and then; -1 before the first time.
+	// -1 before the first count.
 	backlog, journal atomic.Int64
 }
 
 var _ metrics.StableCollector = (*Metrics)(nil)
 
-// NewMetrics makes the metrics of a ledger and of the views that follow it, and registers them.
+// NewMetrics registers and returns the metrics of a ledger and its views.
 func NewMetrics(registry metrics.KubeRegistry, of *ledger.Ledger, feed *fromjournal.Source, set *zoneview.Set) *Metrics {
 	m := &Metrics{ledger: of, feed: feed, set: set}
 	m.backlog.Store(-1)
@@ -48,7 +47,7 @@ func NewMetrics(registry metrics.KubeRegistry, of *ledger.Ledger, feed *fromjour
 	return m
 }
 
-// metric is one number that is read when it is asked for; false: it is not known.
+// metric is a number read at each scrape; false: unknown.
 type metric struct {
 	desc *metrics.Desc
 	kind metrics.ValueType
@@ -125,8 +124,8 @@ func (m *Metrics) CollectWithStability(found chan<- metrics.Metric) {
 	}
 }
 
-// serveMetrics shows a server's own metrics beside upstream's, of which there is one registry for the process. With
-// profiling a DELETE resets both, as it does upstream.
+// serveMetrics serves the server's registry and upstream's, which the process has once. With profiling a DELETE
+// resets both, as upstream.
 func serveMetrics(paths *mux.PathRecorderMux, own metrics.KubeRegistry, profiling bool) {
 	const path = "/metrics"
 	both := metrics.HandlerFor(prometheus.Gatherers{legacyregistry.DefaultGatherer, own},
@@ -143,7 +142,6 @@ func serveMetrics(paths *mux.PathRecorderMux, own metrics.KubeRegistry, profilin
 	})
 }
 
-// measureRooms asks etcd how much is in its rooms until ctx ends.
 func (m *Metrics) measureRooms(ctx context.Context) error {
 	for {
 		for room, into := range map[string]*atomic.Int64{"outbox": &m.backlog, "journal": &m.journal} {

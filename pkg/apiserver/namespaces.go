@@ -17,14 +17,13 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 )
 
-// namespaces is what the server knows of the cluster's namespaces. Standalone both fields are nil: every namespace that
-// there could be is there, and has its name.
+// namespaces looks up the cluster's Namespaces. Standalone, both fields are nil, and every namespace exists.
 type namespaces struct {
 	lister listers.NamespaceLister
 	synced cache.InformerSynced
 }
 
-// find returns nil for a namespace that is not there.
+// find returns nil if the namespace is unknown.
 func (n *namespaces) find(name string) *corev1.Namespace {
 	if n.lister == nil {
 		return nil
@@ -36,7 +35,7 @@ func (n *namespaces) find(name string) *corev1.Namespace {
 	return found
 }
 
-// labelsOf are those of a namespace; of one that is not there its name.
+// labelsOf returns the labels of a namespace; if unknown, its name alone.
 func (n *namespaces) labelsOf(name string) map[string]string {
 	if found := n.find(name); found != nil {
 		return found.Labels
@@ -44,8 +43,7 @@ func (n *namespaces) labelsOf(name string) map[string]string {
 	return map[string]string{class.LabelNamespaceName: name}
 }
 
-// budgetOf is what the annotation of a namespace says of its budget, "" for nothing. A user needs the right to update
-// the Namespace to set it.
+// budgetOf returns the budget annotation, or "". Only users who may update the Namespace can set it.
 func (n *namespaces) budgetOf(name string) string {
 	if found := n.find(name); found != nil {
 		return found.Annotations[v1alpha1.AnnotationBudget]
@@ -53,7 +51,7 @@ func (n *namespaces) budgetOf(name string) string {
 	return ""
 }
 
-// countGone counts those of names that are not there; false before it is known which are.
+// countGone counts the names without a Namespace; false until Namespaces are listed.
 func (n *namespaces) countGone(names []string) (float64, bool) {
 	if n.lister == nil {
 		return 0, true
@@ -67,8 +65,7 @@ func (n *namespaces) countGone(names []string) (float64, bool) {
 	return gone, n.synced()
 }
 
-// warnOfAbsent warns of namespaces that a rule is for, was not for before, and that are not there: a misspelt one gets
-// no name.
+// warnOfAbsent warns of namespaces new in a rule that do not exist, perhaps misspelt.
 func (n *namespaces) warnOfAbsent(ctx context.Context, after, before []string) {
 	if n.lister == nil || !n.synced() {
 		return
@@ -81,7 +78,6 @@ func (n *namespaces) warnOfAbsent(ctx context.Context, after, before []string) {
 	}
 }
 
-// isTerminating says whether a namespace is being deleted.
 func (n *namespaces) isTerminating(name string) bool {
 	found := n.find(name)
 	return found != nil && found.DeletionTimestamp != nil

@@ -22,16 +22,15 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// permissionsPause is how long after a refusal the server asks again what it may do.
 const permissionsPause = 5 * time.Second
 
-// rule is something the server does at kube-apiserver, in the words of RBAC.
+// rule is an RBAC rule that the server needs at kube-apiserver.
 type rule struct {
 	group, resource, subresource string
-	// namespace and name bound it; empty is all.
+	// namespace and name restrict the rule; empty: all.
 	namespace, name string
 	verbs           []string
-	// purpose is what does not work without it.
+	// purpose names the failure without the rule.
 	purpose string
 }
 
@@ -53,7 +52,6 @@ func (r rule) String() string {
 
 var informed = []string{"get", "list", "watch"}
 
-// enteringRules are what authentication and authorization need, of the identities they ask with.
 var (
 	tokenReviewRules = []rule{
 		{group: "authentication.k8s.io", resource: "tokenreviews", verbs: []string{"create"}, purpose: "no request with a token is " +
@@ -80,7 +78,6 @@ var (
 	}
 )
 
-// admissionRules are what the plugins of admission need, by plugin.
 var admissionRules = map[string][]rule{
 	mutatingadmissionpolicy.PluginName: {
 		{group: "admissionregistration.k8s.io", resource: "mutatingadmissionpolicies", verbs: informed, purpose: "every write is refused"},
@@ -108,26 +105,24 @@ var admissionRules = map[string][]rule{
 	},
 }
 
-// permissions asks kube-apiserver what the server may do there, until it may do all it needs (A7).
+// permissions checks the server's permissions at kube-apiserver until none is missing (A7).
 type permissions struct {
 	needs []need
 
 	mutex sync.Mutex
-	// wrong is what the last round found; asked is false before the first.
+	// wrong is the result of the last check, asked false before the first.
 	wrong error
 	asked bool
 }
 
-// need is what one identity must be allowed.
 type need struct {
-	// flag names the kubeconfig of the identity.
+	// flag names the identity by its kubeconfig's flag.
 	flag   string
 	client kubernetes.Interface
 	rules  []rule
 }
 
-// run asks until nothing is missing. It does not notice a permission that is taken away later: what needs the
-// permission fails then.
+// run checks until nothing is missing. A permission revoked later shows only where it is used.
 func (p *permissions) run(ctx context.Context) {
 	var told string
 	for {
@@ -154,7 +149,6 @@ func (p *permissions) run(ctx context.Context) {
 	}
 }
 
-// check is the readiness of permissions.
 func (p *permissions) check() error {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -164,7 +158,7 @@ func (p *permissions) check() error {
 	return p.wrong
 }
 
-// askPermissions is one round: an error names every rule that is missing, each with the verbs of it that are.
+// askPermissions checks all rules. The error names each with its missing verbs.
 func (p *permissions) askPermissions(ctx context.Context) error {
 	var wrong []error
 	for _, need := range p.needs {
@@ -173,7 +167,7 @@ func (p *permissions) askPermissions(ctx context.Context) error {
 			for _, verb := range one.verbs {
 				allowed, err := askPermission(ctx, need.client, one, verb)
 				if err != nil {
-					// If one question is not answered, the other ones would only wait as long.
+					// The other requests would time out too.
 					return fmt.Errorf("asking kube-apiserver what the identity of %s may do there: %w", need.flag, err)
 				}
 				if !allowed {
@@ -206,7 +200,6 @@ func askPermission(ctx context.Context, client kubernetes.Interface, one rule, v
 	return answer.Status.Allowed, nil
 }
 
-// rulesOfAdmission are those of the plugins given.
 func rulesOfAdmission(plugins []string) []rule {
 	var rules []rule
 	for _, plugin := range plugins {

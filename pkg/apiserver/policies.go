@@ -19,13 +19,12 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// policyPause is how long after kube-apiserver did not have a kind of policy its informer asks again.
+// policyPause is the interval between checks for a kind that kube-apiserver does not serve.
 const policyPause = time.Minute
 
-// informOfPolicies gives the factory the informers that the plugin MutatingAdmissionPolicy asks the factory for.
-// kube-apiserver serves these kinds as v1 from 1.36 on. Before that the factory's own informers never have everything,
-// and the plugin refuses every write. The informers here see a cluster without policies there, until kube-apiserver is
-// replaced by one that has the kinds.
+// informOfPolicies registers informers for the MutatingAdmissionPolicy plugin. kube-apiserver serves these kinds as
+// v1 since 1.36. With an older one the factory's own informers never sync, and the plugin refuses every write; these
+// report no policies until the kinds are served.
 func informOfPolicies(factory informers.SharedInformerFactory, pause time.Duration) {
 	informWhereServed(factory, pause, &admissionv1.MutatingAdmissionPolicy{}, &admissionv1.MutatingAdmissionPolicyList{},
 		func(client kubernetes.Interface) policyClient[*admissionv1.MutatingAdmissionPolicyList] {
@@ -37,15 +36,13 @@ func informOfPolicies(factory informers.SharedInformerFactory, pause time.Durati
 		})
 }
 
-// policyClient is the client of a kind.
 type policyClient[L runtime.Object] interface {
 	List(context.Context, metav1.ListOptions) (L, error)
 	Watch(context.Context, metav1.ListOptions) (watch.Interface, error)
 }
 
-// informWhereServed makes the factory's informer of a kind. After kube-apiserver has served the kind once, an answer
-// that it does not is an error: it comes from another, older kube-apiserver behind the same address, and the policies
-// that are known stay in force.
+// informWhereServed registers the informer of a kind. Once the kind was served, "not found" is an error of another,
+// older kube-apiserver behind the same address, and known policies stay in force.
 func informWhereServed[L runtime.Object](factory informers.SharedInformerFactory, pause time.Duration, kind runtime.Object, none L,
 	of func(kubernetes.Interface) policyClient[L]) {
 	factory.InformerFor(kind, func(client kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
@@ -65,7 +62,7 @@ func informWhereServed[L runtime.Object](factory informers.SharedInformerFactory
 			},
 			WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 				if !served.Load() && !ptr.Deref(o.SendInitialEvents, false) {
-					return watchNothing(pause), nil // what follows a list of a kind that is not served
+					return watchNothing(pause), nil // the kind is not served
 				}
 				events, err := from.Watch(ctx, o)
 				if err == nil {
@@ -77,7 +74,7 @@ func informWhereServed[L runtime.Object](factory informers.SharedInformerFactory
 	})
 }
 
-// watchNothing is a watch that has no event, and after the pause asks for a new list.
+// watchNothing returns a watch that expires after the pause, so that the reflector lists again.
 func watchNothing(pause time.Duration) watch.Interface {
 	events := make(chan watch.Event, 1)
 	time.AfterFunc(pause, func() {

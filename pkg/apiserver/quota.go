@@ -9,9 +9,8 @@ import (
 	"k8s.io/apiserver/pkg/quota/v1/generic"
 )
 
-// quotas lets the plugin ResourceQuota count our objects (count/records.kubi.zone). kube-apiserver judges what it
-// stores itself; a write of ours passes its own plugin by. Objects are counted by kube-controller-manager, so nothing
-// has to be evaluated here.
+// quotas enables the ResourceQuota plugin for objects stored here (count/records.kubi.zone): writes to an aggregated
+// server bypass kube-apiserver's own plugin. kube-controller-manager counts the objects, so no evaluators are needed.
 type quotas struct{}
 
 var _ admission.PluginInitializer = quotas{}

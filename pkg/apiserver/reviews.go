@@ -20,8 +20,8 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
-// addReviews registers the reviews in a scheme. The generic server decodes into the internal version of a group: here
-// too its Go types are those of the version that is served, as in package install.
+// addReviews registers the reviews in a scheme. As in package install, the internal version, to which the generic
+// server decodes, has the Go types of the served version.
 func addReviews(scheme *runtime.Scheme) {
 	utilruntime.Must(authenticationv1.AddToScheme(scheme))
 	utilruntime.Must(authorizationv1.AddToScheme(scheme))
@@ -31,7 +31,7 @@ func addReviews(scheme *runtime.Scheme) {
 		&authorizationv1.SelfSubjectAccessReview{})
 }
 
-// subjectReviews answers who the user of a request is, as upstream's registry of kube-apiserver does.
+// subjectReviews implements SelfSubjectReview as kube-apiserver does.
 type subjectReviews struct{}
 
 var _ rest.Creater = subjectReviews{}
@@ -42,7 +42,7 @@ func (subjectReviews) GetSingularName() string { return "selfsubjectreview" }
 
 func (subjectReviews) NamespaceScoped() bool { return false }
 
-func (subjectReviews) Destroy() {} // nothing is stored
+func (subjectReviews) Destroy() {}
 
 func (subjectReviews) Create(ctx context.Context, object runtime.Object, validate rest.ValidateObjectFunc, _ *metav1.CreateOptions) (
 	runtime.Object, error) {
@@ -66,8 +66,8 @@ func (subjectReviews) Create(ctx context.Context, object runtime.Object, validat
 	}, nil
 }
 
-// accessReviews answers what the user of a request may do, as upstream's registry of kube-apiserver does. Selectors are
-// not read: the authorizer of a standalone server has one role and looks at no object.
+// accessReviews implements SelfSubjectAccessReview as kube-apiserver does, except for selectors: the authorizer of a
+// standalone server looks at no object.
 type accessReviews struct{ authorizer authorizer.Authorizer }
 
 var _ rest.Creater = accessReviews{}
@@ -78,7 +78,7 @@ func (accessReviews) GetSingularName() string { return "selfsubjectaccessreview"
 
 func (accessReviews) NamespaceScoped() bool { return false }
 
-func (accessReviews) Destroy() {} // nothing is stored
+func (accessReviews) Destroy() {}
 
 func (a accessReviews) Create(ctx context.Context, object runtime.Object, validate rest.ValidateObjectFunc, _ *metav1.CreateOptions) (
 	runtime.Object, error) {

@@ -60,14 +60,14 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromjournal"
 )
 
-// Server is an API server with its ledger. RunLedger and Run are each called once; Close comes last.
+// Server is an API server with its ledger. Call RunLedger and Run once each, then Close.
 type Server struct {
 	generic    *genericapiserver.GenericAPIServer
 	authorizer authorizer.Authorizer
 	loopback   *restclient.Config
 	ledger     *ledger.Ledger
 	client     *kubernetes.Client
-	compactor  interface { // of etcd's revisions
+	compactor  interface { // of revisions in etcd
 		etcd3.Compactor
 		Stop()
 	}
@@ -76,20 +76,19 @@ type Server struct {
 	feed      *fromjournal.Source
 	metrics   *Metrics
 	classes   *dnsclass.Lister
-	budgets   *budget.Budgets // nil: there are none
+	budgets   *budget.Budgets // nil: no budgets
 	announcer announcer
-	// core is kube-apiserver where quotas are counted there; nil: none are.
+	// core is kube-apiserver; nil unless quotas are counted there.
 	core       kubeclient.Interface
 	closing    sync.Once
 	namespaces namespaces
-	ready      atomic.Bool // it has been, once
-	leaving    atomic.Bool // clients are sent to another server
+	ready      atomic.Bool // /readyz has passed once
+	leaving    atomic.Bool // responses close their connections
 }
 
-// namespacesTimeout is how long cascades wait to hear of namespaces.
+// namespacesTimeout bounds how long cascades wait for the Namespaces.
 const namespacesTimeout = 10 * time.Second
 
-// connectEtcd connects to etcd and opens the ledger there.
 func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig, etcd *genericoptions.EtcdOptions,
 	limits *budget.Limits) (_ *Server, err error) {
 	if err := etcd.ApplyTo(&config.Config); err != nil {
@@ -137,7 +136,6 @@ func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig
 	return s, nil
 }
 
-// storageOptions is what storage and views are told.
 type storageOptions struct {
 	zones                *zoneview.Set
 	inlineSecrets, plain bool
@@ -145,15 +143,14 @@ type storageOptions struct {
 	acme                 ACME
 }
 
-// ACME says whether challenges of ACME that cert-manager posts are solved.
+// ACME configures the solver of cert-manager's challenges.
 type ACME struct {
-	// Serve has the group acme.kubi.zone served.
+	// Serve enables the group acme.kubi.zone.
 	Serve bool
-	// ClusterIssuers are namespaces of solvers that may solve challenges of ClusterIssuers.
+	// ClusterIssuers are the namespaces of solvers that may solve challenges of ClusterIssuers.
 	ClusterIssuers []string
 }
 
-// assembleServer puts storage and views behind a door that config describes.
 func (s *Server) assembleServer(registry install.Registry, config *genericapiserver.RecommendedConfig, etcd *genericoptions.EtcdOptions,
 	of storageOptions) (err error) {
 	s.feed = fromjournal.New(s.ledger, of.zones)
@@ -191,7 +188,7 @@ func (s *Server) storageDecorator(where storagebackend.TransportConfig, plain bo
 		s.compactor, ledger.Versions(Prefix),
 		func(resource schema.GroupResource, raw storage.Interface) (storage.Interface, error) {
 			if plain {
-				return raw, nil // the storage hook lets pass what no committer came with
+				return raw, nil // no committer in the context: StorageClient writes to etcd
 			}
 			within := &budgeted{judge: judge, resource: resource}
 			switch resource {
@@ -204,7 +201,7 @@ func (s *Server) storageDecorator(where storagebackend.TransportConfig, plain bo
 			case v1alpha1.Resource("updatekeys"):
 				within.Interface, within.charges = raw, true
 			case v1alpha1.Resource("dnsclasses"), v1alpha1.Resource("deliveries"), bind9.Resource("clusterbind9providers"):
-				return raw, nil // nothing that a zone contains
+				return raw, nil // neither zone content nor budgeted
 			case bind9.Resource("bind9clusters"):
 				within.Interface, within.charges, within.clusters = raw, true, s.countClusters
 			case bind9.Resource("bind9instances"):
@@ -221,12 +218,10 @@ func (s *Server) storageDecorator(where storagebackend.TransportConfig, plain bo
 	)
 }
 
-// countClusters counts the Bind9Clusters of a namespace in etcd.
 func (s *Server) countClusters(ctx context.Context, namespace string) (int64, error) {
 	return s.client.Count(ctx, s.ledger.Layout().Objects(bind9.Resource("bind9clusters").String())+namespace+"/", kubernetes.CountOptions{})
 }
 
-// installGroups makes the storage of the groups and serves them.
 func (s *Server) installGroups(registry install.Registry, options generic.RESTOptionsGetter, of storageOptions,
 	items direct.Config) error {
 	keys := s.ledger.Layout()
@@ -255,7 +250,7 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 		return err
 	}
 	s.classes = dnsclass.NewLister(classes, s.namespaces.labelsOf)
-	// Watches of changes are no watches for the generic server, which would wait for them to end.
+	// The generic server would not end these watches at shutdown, but wait for them.
 	stopping, stop := context.WithCancel(context.Background())
 	if err := s.generic.AddPreShutdownHook("watches-of-changes", func() error { stop(); return nil }); err != nil {
 		stop()
@@ -312,7 +307,7 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 	}
 	group := newGroup(v1alpha1.GroupName)
 	group.VersionedResourcesStorageMap[v1alpha1.SchemeGroupVersion.Version] = paths
-	// Nothing that a zone contains depends on this group.
+	// No content of a zone depends on this group.
 	servers, err := fleet.NewStorage(fleet.Config{Scheme: registry.Scheme, RESTOptions: options, Authorizer: s.authorizer, Rules: of.fleet})
 	if err != nil {
 		return err
@@ -340,25 +335,25 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 	return nil
 }
 
-// Loopback is for clients in this process that neither watch nor stream: their requests meet what those of an
-// administrator do, but no connection.
+// Loopback returns the client configuration of an administrator in this process. Requests go to the handler without a
+// connection: the client can neither watch nor stream.
 func (s *Server) Loopback() *restclient.Config {
 	return &restclient.Config{Host: s.loopback.Host, BearerToken: s.loopback.BearerToken, QPS: -1,
 		ContentConfig: restclient.ContentConfig{ContentType: runtime.ContentTypeProtobuf},
 		Transport:     inprocess.Transport{Handler: s.generic.Handler}}
 }
 
-// Registry is what /metrics shows beside upstream's.
+// Registry has the server's own metrics. /metrics also serves upstream's.
 func (s *Server) Registry() metrics.KubeRegistry { return s.registry }
 
-// Run serves the API until ctx ends; then it says that it is not ready, answers what it has taken in, and returns (A5).
+// Run serves the API until ctx ends, and shuts down as in A5.
 func (s *Server) Run(ctx context.Context) error {
 	defer s.leaveAfter(ctx)()
 	return s.generic.PrepareRun().RunWithContext(ctx)
 }
 
-// RunLedger carries out what writes owe elsewhere, keeps views and classes at the state of the store and cares for
-// etcd, until ctx ends. The API needs it: run it before Run begins and until Run has returned.
+// RunLedger runs cascades, views, classes, budgets and the maintenance of etcd until ctx ends, or returns the first
+// error. The API depends on them: end ctx only after Run has returned.
 func (s *Server) RunLedger(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -380,7 +375,6 @@ func (s *Server) RunLedger(ctx context.Context) error {
 	return nil
 }
 
-// followSizes keeps the budgets' stock at the state of the store.
 func (s *Server) followSizes(ctx context.Context) error {
 	if s.budgets == nil {
 		return nil
@@ -388,8 +382,8 @@ func (s *Server) followSizes(ctx context.Context) error {
 	return s.ledger.FollowSizes(ctx, s.budgets)
 }
 
-// runCascades carries out what writes owe, once it is known which namespaces terminate (S2.6). A kube-apiserver that is
-// away holds nothing back for long: nothing wrong comes of not knowing.
+// runCascades runs the ledger's cascades and writes Events. It waits up to namespacesTimeout to know the terminating
+// namespaces (S2.6); cascades are also correct without.
 func (s *Server) runCascades(ctx context.Context) error {
 	if s.namespaces.synced != nil {
 		first, cancel := context.WithTimeout(ctx, namespacesTimeout)
@@ -406,13 +400,13 @@ func (s *Server) runCascades(ctx context.Context) error {
 	return s.ledger.Run(ctx)
 }
 
-// WaitForViews returns when every zone in the store is in the Set and proven by its hash.
+// WaitForViews returns when the Set has every stored zone, proven by its hash.
 func (s *Server) WaitForViews(ctx context.Context) error { return s.feed.Wait(ctx) }
 
-// Frozen are the zones that cannot be proven at this moment.
+// Frozen returns the zones whose content does not match their hash.
 func (s *Server) Frozen() []cache.ObjectName { return s.feed.Frozen() }
 
-// WaitForAPI returns when /readyz says ok.
+// WaitForAPI returns when /readyz passes.
 func (s *Server) WaitForAPI(ctx context.Context) error {
 	client, err := restclient.HTTPClientFor(s.loopback)
 	if err != nil {
@@ -444,7 +438,7 @@ func (s *Server) WaitForAPI(ctx context.Context) error {
 	}
 }
 
-// Close lets go of etcd. It comes after Run and RunLedger have returned.
+// Close closes storage and etcd clients, after Run and RunLedger have returned.
 func (s *Server) Close() {
 	s.closing.Do(func() {
 		if s.generic != nil {

@@ -14,22 +14,20 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// sharedObjects is how many objects of a resource sharing remembers.
+// sharedObjects bounds the objects remembered for a resource.
 const sharedObjects = 1000
 
-// sharing is the codec of a resource's watch. The watch cache keeps the objects of all events of more than a minute,
-// decoded. Each write of a record writes its Zone, of which the status alone changes: a Zone of 64 KiB took 110 KiB
-// of memory for each patch of 30 octets. So what is long in an object is that of its event before, where they are
-// equal.
+// sharing is the codec of a resource's watch. The watch cache keeps the decoded objects of over a minute. Each write
+// of a Record also writes its Zone, mostly the status: a Zone of 64 KiB took 110 KiB of memory for each patch of 30
+// octets. So equal large fields of successive events share memory.
 //
-// Objects of a watch are read only: what comes from here is never decoded for a write (etcd3.Decoder has the plain
-// codec).
+// Watched objects are read-only. No write decodes with this codec: etcd3.Decoder has the plain one.
 type sharing struct {
 	runtime.Codec
 	last *lru.Cache // types.UID to pieces
 }
 
-// pieces are what may be long in a Zone or Record.
+// pieces are the fields that may be large.
 type pieces struct {
 	annotations   map[string]string
 	managedFields []metav1.ManagedFieldsEntry
@@ -71,7 +69,7 @@ func (s sharing) share(meta *metav1.ObjectMeta, delegations *[]v1alpha1.Delegati
 	s.last.Add(meta.UID, have)
 }
 
-// take gives the object what is remembered where it has the same, and returns what it has then.
+// take points the field to the remembered value if both are equal, and returns the field's value.
 func take[T any](of *T, remembered T) T {
 	if of == nil {
 		return remembered

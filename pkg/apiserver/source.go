@@ -20,7 +20,6 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// etcdOptions are upstream's, for a store at where.
 func etcdOptions(registry install.Registry, where storagebackend.TransportConfig) *genericoptions.EtcdOptions {
 	stored := storagebackend.NewDefaultConfig(Prefix, registry.StorageCodec())
 	stored.EncodeVersioner = install.StoredVersions
@@ -30,18 +29,17 @@ func etcdOptions(registry install.Registry, where storagebackend.TransportConfig
 		stored.Transport.TracerProvider = tracing
 	}
 	options := genericoptions.NewEtcdOptions(stored)
-	// No garbage collector watches a standalone server: the finalizers of the propagation policies Orphan and
-	// Foreground would stand for ever, and a delete with one of them would never end (S8.7). Without it every policy
-	// deletes at once.
+	// No garbage collector removes the finalizers Orphan and Foreground from a standalone server, so a delete with
+	// either would never end (S8.7). With false every policy deletes at once.
 	options.EnableGarbageCollection = false
 	return options
 }
 
-// objectCodec is how objects of a resource are written: the codec and, with an encryption configuration, what it says
-// of them. The ledger writes some of them past the storage and must write them alike.
+// objectCodec returns the codec and transformer of a resource. The ledger also writes objects itself, in the same
+// form.
 func objectCodec(etcd *genericoptions.EtcdOptions, encryption value.ResourceTransformers,
 	resource schema.GroupResource) objects.ObjectCodec {
-	// Without encryption, an object that another configuration encrypted is called encrypted, and not damaged.
+	// Unlike the identity, this reports encrypted objects as encrypted, not as damaged.
 	codec := objects.ObjectCodec{Codec: etcd.StorageConfig.Codec, Transformer: identity.NewEncryptCheckTransformer()}
 	if encryption != nil {
 		codec.Transformer = encryption.TransformerForResource(resource)
@@ -49,15 +47,15 @@ func objectCodec(etcd *genericoptions.EtcdOptions, encryption value.ResourceTran
 	return codec
 }
 
-// Source says where a store is that is read or written without a server.
+// Source is a store that a command opens without a server.
 type Source struct {
 	Etcd storagebackend.TransportConfig
-	// EncryptionProviderConfigFile as upstream's --encryption-provider-config; empty: what is stored is not encrypted.
+	// EncryptionProviderConfigFile is upstream's --encryption-provider-config; empty: none.
 	EncryptionProviderConfigFile string
 }
 
-// Open connects to the store. codecOf says how the objects of a resource are written there, one of kubi.zone or with
-// its group ("bind9clusters.bind9.kubi.zone"). The caller closes the client.
+// Open connects to the store. codecOf takes a resource of kubi.zone ("records") or of another group
+// ("bind9clusters.bind9.kubi.zone"). The caller closes the client.
 func (s Source) Open(ctx context.Context) (client *kubernetes.Client, codecOf func(resource string) objects.ObjectCodec, err error) {
 	options := etcdOptions(install.New(), s.Etcd)
 	var encryption value.ResourceTransformers

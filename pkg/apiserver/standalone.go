@@ -28,34 +28,31 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Config is what a standalone server needs to be told. Fields are required where nothing else is said.
+// Config configures a standalone server. Fields are required unless marked as optional.
 type Config struct {
-	// Listener is bound already, so that a taken port is an error before anything is started. The server closes it.
-	Listener net.Listener
-	// ServingCert and ServingKey are PEM.
+	// Listener is bound, so that a port in use is an error before anything starts. The server closes it.
+	Listener                net.Listener
 	ServingCert, ServingKey []byte
-	// ClientCA is PEM: the authority of the clients that are let in.
+	// ClientCA is the authority of clients, in PEM.
 	ClientCA []byte
-	// Etcd is where everything is stored: URLs (http, https, unix) and, for https, files.
+	// Etcd has URLs (http, https, unix) and, for https, files.
 	Etcd storagebackend.TransportConfig
-	// Zones is kept at the state of the store while RunLedger runs.
+	// Zones is kept up to date by RunLedger.
 	Zones *zoneview.Set
 
-	// AllowInlineSecrets takes DNSClasses with secrets in them. Optional.
+	// AllowInlineSecrets allows secrets in DNSClasses. Optional.
 	AllowInlineSecrets bool
-	// Fleet are the platform's rules for BIND 9 servers.
+	// Fleet has the platform's rules for BIND 9 servers.
 	Fleet validation.FleetRules
-	// ACME says whether challenges are solved.
-	ACME ACME
-	// Budgets bound what the objects of a namespace take; nil: nothing does.
+	ACME  ACME
+	// Budgets are the limits of namespaces without an override; nil: none.
 	Budgets *budget.Limits
 
-	// plain: see NewPlain.
 	plain bool
 }
 
-// New makes a standalone server: it connects to etcd, checks that what is stored there is of a format this version
-// knows, and puts the server together. Nothing is served yet. ctx bounds the connecting.
+// New connects to etcd, bounded by ctx, and returns a server that does not serve yet. It fails if the format of the
+// store is unknown.
 func New(ctx context.Context, cfg Config) (*Server, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -88,9 +85,8 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// NewPlain is New with nothing between the generic registry and etcd: the same API, types, watch caches and clients,
-// but objects that are in no zone. Benchmarks compare with it what the ledger costs. A1 does not hold of such a
-// server, so no command makes one, and what it stored is nothing that New may be given.
+// NewPlain is New without the ledger, with the same API, types, watch caches and clients: the baseline of benchmarks.
+// A1 does not hold, so no command uses it, and New must not open its store.
 func NewPlain(ctx context.Context, cfg Config) (*Server, error) {
 	cfg.plain = true
 	return New(ctx, cfg)
@@ -109,10 +105,9 @@ func (c *Config) validate() error {
 	return errors.Join(wrong...)
 }
 
-// publicPaths tell how the server is and nothing about what it stores; a prober needs no certificate for them (A3).
+// publicPaths are open to probers without a certificate. They reveal no stored data (A3).
 var publicPaths = []string{"/healthz", "/livez", "/readyz", "/version"}
 
-// serveStandalone serves on a listener that is bound already, with a certificate that lasts as long as the process.
 func serveStandalone(config *genericapiserver.Config, cfg Config) error {
 	serving := genericoptions.NewSecureServingOptions()
 	serving.Listener = cfg.Listener
@@ -124,13 +119,12 @@ func serveStandalone(config *genericapiserver.Config, cfg Config) error {
 	if err := serving.WithLoopback().ApplyToConfig(config); err != nil {
 		return fmt.Errorf("serving: %w", err)
 	}
-	// If it listens on all addresses, upstream looks for one to advertise, which no client reads.
+	// Otherwise upstream looks for an address to advertise.
 	config.PublicAddress = net.IPv4(127, 0, 0, 1)
 	return nil
 }
 
-// applyStandalone lets in clients with a certificate of clientCA (PEM), and gives group system:masters
-// everything. There is no cluster to ask.
+// applyStandalone admits clients with a certificate of clientCA (PEM). Group system:masters has all rights.
 func applyStandalone(config *genericapiserver.Config, clientCA []byte) error {
 	authority, err := dynamiccertificates.NewStaticCAContent("client-ca", clientCA)
 	if err != nil {

@@ -23,8 +23,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
-// ours is where the generic server gets its storage from: upstream's answers, but for what the storage of a resource is
-// made of (A1).
+// ours adds the ledger's storage decorator to upstream's RESTOptionsGetter (A1).
 type ours struct {
 	generic.RESTOptionsGetter
 	decorator generic.StorageDecorator
@@ -36,10 +35,9 @@ func (o ours) GetRESTOptions(resource schema.GroupResource, example runtime.Obje
 	return options, err
 }
 
-// newDecorator makes upstream's storage with a watch cache, on a client of ours and with the ledger between the cache
-// and etcd; above is what stands above the cache. connect gives each resource its own client: progress notifications
-// are counted by client, and two caches on one would take each other's. versions makes versions of its revisions, and
-// of compactor's.
+// newDecorator builds upstream's storage and watch cache, with wrap below the cache and above on top. connect dials a
+// client for each resource: progress notifications come per client, and caches must not share them. versions maps
+// etcd's revisions to resource versions.
 func newDecorator(connect func() (*kubernetes.Client, error), compactor etcd3.Compactor, versions *subrev.Mapping,
 	wrap func(schema.GroupResource, storage.Interface) (storage.Interface, error),
 	above func(storage.Interface) storage.Interface) generic.StorageDecorator {
@@ -92,7 +90,7 @@ func newDecorator(connect func() (*kubernetes.Client, error), compactor etcd3.Co
 			return nil, nil, fmt.Errorf("watch cache of %s: %w", config.GroupResource, err)
 		}
 		delegator := cacher.NewCacheDelegator(cached, wrapped)
-		var once sync.Once // storage is destroyed once for each subresource that shares it
+		var once sync.Once // each subresource destroys the shared storage
 		return above(delegator), func() {
 			once.Do(func() {
 				delegator.Stop()

@@ -18,8 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// updatedZones is what updates are planned on: which zones there are as the views have it, and Records as etcd has
-// them.
+// updatedZones plans updates on the views' zones and etcd's Records.
 type updatedZones struct {
 	zones  *zoneview.Set
 	ledger *ledger.Ledger
@@ -27,8 +26,8 @@ type updatedZones struct {
 
 var _ updatekey.Zones = (*updatedZones)(nil)
 
-// FindZone finds it in the views, which are some milliseconds behind etcd, or else in etcd: a client whose zone was
-// made a moment ago must not be told that there is none.
+// FindZone looks in the views, then in etcd: views are some milliseconds behind, and a client must find the zone it
+// has just created.
 func (u *updatedZones) FindZone(ctx context.Context, namespace, view string, apex name.Name) (at v1alpha1.AdoptingZone, ok bool,
 	err error) {
 	if zone, found := u.zones.Find(view, apex); found {
@@ -42,7 +41,7 @@ func refOf(zone *zoneview.Snapshot) v1alpha1.AdoptingZone {
 	return v1alpha1.AdoptingZone{Namespace: of.Namespace, Name: of.Name, UID: types.UID(of.UID)}
 }
 
-// FindEnclosing finds it in the views alone. The law decides on what is true.
+// FindEnclosing looks in the views only. The ledger decides on current state.
 func (u *updatedZones) FindEnclosing(view string, fqdn name.Name) (at v1alpha1.AdoptingZone, apex name.Name, ok bool) {
 	for n, more := fqdn, true; more; n, more = n.Parent() {
 		if zone, found := u.zones.Find(view, n); found {
@@ -52,7 +51,7 @@ func (u *updatedZones) FindEnclosing(view string, fqdn name.Name) (at v1alpha1.A
 	return v1alpha1.AdoptingZone{}, name.Name{}, false
 }
 
-// RecordsOf reads them from etcd.
+// RecordsOf reads from etcd. ErrTooManyRecords is updatekey's.
 func (u *updatedZones) RecordsOf(ctx context.Context, at v1alpha1.AdoptingZone, apex name.Name, namespace string, names []name.Name) (
 	map[name.Name][]*v1alpha1.Record, error) {
 	found, err := u.ledger.RecordsAt(ctx, at, apex, namespace, names)
@@ -62,7 +61,7 @@ func (u *updatedZones) RecordsOf(ctx context.Context, at v1alpha1.AdoptingZone, 
 	return found, err
 }
 
-// ApexOf reads from etcd, or from the cache of the ledger, which etcd confirms.
+// ApexOf reads from etcd, or from the ledger's cache, which etcd confirms.
 func (u *updatedZones) ApexOf(ctx context.Context, at v1alpha1.AdoptingZone, namespace string) ([]content.RRset, []string, error) {
 	return u.ledger.ReadApex(ctx, at, namespace)
 }
@@ -82,7 +81,7 @@ func (u *updatedZones) MayMake(at v1alpha1.AdoptingZone, view string, apex name.
 	})
 }
 
-// Judge judges prerequisites.
+// Judge checks prerequisites.
 func (u *updatedZones) Judge(ctx context.Context, at v1alpha1.AdoptingZone, namespace string,
 	prerequisites []v1alpha1.ChangeSetPrerequisite) error {
 	return u.ledger.JudgePrerequisites(ctx, at, namespace, prerequisites)

@@ -32,27 +32,26 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// views answers the subresources of zones out of a Set that follows the journal (A2).
+// views serves the subresources of zones from a Set that follows the journal (A2).
 type views struct {
 	set *zoneview.Set
-	// frozen is why a zone (by uid) cannot be proven; nil: it can.
+	// frozen returns why a zone (by uid) is frozen, or nil.
 	frozen func(uid string) error
-	// stored are the steps of a zone (by uid) after a serial and up to the step n, which the journal in etcd has, and
-	// the content state at that serial; journal.ErrTrimmed where it does not reach back so far.
+	// stored returns the steps of a zone (by uid) in etcd's journal after a serial, up to step n, and the content
+	// state at the serial; journal.ErrTrimmed if they begin later.
 	stored func(ctx context.Context, uid string, since serial.Serial, n uint64) (sethash.State, []content.Step, error)
-	// journal are all that the journal in etcd has up to the step n, likewise.
+	// journal returns all steps in etcd's journal up to step n, likewise.
 	journal func(ctx context.Context, uid string, n uint64) (sethash.State, []content.Step, error)
-	// left is what a zone that ended had since a serial, until it is withdrawn; journal.ErrTrimmed where that is not
-	// known.
+	// left returns the content of an ended zone since a serial; journal.ErrTrimmed if unknown or already withdrawn.
 	left func(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*journal.Left, error)
 }
 
 var _ zone.Views = views{}
 
-// Snapshot waits until the view has come to the step that object, just read from etcd, stands at.
+// Snapshot waits until the view has reached the step of object, just read from etcd.
 func (v views) Snapshot(ctx context.Context, object *v1alpha1.Zone) (zone.Snapshot, error) {
 	uid, wanted := string(object.UID), uint64(object.Status.ContentGeneration)
-	// A frozen zone that was proven at this step is still answered.
+	// Serve a frozen zone that was proven at this step.
 	if snapshot, ok := v.set.ByUID(uid); (!ok || snapshot.N() < wanted) && v.frozen(uid) != nil {
 		return nil, unproven(object)
 	}
@@ -68,8 +67,8 @@ func (v views) Snapshot(ctx context.Context, object *v1alpha1.Zone) (zone.Snapsh
 	return snapshot, nil
 }
 
-// unproven is what a reader of a frozen zone is told, as Kubernetes says that a stored object cannot be read. The
-// reason is for the log: it may name Records of others (S1.8).
+// unproven is the error for readers of a frozen zone, with Kubernetes' reason for unreadable objects. The cause is
+// only logged: it may name Records of others (S1.8).
 func unproven(zone *v1alpha1.Zone) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Reason: metav1.StatusReasonStoreReadError,
@@ -79,7 +78,7 @@ func unproven(zone *v1alpha1.Zone) error {
 	}}
 }
 
-// At undoes the steps since.
+// At undoes steps back to an earlier serial.
 func (v views) At(ctx context.Context, object *v1alpha1.Zone, at serial.Serial) (zone.Snapshot, error) {
 	snapshot, ok := v.set.ByUID(string(object.UID))
 	if !ok {
@@ -95,8 +94,8 @@ func (v views) At(ctx context.Context, object *v1alpha1.Zone, at serial.Serial) 
 	return snapshot.UndoAll(steps)
 }
 
-// Oldest is out of the Set or the stored journal, the one that reaches further back: a server that was started lately
-// has few steps in the Set, one that runs for long has more there.
+// Oldest returns the oldest serial of the Set or of the stored journal: after a restart the Set has few steps, later
+// perhaps more.
 func (v views) Oldest(ctx context.Context, object *v1alpha1.Zone) (serial.Serial, error) {
 	uid := string(object.UID)
 	oldest, kept, err := v.set.Oldest(uid)
@@ -122,8 +121,8 @@ func (v views) Oldest(ctx context.Context, object *v1alpha1.Zone) (serial.Serial
 	return steps[0].From, nil
 }
 
-// Steps returns the steps that the Set keeps, or those of the stored journal, with their changes of entries if entries
-// asks for them. Both are of one read: a journal that is condensed meanwhile has fewer steps afterwards.
+// Steps returns steps of the Set, else of the stored journal, with their changes of entries if asked for. One read
+// gives both: a journal condensed in between would have fewer steps.
 func (v views) Steps(ctx context.Context, object *v1alpha1.Zone, since, until serial.Serial, entries bool) (steps []content.Step,
 	changes []dns.Change, err error) {
 	uid := string(object.UID)
@@ -141,7 +140,7 @@ func (v views) Steps(ctx context.Context, object *v1alpha1.Zone, since, until se
 	return steps, changes, held(err)
 }
 
-// Left names what a zone that ended had since a serial (S3.7): it has no view any more.
+// Left returns fqdn and removed entries of a zone that ended after a serial (S3.7): it has no view.
 func (v views) Left(ctx context.Context, object *v1alpha1.Zone, since serial.Serial) (name.Name, dns.Change, error) {
 	left, err := v.left(ctx, object, since)
 	if err != nil {
@@ -156,7 +155,7 @@ func (v views) Left(ctx context.Context, object *v1alpha1.Zone, since serial.Ser
 		}
 	}
 	for _, row := range left.Rows {
-		if owner, err := row.Owner.In(fqdn); err == nil { // else it never stood there
+		if owner, err := row.Owner.In(fqdn); err == nil { // else no answer had that name
 			entries[dns.Entry{Name: owner, Type: row.Type}] = true
 		}
 	}
@@ -166,8 +165,8 @@ func (v views) Left(ctx context.Context, object *v1alpha1.Zone, since serial.Ser
 	return fqdn, change, nil
 }
 
-// readStoredSteps reads the steps after since and up to until from the stored journal: a server that was started
-// since then, or that has had many changes to take in, does not hold them. after is what they lead to.
+// readStoredSteps reads the steps after since, up to until, from the stored journal. after is the state that they
+// lead to.
 func (v views) readStoredSteps(ctx context.Context, uid string, since, until serial.Serial) (after *zoneview.Snapshot, steps []content.Step,
 	err error) {
 	after, ok := v.set.ByUID(uid)
@@ -181,11 +180,11 @@ func (v views) readStoredSteps(ctx context.Context, uid string, since, until ser
 	return proveSteps(ctx, after, until, before, steps)
 }
 
-// proveSteps undoes stored steps, from the newest state to the content state that is stored for the serial before the
-// first of them. It returns the steps up to until, and the state that they lead to.
+// proveSteps undoes stored steps from the newest state, and compares the result with before, the stored content state
+// ahead of them. It returns the steps up to until, and the state there.
 func proveSteps(ctx context.Context, after *zoneview.Snapshot, until serial.Serial, before sethash.State, steps []content.Step) (
 	*zoneview.Snapshot, []content.Step, error) {
-	// The newest state is proven. So are the steps, if undoing them leads to the content state that is stored.
+	// The newest state is proven. The steps are proven too if undoing them leads to the stored content state.
 	var err error
 	uid, at, found, upTo := after.Zone().UID, after, false, len(steps)
 	for i := len(steps); ; i-- {
@@ -211,7 +210,7 @@ func proveSteps(ctx context.Context, after *zoneview.Snapshot, until serial.Seri
 	return after, steps[:upTo], nil
 }
 
-// held makes errors of the Set those that the registry knows.
+// held maps errors of the Set and the journal to zone.ErrNotHeld.
 func held(err error) error {
 	if errors.Is(err, zoneview.ErrTrimmed) || errors.Is(err, zoneview.ErrUnknown) || errors.Is(err, journal.ErrTrimmed) {
 		return fmt.Errorf("%w: %w", zone.ErrNotHeld, err)
@@ -219,17 +218,17 @@ func held(err error) error {
 	return err
 }
 
-// sources finds the Records at a name: their names among the ledger's members, the objects in the watch cache.
+// sources finds the Records at a name by the ledger's member keys, and reads them from the watch cache.
 type sources struct {
 	client *clientv3.Client
-	// members is the prefix of the keys of a zone's members at one owner; the rest of a key is namespace/record.
+	// members returns the key prefix of a zone's members at an owner; namespace/record follows.
 	members func(uid string, owner name.Rel) string
 	records rest.Getter
 }
 
 var _ zone.Sources = (*sources)(nil)
 
-// RecordsAt reads them. One that goes or moves meanwhile is left out.
+// RecordsAt omits Records that are deleted or moved meanwhile.
 func (s *sources) RecordsAt(ctx context.Context, object *v1alpha1.Zone, owner name.Name) ([]*v1alpha1.Record, error) {
 	fqdn, err := name.Parse(object.Status.FQDN)
 	if err != nil {
