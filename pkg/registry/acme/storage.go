@@ -31,25 +31,25 @@ import (
 	"kubi.zone/kubizone/pkg/update"
 )
 
-// Writer carries a message out for the namespace of a key, as a user (updatekey.Writer).
+// Writer is updatekey.Writer.
 type Writer interface {
 	CarryOut(ctx context.Context, key *v1alpha1.UpdateKey, as user.Info, m *update.Message) (v1alpha1.UpdateRequestStatus, error)
-	// Changes says whether a message would change what the namespace of a key has.
+	// Changes reports whether a message would change the namespace's records.
 	Changes(ctx context.Context, key *v1alpha1.UpdateKey, m *update.Message) (bool, error)
-	// FindZone returns the name of the zone of a view with the longest name at or above a name.
+	// FindZone returns the apex of the closest zone of a view at or above a name.
 	FindZone(view string, fqdn name.Name) (name.Name, bool)
 }
 
-// Config is what the storage is made of.
+// Config configures the storage.
 type Config struct {
 	Writer Writer
-	// Authorizer answers whether a caller may solve challenges of a namespace.
+	// Authorizer checks the right to solve.
 	Authorizer authorizer.UnconditionalAuthorizer
-	// ClusterIssuers are namespaces of solvers that may solve challenges of ClusterIssuers.
+	// ClusterIssuers are namespaces of solvers that may solve for ClusterIssuers.
 	ClusterIssuers []string
 }
 
-// REST is the storage of the solver, whose objects clients can only create.
+// REST is the create-only storage of challenges.
 type REST struct{ Config }
 
 var (
@@ -58,20 +58,20 @@ var (
 	_ rest.SingularNameProvider = (*REST)(nil)
 )
 
-// New makes an empty object.
+// New returns an empty ChallengePayload.
 func (*REST) New() runtime.Object { return &acme.ChallengePayload{} }
 
-// Destroy has nothing to let go of.
+// Destroy does nothing.
 func (*REST) Destroy() {}
 
 // NamespaceScoped is false: cert-manager posts to no namespace.
 func (*REST) NamespaceScoped() bool { return false }
 
-// GetSingularName of the resource.
+// GetSingularName returns the name of the resource.
 func (*REST) GetSingularName() string { return acme.Resource }
 
-// Create does what the payload asks for. What zones or the form of the payload do not allow is in the response; an
-// error says that the caller may not ask, or has to ask again.
+// Create solves the challenge. Refusals by zones and of the payload are in the response; the error is a missing
+// right, or a failure to retry.
 func (r *REST) Create(ctx context.Context, obj runtime.Object, _ rest.ValidateObjectFunc, options *metav1.CreateOptions) (
 	runtime.Object, error) {
 	payload, ok := obj.(*acme.ChallengePayload)
@@ -97,7 +97,7 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, _ rest.ValidateOb
 	return payload, nil
 }
 
-// verb is the right to solve challenges of a namespace: to create the resource is the right to ask for some namespace.
+// verb is the right to solve challenges of a namespace.
 const verb = "solve"
 
 func (r *REST) authorizeCaller(ctx context.Context, namespace string) error {
@@ -124,16 +124,14 @@ func (r *REST) authorizeCaller(ctx context.Context, namespace string) error {
 	return err
 }
 
-// response is the form of the value of a DNS-01 challenge: a SHA-256 digest in base64url without padding (RFC 8555
-// §8.4). Nothing else is written, whatever the names that a Challenge names.
+// response is the only text that is written: a SHA-256 digest in base64url without padding (RFC 8555 §8.4).
 var response = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
 
-// ttl is that of a challenge, in seconds.
 const ttl = 60
 
-// solveChallenge returns why nothing is done; "" where all is. A challenge to clean up that does not stand is done,
-// whatever is wrong with it and without the right, too: a Challenge that is not cleaned up can not be deleted, nor can
-// its namespace. Where it stands, what denies the caller is returned.
+// solveChallenge returns the reason of a refusal, or "". Cleanup of an absent challenge succeeds even with an invalid
+// payload or a missing right: else the Challenge and its namespace could not be deleted. If the challenge is present,
+// the error is denied.
 func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeRequest, denied error) (refusal string, err error) {
 	rr := update.RR{Type: rdata.TXT, Class: update.ClassIN, TTL: ttl, Data: `"` + request.Key + `"`}
 	switch request.Action {
@@ -149,7 +147,7 @@ func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeReques
 		return unlessCleanUp(request, refusal), nil
 	}
 	namespace := request.ResourceNamespace
-	// Whether there is no such zone, or one that has no rule for the namespace, is not to be told apart (S1.8).
+	// An absent zone and a zone without a rule for the namespace have the same answer (S1.8).
 	none := fmt.Sprintf("no zone takes %s TXT of namespace %q: its owner adds a rule for the namespace whose pattern has the name, "+
 		"such as *.apps, or _acme-challenge.www for one name alone (S4.7, S4.14)", rr.Name, namespace)
 	zone, found := r.Writer.FindZone(view, rr.Name)
@@ -179,16 +177,15 @@ func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeReques
 	return status.Message, nil
 }
 
-// isLater says whether the namespace has to wait for longer than a moment. As an error cert-manager's client would obey
-// it by waiting itself, ten times, in one of the few workers that all namespaces share; by the response the Challenge
-// of this namespace alone waits, and says why.
+// isLater reports a wait of over a second. As an error, cert-manager's client would wait itself, in one of the few
+// workers of all namespaces; with a response only this Challenge waits.
 func isLater(err error) bool {
 	seconds, delayed := apierrors.SuggestsClientDelay(err)
 	return delayed && seconds > 1 && apierrors.IsTooManyRequests(err)
 }
 
-// explainLater returns the cause, whose words are the same at each try: another reason in the status of a Challenge has
-// cert-manager try again at once.
+// explainLater returns the cause, whose text is constant: cert-manager retries at once when a Challenge's reason
+// changes.
 func explainLater(err error) string {
 	if all := refusal.Of(err); len(all) > 0 {
 		return all[0].Message
@@ -196,7 +193,7 @@ func explainLater(err error) string {
 	return err.Error()
 }
 
-// unlessCleanUp is the refusal of a challenge that was never there: one to clean up is done.
+// unlessCleanUp returns "" for a cleanup: the challenge never existed.
 func unlessCleanUp(request *acme.ChallengeRequest, refusal string) string {
 	if request.Action == acme.ActionCleanUp {
 		return ""
@@ -204,7 +201,6 @@ func unlessCleanUp(request *acme.ChallengeRequest, refusal string) string {
 	return refusal
 }
 
-// readChallenge reads the name of a challenge into rr, and its view.
 func readChallenge(request *acme.ChallengeRequest, rr *update.RR) (view, refusal string) {
 	if request.Type != "dns-01" {
 		return "", "request.type: must be dns-01, the one challenge that DNS answers"
@@ -219,7 +215,7 @@ func readChallenge(request *acme.ChallengeRequest, rr *update.RR) (view, refusal
 	return readView(request.Config)
 }
 
-// readView reads the config of a solver in an Issuer.
+// readView parses the solver's config.
 func readView(raw *runtime.RawExtension) (view, refusal string) {
 	var config struct {
 		View string `json:"view"`
@@ -235,7 +231,7 @@ func readView(raw *runtime.RawExtension) (view, refusal string) {
 	return config.View, ""
 }
 
-// User is the user by which challenges of a namespace are written. No request from outside has rights by this name.
+// User returns the user that writes challenges of a namespace. Other requests have no rights by this name.
 func User(ctx context.Context, namespace string) user.Info {
 	from := ""
 	if caller, ok := genericapirequest.UserFrom(ctx); ok {
