@@ -24,11 +24,10 @@ const (
 	whyColumn   = "Why the object is not ready."
 )
 
-// categories of what a namespace has. "kubizone" is not among them: kubectl get kubizone fails where its user may not
-// list one of the kinds, and a tenant with rights on zones and records has none on servers.
+// categories of namespaced kinds. "kubizone" is missing: kubectl get kubizone fails if the user may not list all
+// kinds, and tenants often have no rights on servers.
 var categories = []string{"bind9"}
 
-// newProviders makes the kind of ClusterBind9Providers.
 func newProviders(rules validation.FleetRules) *kind.Kind[*bind9.ClusterBind9Provider] {
 	return &kind.Kind[*bind9.ClusterBind9Provider]{
 		Resource: "clusterbind9providers", Singular: "clusterbind9provider", ShortNames: []string{"cb9p"}, ClusterScoped: true,
@@ -60,7 +59,6 @@ func newProviders(rules validation.FleetRules) *kind.Kind[*bind9.ClusterBind9Pro
 	}
 }
 
-// newClusters makes the kind of Bind9Clusters.
 func newClusters(rules validation.FleetRules) *kind.Kind[*bind9.Bind9Cluster] {
 	return &kind.Kind[*bind9.Bind9Cluster]{
 		Resource: "bind9clusters", Singular: "bind9cluster", ShortNames: []string{"b9c"}, Categories: categories,
@@ -90,7 +88,6 @@ func newClusters(rules validation.FleetRules) *kind.Kind[*bind9.Bind9Cluster] {
 	}
 }
 
-// newInstances makes the kind of Bind9Instances.
 func newInstances(rules validation.FleetRules) *kind.Kind[*bind9.Bind9Instance] {
 	return &kind.Kind[*bind9.Bind9Instance]{
 		Resource: "bind9instances", Singular: "bind9instance", ShortNames: []string{"b9i", "b9"}, Categories: categories,
@@ -129,7 +126,6 @@ func clusterName(instance *bind9.Bind9Instance) string {
 	return instance.Spec.ClusterRef.Name
 }
 
-// listWidth is the most characters of a list in a row.
 const listWidth = 60
 
 func describeRatio(of, all int32) string {

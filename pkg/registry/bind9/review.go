@@ -15,24 +15,22 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// reviewer asks whether the author of a spec has the rights that the spec uses: an object here is carried out by
-// service accounts that have more of them (S11.6).
+// reviewer checks that an author has the rights that the spec uses: service accounts with more rights act on the spec
+// (S11.6).
 type reviewer struct {
 	authorizer authorizer.UnconditionalAuthorizer
 	resource   string
 }
 
-// right is what an author must have.
 type right struct {
 	group, resource, subresource string
-	// why says what uses it.
+	// why names the use of the right.
 	why string
 }
 
 var (
-	// serverRights: the fleet makes a Deployment and a Service for each server. An author with both rights could run
-	// the same pods without the fleet. Pods themselves are not asked for: users who deploy by Deployments alone often
-	// lack that right.
+	// serverRights suffice to run the same servers without the fleet. The right to create pods is not required: many
+	// users of Deployments lack the right.
 	serverRights = []right{
 		{group: "apps", resource: "deployments", why: "the servers of this object are run by Deployments that are made for its author"},
 		{resource: "services", why: "the servers of this object are reached by Services that are made for its author"},

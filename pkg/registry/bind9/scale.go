@@ -23,10 +23,8 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 )
 
-// ScaleREST is the subresource scale of bind9clusters: the number of secondaries (S11.7). The primaries of a cluster
-// are few, and others know their addresses, so no autoscaler changes their number. A write of it is not reviewed
-// (S11.6), as a write of the scale of a Deployment needs no right to create pods: there are more or fewer of the same
-// servers.
+// ScaleREST is the subresource scale of bind9clusters: the number of secondaries (S11.7). As for a Deployment,
+// scaling needs no right to run servers (S11.6).
 type ScaleREST struct{ clusters *genericregistry.Store }
 
 var (
@@ -35,23 +33,22 @@ var (
 	_ rest.TableConvertor           = (*ScaleREST)(nil)
 )
 
-// replicasPath is where the fields of a Scale stand in a cluster, for the managed fields of both.
 var replicasPath = managedfields.ResourcePathMappings{
 	bind9.SchemeGroupVersion.String(): fieldpath.MakePathOrDie("spec", "secondary", "replicas"),
 }
 
-// GroupVersionKind is that of a Scale, whatever the group of the resource.
+// GroupVersionKind returns the type Scale, for any group of the resource.
 func (*ScaleREST) GroupVersionKind(schema.GroupVersion) schema.GroupVersionKind {
 	return autoscalingv1.SchemeGroupVersion.WithKind("Scale")
 }
 
-// New makes an empty Scale.
+// New returns an empty Scale.
 func (*ScaleREST) New() runtime.Object { return &autoscalingv1.Scale{} }
 
-// Destroy leaves the store of the clusters alone.
+// Destroy does nothing: the store belongs to the clusters.
 func (*ScaleREST) Destroy() {}
 
-// Get reads the scale of a cluster.
+// Get returns the Scale of a cluster.
 func (s *ScaleREST) Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
 	obj, err := s.clusters.Get(ctx, name, options)
 	if err != nil {
@@ -60,7 +57,7 @@ func (s *ScaleREST) Get(ctx context.Context, name string, options *metav1.GetOpt
 	return scaleOf(obj.(*bind9.Bind9Cluster)), nil
 }
 
-// Update changes the number of secondaries.
+// Update sets the number of secondaries.
 func (s *ScaleREST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, onCreate rest.ValidateObjectFunc,
 	onUpdate rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	validate := func(ctx context.Context, obj, old runtime.Object) error {
@@ -76,7 +73,7 @@ func (s *ScaleREST) Update(ctx context.Context, name string, info rest.UpdatedOb
 	return scaleOf(obj.(*bind9.Bind9Cluster)), false, nil
 }
 
-// ConvertToTable makes what `kubectl get --subresource=scale` prints.
+// ConvertToTable returns the output of `kubectl get --subresource=scale`.
 func (s *ScaleREST) ConvertToTable(ctx context.Context, obj, options runtime.Object) (*metav1.Table, error) {
 	return rest.NewDefaultTableConvertor(bind9.Resource("bind9clusters/scale")).ConvertToTable(ctx, obj, options)
 }
@@ -98,13 +95,13 @@ func scaleOf(cluster *bind9.Bind9Cluster) *autoscalingv1.Scale {
 	return scale
 }
 
-// scaledObject is an update of a cluster by its scale.
+// scaledObject applies an update of a Scale to the cluster.
 type scaledObject struct{ scale rest.UpdatedObjectInfo }
 
-// Preconditions are those of the request.
+// Preconditions returns those of the request.
 func (s scaledObject) Preconditions() *metav1.Preconditions { return s.scale.Preconditions() }
 
-// UpdatedObject is the cluster with the number that the request has.
+// UpdatedObject returns the cluster with the number in the request.
 func (s scaledObject) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.Object, error) {
 	cluster := old.DeepCopyObject().(*bind9.Bind9Cluster)
 	if cluster.ResourceVersion == "" {

@@ -17,20 +17,19 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// Config is what the storage of the group is made of. Every field is required.
+// Config configures the storage. All fields are required.
 type Config struct {
-	// Scheme knows bind9.kubi.zone.
 	Scheme *runtime.Scheme
-	// RESTOptions says where and how the objects are stored.
+	// RESTOptions has the options of the etcd storage.
 	RESTOptions generic.RESTOptionsGetter
-	// Authorizer answers what the author of an object may do.
+	// Authorizer checks the rights of authors.
 	Authorizer authorizer.UnconditionalAuthorizer
-	// Rules are what the platform says of all servers.
+	// Rules are the platform's rules for servers.
 	Rules validation.FleetRules
 }
 
-// NewStorage makes the storage of the group, by path. bind9instances/external is the right to make an instance outside
-// of the cluster, by creating a Bind9Instance.
+// NewStorage returns the storage by path. create of bind9instances/external is the right to an instance outside of
+// the cluster.
 func NewStorage(config Config) (map[string]rest.Storage, error) {
 	paths := map[string]rest.Storage{
 		"bind9instances/external": kind.Permission{Of: bind9.Resource("bind9instances/external"), Object: &bind9.Bind9Instance{}},
@@ -49,10 +48,10 @@ func NewStorage(config Config) (map[string]rest.Storage, error) {
 	return paths, nil
 }
 
-// completeKind gives a kind what all of the group have.
+// completeKind sets the fields common to all kinds of the group.
 func completeKind[T kind.Object](of *kind.Kind[T], config Config) *kind.Kind[T] {
 	of.GroupVersion = bind9.SchemeGroupVersion
-	of.Keep = func(_ context.Context, after, before T) { // the finalizer of delivery stays as it is (S11.30)
+	of.Keep = func(_ context.Context, after, before T) { // the finalizer of delivery stays (S11.30)
 		after.SetFinalizers(kind.KeepHeld(before.GetFinalizers(), after.GetFinalizers()))
 	}
 	of.Validate = func(obj T) field.ErrorList {
@@ -61,7 +60,7 @@ func completeKind[T kind.Object](of *kind.Kind[T], config Config) *kind.Kind[T] 
 	}
 	review := reviewer{config.Authorizer, of.Resource}
 	of.Check = func(ctx context.Context, after, before T) error {
-		// A change of labels or finalizers, and what the garbage collector changes, need no right to run servers.
+		// Labels, finalizers and garbage collection need no right to run servers.
 		if !kind.SpecChanged(after, before) {
 			return nil
 		}
