@@ -16,14 +16,13 @@ import (
 )
 
 const (
-	// toldItems bounds the refusals in a message; the causes have all of them.
+	// toldItems bounds the refusals in a message, not in the causes.
 	toldItems = 10
-	// maxOutcome bounds the characters of the outcome of an item in an audit annotation.
+	// maxOutcome bounds an audit annotation, in characters.
 	maxOutcome = 300
 )
 
-// errorOf returns the error of a set that was not written: that of the whole set, or the refusals of its items; nil if
-// none failed.
+// errorOf returns the error of the set, or the refusals of its items; nil if none failed.
 func errorOf(set *v1alpha1.ChangeSet, items []*item, together Set) error {
 	if failure := together.Failed(); failure != nil {
 		if _, ok := failure.(apierrors.APIStatus); ok {
@@ -58,7 +57,7 @@ func errorOf(set *v1alpha1.ChangeSet, items []*item, together Set) error {
 	return nil
 }
 
-// withoutOutcome gives a timeout the reason of one that wrote nothing: Timeout is that of an unknown outcome.
+// withoutOutcome replaces the reason Timeout, of an unknown outcome, by ServerTimeout.
 func withoutOutcome(e *apierrors.StatusError) error {
 	if e.ErrStatus.Reason == metav1.StatusReasonTimeout {
 		e.ErrStatus.Reason = metav1.StatusReasonServerTimeout
@@ -66,8 +65,8 @@ func withoutOutcome(e *apierrors.StatusError) error {
 	return e
 }
 
-// errorOfItems returns the error of several items. Its code is theirs if they have one in common, else 422, so that a
-// client which retries some codes does not retry a set that cannot succeed.
+// errorOfItems returns the error of several items, with their common code, else 422, so that clients do not retry in
+// vain.
 func errorOfItems(set *v1alpha1.ChangeSet, items []*item, so string) *apierrors.StatusError {
 	status := metav1.Status{
 		Status: metav1.StatusFailure, Code: int32(items[0].code), Reason: items[0].failure.Reason,
@@ -101,7 +100,6 @@ func retryAfter(x *item) int32 {
 	return 0
 }
 
-// listCauses returns the causes of the item, each with its field in the set.
 func (x *item) listCauses() (causes []metav1.StatusCause) {
 	if d := x.failure.Details; d != nil {
 		for _, c := range d.Causes {
@@ -118,8 +116,7 @@ func (x *item) listCauses() (causes []metav1.StatusCause) {
 	return causes
 }
 
-// fieldOf converts a field of the Record to one of the set: that of the Record to apply, or the item of a deletion,
-// which has no such field.
+// fieldOf returns a Record's field as a path in the set; for a deletion, the item.
 func (x *item) fieldOf(name string) string {
 	if name == "" || x.deletes() != nil {
 		return x.path().String()
@@ -127,7 +124,6 @@ func (x *item) fieldOf(name string) string {
 	return x.member().Child(strings.TrimPrefix(name, ".")).String()
 }
 
-// describeOutcome formats the outcome of the item for the audit event of the set.
 func (x *item) describeOutcome() string {
 	what := "apply " + x.name
 	if x.deletes() != nil {

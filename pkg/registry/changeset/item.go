@@ -25,14 +25,14 @@ import (
 	"kubi.zone/kubizone/pkg/registry/direct"
 )
 
-// item is one change of a set: a write of a Record, and its answer.
+// item is a write of a Record in a set, with the outcome.
 type item struct {
 	index int
 	name  string
 	of    *v1alpha1.ChangeSet
 	write *direct.Write
 
-	// code is that of the answer; record the Record of a success, failure the status of anything else.
+	// code is the response code, with record on success, else failure.
 	code    int
 	record  metav1.ObjectMeta
 	failure *metav1.Status
@@ -44,7 +44,6 @@ func (x *item) deletes() *v1alpha1.ChangeSetDelete { return x.of.Spec.Items[x.in
 
 func (x *item) creates() *runtime.RawExtension { return x.of.Spec.Items[x.index].Create }
 
-// member is where in the item the Record is.
 func (x *item) member() *field.Path {
 	switch {
 	case x.deletes() != nil:
@@ -55,10 +54,9 @@ func (x *item) member() *field.Path {
 	return x.path().Child("apply")
 }
 
-// requestKey is that of the request of a set in its context.
 type requestKey struct{}
 
-// WithRequest keeps a request that becomes a change set in its context: audit events of its items name its client.
+// WithRequest keeps a change set's request in the context, for audit events of items.
 func WithRequest(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if info, ok := genericapirequest.RequestInfoFrom(r.Context()); ok && (info.APIGroup == acme.GroupName ||
@@ -69,11 +67,10 @@ func WithRequest(handler http.Handler) http.Handler {
 	})
 }
 
-// actingKey is that of the namespace in the context of a set that this process makes.
 type actingKey struct{}
 
-// ActFor lets the items of a change set that is created under ctx write Records of a namespace: the user of ctx needs
-// no rights. It is for callers in this process that have judged what they write; no request from outside has it.
+// ActFor lets items of change sets created under ctx write Records of a namespace without rights. The caller must
+// have checked the writes.
 func ActFor(ctx context.Context, namespace string) context.Context {
 	return context.WithValue(ctx, actingKey{}, namespace)
 }
@@ -89,7 +86,7 @@ func sentBy(ctx context.Context) *http.Request {
 	return from
 }
 
-// readItem reads the write of an item. What is no object is refused when the item is carried out.
+// readItem reads the write of an item. Invalid text is refused when the item is served.
 func (r *REST) readItem(ctx context.Context, set *v1alpha1.ChangeSet, i int, options *metav1.CreateOptions) *item {
 	w := &direct.Write{Verb: "patch", Namespace: set.Namespace, From: sentBy(ctx), Options: metav1.PatchOptions{DryRun: options.DryRun}}
 	x := &item{index: i, of: set, write: w}
@@ -102,7 +99,7 @@ func (r *REST) readItem(ctx context.Context, set *v1alpha1.ChangeSet, i int, opt
 	if created := x.creates(); created != nil {
 		w.Verb, record = "create", created
 		if len(set.ManagedFields) > 0 {
-			w.ClientManager = set.ManagedFields[0].Manager // which the generic server has made of the User-Agent
+			w.ClientManager = set.ManagedFields[0].Manager // set by the generic server from User-Agent
 		}
 	} else {
 		w.Options.Force = &set.Spec.Force
@@ -132,7 +129,6 @@ func preconditionsOf(d *v1alpha1.ChangeSetDelete) *metav1.Preconditions {
 	return p
 }
 
-// carryOut makes the write of the item and takes the answer in.
 func (x *item) carryOut(ctx context.Context, handler Handler, set Set) {
 	own, cancel := x.newContext(ctx)
 	defer cancel()
@@ -145,7 +141,7 @@ func (x *item) carryOut(ctx context.Context, handler Handler, set Set) {
 	set.Leave(x.index, x.failure != nil)
 }
 
-// serve has the handler make the write. A panic fails the item alone, as the server of a client's request does.
+// serve calls the handler. A panic fails only the item.
 func (x *item) serve(ctx context.Context, handler Handler) {
 	defer func() {
 		if why := recover(); why != nil {
@@ -174,8 +170,7 @@ func (x *item) fail(err apierrors.APIStatus) {
 	x.code, x.failure = int(status.Code), &status
 }
 
-// newContext makes the context of the write. It ends with that of the set, and has only its user, as that of a request
-// from outside has.
+// newContext returns the context of the write, which ends with the set's and has its user, span and logger.
 func (x *item) newContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	own, release := inprocess.Detach(ctx)
 	if user, ok := genericapirequest.UserFrom(ctx); ok {
@@ -189,7 +184,6 @@ func (x *item) newContext(ctx context.Context) (context.Context, context.CancelF
 	return warning.WithWarningRecorder(own, warnings{ctx, x}), release
 }
 
-// warnings adds the item to each Warning.
 type warnings struct {
 	of   context.Context
 	item *item
@@ -201,7 +195,6 @@ func (w warnings) AddWarning(agent, text string) {
 	}
 }
 
-// reportStatus is the status of the item in a set that was committed.
 func (x *item) reportStatus(set Set) v1alpha1.ChangeSetItemStatus {
 	s := v1alpha1.ChangeSetItemStatus{Name: x.name, UID: x.record.UID, ResourceVersion: x.record.ResourceVersion,
 		Generation: x.record.Generation, Operation: v1alpha1.OperationUpdated}
@@ -216,7 +209,7 @@ func (x *item) reportStatus(set Set) v1alpha1.ChangeSetItemStatus {
 	return s
 }
 
-// ended: nothing was wrong with the item, and others were not written.
+// ended: not written because of other items.
 func (x *item) ended() bool {
 	return x.failure != nil && x.failure.Reason == v1alpha1.StatusReasonChangeSetEnded
 }

@@ -11,9 +11,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// slots bound the sets of several writes that are under way. A set has both of its slots before it sends an item and
-// waits for none after, so that no two wait for each other. The slot of the namespace is taken first: a namespace whose
-// sets wait does not keep others' from theirs.
+// slots bound the sets in progress. A set acquires both slots before it sends an item, so that sets cannot deadlock;
+// the namespace's first, so that its waiting sets do not block others.
 type slots struct {
 	all chan struct{}
 
@@ -26,7 +25,6 @@ type namespaceSlots struct {
 	users int
 }
 
-// acquire waits for a slot until the request ends.
 func (s *slots) acquire(ctx context.Context, namespace string) (release func(), err error) {
 	s.mu.Lock()
 	own := s.of[namespace]

@@ -23,52 +23,50 @@ import (
 	"kubi.zone/kubizone/pkg/registry/direct"
 )
 
-// Set is what the writes of the items wait in for each other.
+// Set joins the writes of items in one transaction.
 type Set interface {
-	// Require says what the zone must be like before the writes.
+	// Require sets prerequisites on the zone.
 	Require(prerequisites []v1alpha1.ChangeSetPrerequisite) error
-	// Context makes a write under it write i of the set.
+	// Context marks a write under it as write i.
 	Context(ctx context.Context, i int) context.Context
-	// Leave says that write i will not come, or not again, and whether its request was refused.
+	// Leave announces the end of write i, refused or not.
 	Leave(i int, refused bool)
-	// Came reports whether write i came to be committed, and Unchanged whether it changes nothing.
+	// Came reports whether write i reached the commit, Unchanged whether it changes nothing.
 	Came(i int) bool
 	Unchanged(i int) bool
-	// Creates is how many writes came that create a Record.
+	// Creates counts the writes that reached the commit and create a Record.
 	Creates() int
-	// Abandon ends the set.
 	Abandon(cause error)
-	// Failed is the error of the set as a whole, where that is none of an item; nil else.
+	// Failed returns the error of the set as a whole, or nil.
 	Failed() error
-	// Unwritten reports, when all writes have left, whether nothing of them is written for certain.
+	// Unwritten reports, after all writes have left, whether certainly nothing was written.
 	Unwritten() bool
-	// Committed is the zone of the writes and its serial with them; nil where they were not committed.
+	// Committed returns the zone and serial of the commit; nil if not committed.
 	Committed() (*v1alpha1.AdoptingZone, int64)
 }
 
-// Config is what the storage of ChangeSets is made of. Fields are required where nothing else is said.
+// Config configures the storage.
 type Config struct {
-	// NewSet begins a set of n writes.
 	NewSet func(n int) Set
-	// GiveBack returns to the quota of a namespace so many Records that were counted and not created. Optional.
+	// GiveBack returns unused quota of Records. Optional.
 	GiveBack func(ctx context.Context, namespace string, records int)
 }
 
-// Handler makes the writes of items (direct.Handler).
+// Handler serves the writes of items (direct.Handler).
 type Handler interface {
-	// Decode reads the object of a write.
+	// Decode parses the object of a write.
 	Decode(w *direct.Write, text []byte)
-	// Serve makes a write, and returns the code of the answer with a Record or a Status.
+	// Serve returns the response code with a Record or Status.
 	Serve(ctx context.Context, w *direct.Write) (code int, answer runtime.Object)
 }
 
-// Bounds of what is under way. An item holds some tens of KiB while it waits.
+// A waiting item takes some tens of KiB.
 const (
 	maxSets            = 32
 	maxSetsOfNamespace = 4
 )
 
-// REST is the storage of changesets.
+// REST is the storage of change sets.
 type REST struct {
 	config  Config
 	slots   slots
@@ -81,27 +79,27 @@ var (
 	_ rest.SingularNameProvider = (*REST)(nil)
 )
 
-// NewREST makes the storage of ChangeSets.
+// NewREST returns a storage without a handler.
 func NewREST(config Config) *REST {
 	return &REST{config: config, slots: slots{all: make(chan struct{}, maxSets), of: map[string]*namespaceSlots{}}}
 }
 
-// SetHandler sets the handler of items. It is called once, before the first request.
+// SetHandler sets the handler of items, once, before the first request.
 func (r *REST) SetHandler(handler Handler) { r.handler = handler }
 
-// New is what a request is about.
+// New returns an empty ChangeSet.
 func (*REST) New() runtime.Object { return &v1alpha1.ChangeSet{} }
 
-// Destroy has nothing to let go of.
+// Destroy does nothing.
 func (*REST) Destroy() {}
 
-// NamespaceScoped: a change set is of Records of its namespace.
+// NamespaceScoped is true.
 func (*REST) NamespaceScoped() bool { return true }
 
-// GetSingularName of the resource.
+// GetSingularName returns the name of the resource.
 func (*REST) GetSingularName() string { return "changeset" }
 
-// Create makes the changes, or none of them.
+// Create writes all items or none.
 func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (
 	runtime.Object, error) {
 	set, ok := obj.(*v1alpha1.ChangeSet)
@@ -128,7 +126,7 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.Val
 			return nil, err
 		}
 	}
-	if len(items) > 1 || len(set.Spec.Prerequisites) > 0 { // a set of one holds no more than a write by itself does
+	if len(items) > 1 || len(set.Spec.Prerequisites) > 0 { // a set of one item takes no more than a plain write
 		release, err := r.slots.acquire(ctx, set.Namespace)
 		if err != nil {
 			return nil, err
@@ -138,7 +136,6 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.Val
 	return r.carryOut(ctx, set, items, options)
 }
 
-// carryOut makes the writes of the items, and answers when all of them are answered.
 func (r *REST) carryOut(ctx context.Context, set *v1alpha1.ChangeSet, items []*item, options *metav1.CreateOptions) (runtime.Object,
 	error) {
 	together := r.config.NewSet(len(items))
