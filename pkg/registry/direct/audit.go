@@ -19,13 +19,13 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
-// Annotations of audit events, as filters.WithAuthorization sets them.
+// Annotations set by filters.WithAuthorization.
 const (
 	decisionKey = "authorization.k8s.io/decision"
 	reasonKey   = "authorization.k8s.io/reason"
 )
 
-// auditWrite serves a write with an audit event, as filters.WithAudit does, if the policy asks for one.
+// auditWrite serves a write with an audit event, as filters.WithAudit does.
 func (h *Handler) auditWrite(ctx context.Context, w *Write, asked authorizer.AttributesRecord,
 	serve func(ctx context.Context) (int, runtime.Object)) (int, runtime.Object) {
 	if h.AuditSink == nil || h.AuditPolicy == nil {

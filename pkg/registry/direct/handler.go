@@ -31,7 +31,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// Storage is that of a resource of a namespace whose objects are created, applied and deleted.
+// Storage is the storage of a namespaced resource.
 type Storage interface {
 	rest.Creater
 	rest.Patcher
@@ -39,22 +39,20 @@ type Storage interface {
 	rest.ResetFieldsStrategy
 }
 
-// Config is the server to which the writes belong. Fields are required where nothing else is said.
+// Config is the server of the writes. Fields are required unless optional.
 type Config struct {
 	Storage    Storage
 	Resource   schema.GroupVersionResource
 	Kind       string
 	Scheme     *runtime.Scheme
 	Serializer runtime.NegotiatedSerializer
-	// Schemas are the OpenAPI schemas of the group, by which fields are merged and managed.
-	Schemas    map[string]*spec.Schema
-	Authorizer authorizer.UnconditionalAuthorizer
-	// Admission is optional.
-	Admission admission.Interface
-	// AuditSink and AuditPolicy are optional.
+	// Schemas are the group's OpenAPI schemas.
+	Schemas     map[string]*spec.Schema
+	Authorizer  authorizer.UnconditionalAuthorizer
+	Admission   admission.Interface
 	AuditSink   audit.Sink
 	AuditPolicy audit.PolicyRuleEvaluator
-	// CheckText refuses a text that may not be the body of a request.
+	// CheckText rejects text that a request body may not have.
 	CheckText func(text []byte) error
 }
 
@@ -64,13 +62,13 @@ type Handler struct {
 	kind       schema.GroupVersionKind
 	manager    *managedfields.FieldManager
 	interfaces admission.ObjectInterfaces
-	// deletes admits deletions, and admit other writes, whose managed fields admission may not damage.
+	// deletes admits deletions; admit, other writes, in which admission must not damage managed fields.
 	deletes, admit admission.Interface
-	// decoder of JSON, which finds duplicate and unknown fields.
+	// decoder is strict.
 	decoder runtime.Decoder
 }
 
-// New makes a Handler.
+// New returns a Handler.
 func New(config Config) (*Handler, error) {
 	h := &Handler{Config: config, kind: config.Resource.GroupVersion().WithKind(config.Kind),
 		interfaces: admission.NewObjectInterfacesFromScheme(config.Scheme), deletes: admission.WithAudit(config.Admission)}
@@ -93,28 +91,27 @@ func New(config Config) (*Handler, error) {
 	return h, nil
 }
 
-// Write is one write of an object.
+// Write is a write of an object.
 type Write struct {
-	// Verb is create, patch (a server-side apply) or delete.
+	// Verb is create, patch (for apply) or delete.
 	Verb, Namespace, Name string
-	// Object is the one to create, or to apply; Decode sets it, too.
+	// Object is created or applied. Decode sets it.
 	Object runtime.Object
-	// Options are those of the request, with the field manager; a deletion has DryRun alone.
+	// Options are those of the request; a deletion uses only DryRun.
 	Options metav1.PatchOptions
-	// ClientManager is the field manager of a creation if Options have none.
+	// ClientManager is the default field manager of a create.
 	ClientManager string
 	// Preconditions of a deletion; nil: none.
 	Preconditions *metav1.Preconditions
-	// From is the request that caused the write, whose client audit events name; nil: none.
+	// From is the causing request, for audit events; nil: none.
 	From *http.Request
 
-	text   []byte  // of Object in JSON; nil: it has none
-	fault  error   // why text is no Object
-	strict []error // duplicate and unknown fields of text
+	text   []byte  // Object in JSON; nil: none
+	fault  error   // of decoding text
+	strict []error // duplicate and unknown fields in text
 }
 
-// Decode reads the object of a write that creates or applies it. If text is no object, w.Object stays nil, and Serve
-// refuses the write.
+// Decode parses the object of a create or apply. If text is invalid, w.Object stays nil, and Serve refuses the write.
 func (h *Handler) Decode(w *Write, text []byte) {
 	w.text = text
 	if w.fault = h.CheckText(text); w.fault != nil {
@@ -126,7 +123,7 @@ func (h *Handler) Decode(w *Write, text []byte) {
 			w.fault = apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", w.fault))
 			return
 		}
-		if len(w.strict) > 0 { // in the words of the decoder of patches
+		if len(w.strict) > 0 { // use the words of the patch decoder
 			if err := yaml.UnmarshalStrict(text, &map[string]any{}); err != nil {
 				w.strict = []error{err}
 			}
@@ -151,10 +148,10 @@ func (h *Handler) Decode(w *Write, text []byte) {
 	w.Object = object
 }
 
-// slow is the time from which on a write is logged with its steps, as a request is.
+// slow is the duration from which a write is logged.
 const slow = 500 * time.Millisecond
 
-// Serve carries a write out for the user of ctx. It returns the code of the answer with the object, or a Status.
+// Serve makes the write for the user of ctx. The response code comes with the object or a Status.
 func (h *Handler) Serve(ctx context.Context, w *Write) (code int, answer runtime.Object) {
 	ctx, span := tracing.Start(ctx, "Write", attribute.String("verb", w.Verb), attribute.String("name", w.Name))
 	defer span.End(slow)
@@ -175,13 +172,12 @@ func (h *Handler) Serve(ctx context.Context, w *Write) (code int, answer runtime
 	})
 }
 
-// refuseWrite returns the answer of an error.
 func refuseWrite(err error) (int, runtime.Object) {
 	status := responsewriters.ErrorToAPIStatus(err)
 	return int(status.Code), status
 }
 
-// describeRequest returns the request that would make the write: the object of a creation is named in its body alone.
+// describeRequest returns the equivalent request.
 func (h *Handler) describeRequest(w *Write) *genericapirequest.RequestInfo {
 	info := &genericapirequest.RequestInfo{IsResourceRequest: true, Verb: w.Verb, APIPrefix: "apis", APIGroup: h.Resource.Group,
 		APIVersion: h.Resource.Version, Namespace: w.Namespace, Resource: h.Resource.Resource, Parts: []string{h.Resource.Resource},
@@ -192,7 +188,6 @@ func (h *Handler) describeRequest(w *Write) *genericapirequest.RequestInfo {
 	return info
 }
 
-// carryOut authorizes the write and makes it.
 func (h *Handler) carryOut(ctx context.Context, w *Write, asked authorizer.AttributesRecord) (int, runtime.Object, error) {
 	decision, reason, err := h.Authorizer.Authorize(ctx, asked)
 	switch {
@@ -217,7 +212,6 @@ func (h *Handler) carryOut(ctx context.Context, w *Write, asked authorizer.Attri
 	return h.deleteObject(ctx, w, asked)
 }
 
-// makeAttributes makes the attributes by which admission knows the write.
 func (h *Handler) makeAttributes(w *Write, asked authorizer.AttributesRecord, object, old runtime.Object, operation admission.Operation,
 	options runtime.Object) admission.Attributes {
 	return admission.NewAttributesRecord(object, old, h.kind, w.Namespace, w.Name, h.Resource, "", operation, options,

@@ -30,11 +30,11 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// createObject does what handlers.CreateResource does behind the decoder.
+// createObject follows handlers.CreateResource after the decoder.
 func (h *Handler) createObject(ctx context.Context, w *Write, asked authorizer.AttributesRecord) (int, runtime.Object, error) {
 	w.warnOfFields(ctx)
 	object := w.Object
-	if w.text == nil { // no decoder has set defaults
+	if w.text == nil { // the decoder sets defaults for text
 		h.Scheme.Default(object)
 	}
 	accessor, err := meta.Accessor(object)
@@ -58,7 +58,7 @@ func (h *Handler) createObject(ctx context.Context, w *Write, asked authorizer.A
 	return http.StatusCreated, out, err
 }
 
-// applyObject does what handlers.PatchResource does with a server-side apply.
+// applyObject follows handlers.PatchResource for server-side apply.
 func (h *Handler) applyObject(ctx context.Context, w *Write, asked authorizer.AttributesRecord) (int, runtime.Object, error) {
 	patch, err := w.readPatch(ctx)
 	if err != nil {
@@ -95,7 +95,7 @@ func (h *Handler) applyObject(ctx context.Context, w *Write, asked authorizer.At
 	return http.StatusOK, out, err
 }
 
-// mergePatch applies a patch to the object that is there, or to a new one. It is called again when that has changed.
+// mergePatch may be called several times.
 func (h *Handler) mergePatch(ctx context.Context, w *Write, patch, current runtime.Object) (runtime.Object, error) {
 	out, err := h.manager.Apply(current, patch, w.Options.FieldManager, *w.Options.Force)
 	if err != nil {
@@ -116,13 +116,13 @@ func (h *Handler) mergePatch(ctx context.Context, w *Write, patch, current runti
 	return out, rest.EnsureObjectNamespaceMatchesRequestNamespace(w.Namespace, accessor)
 }
 
-// isNew reports whether an update makes its object, which storage then hands over empty.
+// isNew reports whether an update creates: storage then passes an empty object.
 func isNew(current runtime.Object) bool {
 	accessor, err := meta.Accessor(current)
 	return err != nil || accessor.GetUID() == ""
 }
 
-// deleteObject does what handlers.DeleteResource does.
+// deleteObject follows handlers.DeleteResource.
 func (h *Handler) deleteObject(ctx context.Context, w *Write, asked authorizer.AttributesRecord) (int, runtime.Object, error) {
 	options := &metav1.DeleteOptions{DryRun: w.Options.DryRun, Preconditions: w.Preconditions}
 	audit.LogRequestObject(ctx, options, metav1.SchemeGroupVersion, h.Resource, "", apihelpers.GetMetaInternalVersionCodecs())
@@ -132,7 +132,6 @@ func (h *Handler) deleteObject(ctx context.Context, w *Write, asked authorizer.A
 	return http.StatusOK, out, err
 }
 
-// mutateObject has admission change the object.
 func (h *Handler) mutateObject(ctx context.Context, attributes admission.Attributes) error {
 	if mutating, ok := h.admit.(admission.MutationInterface); ok && mutating.Handles(attributes.GetOperation()) {
 		return mutating.Admit(ctx, attributes, h.interfaces)
@@ -140,7 +139,7 @@ func (h *Handler) mutateObject(ctx context.Context, attributes admission.Attribu
 	return nil
 }
 
-// authorizeCreation has the object of an apply that is not there created by users who may create it alone.
+// authorizeCreation requires the right to create for an absent object.
 func (h *Handler) authorizeCreation(asked authorizer.AttributesRecord, validate rest.ValidateObjectFunc) rest.ValidateObjectFunc {
 	asked.Verb = "create"
 	return func(ctx context.Context, object runtime.Object) error {
@@ -155,7 +154,7 @@ func (h *Handler) authorizeCreation(asked authorizer.AttributesRecord, validate 
 	}
 }
 
-// readPatch returns the fields to apply, of which the audit event is told.
+// readPatch returns the fields to apply, and logs them to the audit event.
 func (w *Write) readPatch(ctx context.Context) (*unstructured.Unstructured, error) {
 	patch, decoded := w.Object.(*unstructured.Unstructured)
 	if !decoded {
@@ -189,7 +188,6 @@ func (w *Write) updateOptions() *metav1.UpdateOptions {
 	return options
 }
 
-// warnOfFields warns of duplicate and unknown fields, unless they are to be ignored.
 func (w *Write) warnOfFields(ctx context.Context) {
 	if w.Options.FieldValidation == metav1.FieldValidationIgnore {
 		return
@@ -202,7 +200,7 @@ func (w *Write) warnOfFields(ctx context.Context) {
 	}
 }
 
-// dropTwins drops owner references that are in the list before, and warns of them.
+// dropTwins drops duplicate owner references, with a Warning.
 func dropTwins(ctx context.Context, of metav1.Object, format string) {
 	var kept []metav1.OwnerReference
 	var twins []string
