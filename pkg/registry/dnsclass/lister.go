@@ -23,19 +23,17 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// Lister finds the DNSClasses for a namespace. It reads a named class from etcd, and default classes from a watch.
+// Lister finds named DNSClasses in etcd, and default classes in a watch.
 type Lister struct {
-	store *kind.REST[*v1alpha1.DNSClass]
-	// labelsOf returns the labels of a namespace.
+	store    *kind.REST[*v1alpha1.DNSClass]
 	labelsOf func(namespace string) map[string]string
-	// informer follows store and indexes the default classes.
+	// informer indexes the default classes.
 	informer cache.SharedIndexInformer
 }
 
-// byDefault is the index of the default classes; its only value is "".
 const byDefault = "default"
 
-// NewLister makes a lister of the storage. It has default classes while Run runs.
+// NewLister returns a Lister. Run provides default classes.
 func NewLister(store *kind.REST[*v1alpha1.DNSClass], labelsOf func(namespace string) map[string]string) *Lister {
 	return &Lister{store, labelsOf, cache.NewSharedIndexInformer(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
@@ -64,7 +62,7 @@ func NewLister(store *kind.REST[*v1alpha1.DNSClass], labelsOf func(namespace str
 	}})}
 }
 
-// unwrapEvent unwraps an object that a watch cache wraps to encode it once for all watches.
+// unwrapEvent unwraps objects of the watch cache.
 func unwrapEvent(event watch.Event) (watch.Event, bool) {
 	if wrapped, ok := event.Object.(runtime.CacheableObject); ok {
 		event.Object = wrapped.GetObject()
@@ -72,7 +70,6 @@ func unwrapEvent(event watch.Event) (watch.Event, bool) {
 	return event, true
 }
 
-// convertOptions converts options to those of the storage.
 func convertOptions(options metav1.ListOptions) (*internalversion.ListOptions, error) {
 	within := &internalversion.ListOptions{}
 	err := internalversion.Convert_v1_ListOptions_To_internalversion_ListOptions(&options, within, nil)
@@ -93,8 +90,8 @@ func (l *Lister) Check() error {
 	return nil
 }
 
-// Admits reports whether a class may deliver zones of a namespace, and of a view. It is true for a missing class, of
-// which it warns: a zone may be made before its class.
+// Admits reports whether a class may deliver zones of a namespace, and of a view. An absent class admits all, with a
+// Warning: zones may precede classes.
 func (l *Lister) Admits(ctx context.Context, name, namespace, view string) (ofNamespace, ofView bool, err error) {
 	named, err := l.get(ctx, name)
 	if apierrors.IsNotFound(err) {
@@ -108,7 +105,6 @@ func (l *Lister) Admits(ctx context.Context, name, namespace, view string) (ofNa
 	return class.Admits(named, namespace, l.labelsOf(namespace)), class.Delivers(named, view), nil
 }
 
-// get reads a DNSClass as etcd has it.
 func (l *Lister) get(ctx context.Context, name string) (*v1alpha1.DNSClass, error) {
 	obj, err := l.store.Get(ctx, name, &metav1.GetOptions{})
 	if err != nil {
@@ -117,8 +113,8 @@ func (l *Lister) get(ctx context.Context, name string) (*v1alpha1.DNSClass, erro
 	return obj.(*v1alpha1.DNSClass), nil
 }
 
-// First returns the first class that the zone names. If it names none, First returns the default class for its
-// namespace and view that is first by name, nil if there is none. The caller must not change it.
+// First returns the zone's first named class, else the first default class by name for the namespace and view, or
+// nil. The class must not be modified.
 func (l *Lister) First(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSClass, error) {
 	refs := zone.Spec.DNSClassRefs
 	if len(refs) == 0 {
@@ -128,17 +124,17 @@ func (l *Lister) First(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSC
 		return nil, nil
 	}
 	if refs[0].Kind == v1alpha1.KindBind9Cluster {
-		return nil, nil // It has no defaults of a Zone (S11.30).
+		return nil, nil // a Bind9Cluster has no defaults for Zones (S11.30)
 	}
 	named, err := l.get(ctx, refs[0].Name)
-	if apierrors.IsNotFound(err) || apierrors.IsBadRequest(err) { // a bad request: no class can have that name, as validation will say
+	if apierrors.IsNotFound(err) || apierrors.IsBadRequest(err) { // BadRequest: invalid name
 		return nil, nil
 	}
 	return named, err
 }
 
-// Withdrawing returns the classes that deliver the zone and do not allow deletionPolicy Retain: of the existing classes
-// that it names, or of the default classes for its namespace and view. A Bind9Cluster never allows it (S11.30).
+// Withdrawing returns the classes that deliver the zone, named or default, and forbid deletionPolicy Retain. A
+// Bind9Cluster always does (S11.30). Absent classes are left out.
 func (l *Lister) Withdrawing(ctx context.Context, zone *v1alpha1.Zone) ([]v1alpha1.DNSClassReference, error) {
 	delivering := l.defaultClasses(zone.Namespace, zone.Spec.View)
 	if len(zone.Spec.DNSClassRefs) > 0 {
@@ -167,7 +163,7 @@ func (l *Lister) Withdrawing(ctx context.Context, zone *v1alpha1.Zone) ([]v1alph
 	return refs, nil
 }
 
-// defaultClasses returns the default classes for zones of a namespace and a view, sorted by name.
+// defaultClasses returns the default classes for a namespace and view, sorted by name.
 func (l *Lister) defaultClasses(namespace, view string) []*v1alpha1.DNSClass {
 	all, err := l.informer.GetIndexer().ByIndex(byDefault, "")
 	if err != nil || len(all) == 0 {
@@ -184,9 +180,8 @@ func (l *Lister) defaultClasses(namespace, view string) []*v1alpha1.DNSClass {
 	return admitting
 }
 
-// HaveNameServers reports whether every class of the zone has name servers of its own for it: of those that it names,
-// or of the default classes for its namespace and view. It is false for a missing class. Every write of a Zone calls
-// it.
+// HaveNameServers reports whether every class of the zone, named or default, exists and has name servers of its own.
+// Called by every write of a Zone.
 func (l *Lister) HaveNameServers(zone *v1alpha1.Zone) bool {
 	var delivering []*v1alpha1.DNSClass
 	if len(zone.Spec.DNSClassRefs) == 0 {
@@ -204,8 +199,8 @@ func (l *Lister) HaveNameServers(zone *v1alpha1.Zone) bool {
 	})
 }
 
-// MayDeliver reports whether a default class delivers zones of a namespace and a view that name no class. It is true
-// until the classes are known: a wrong True of Ready is worse than a late one (S6.13). Every write calls it.
+// MayDeliver reports whether a default class delivers zones of a namespace and view. True before the classes are
+// listed: a late Ready is better than a wrong Ready (S6.13). Called by every write.
 func (l *Lister) MayDeliver(namespace, view string) bool {
 	return l.Check() != nil || len(l.defaultClasses(namespace, view)) > 0
 }

@@ -20,10 +20,9 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// NewKind makes the kind of DNSClasses. With inlineSecrets it accepts secrets in the class itself, where every user
-// with read permission for classes sees them. The kind is in no category: tenants may not list classes, and `kubectl
-// get kubizone` is theirs. withdrawn says which zones a change of a class takes from it, or its deletion, for which
-// after is nil; empty: none.
+// NewKind returns the kind of DNSClasses, without category: tenants use `kubectl get kubizone` but may not list
+// classes. inlineSecrets allows secrets in a class, visible to every reader of classes. withdrawn describes the zones
+// taken by a change, or by deletion with a nil after; "" for none.
 func NewKind(inlineSecrets bool, withdrawn func(before, after *v1alpha1.DNSClass) string) *kind.Kind[*v1alpha1.DNSClass] {
 	return &kind.Kind[*v1alpha1.DNSClass]{
 		GroupVersion: v1alpha1.SchemeGroupVersion, Resource: "dnsclasses", Singular: "dnsclass", ShortNames: []string{"dc"},
@@ -75,7 +74,6 @@ func NewKind(inlineSecrets bool, withdrawn func(before, after *v1alpha1.DNSClass
 	}
 }
 
-// narrowed reports whether a change may take zones from a class.
 func narrowed(before, after *v1alpha1.DNSClass) bool {
 	return class.IsDefault(before) && !class.IsDefault(after) || !equality.Semantic.DeepEqual(before.Spec.Views, after.Spec.Views) ||
 		!equality.Semantic.DeepEqual(before.Spec.Namespaces, after.Spec.Namespaces)

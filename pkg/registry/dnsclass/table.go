@@ -13,7 +13,6 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// namespacesWidth is the most characters of the namespaces in a row.
 const namespacesWidth = 60
 
 var columns = []metav1.TableColumnDefinition{
@@ -47,7 +46,7 @@ func describeNamespaces(of *v1alpha1.DNSClass) string {
 	said := selection.Names
 	if selection.Selector != nil {
 		text := metav1.FormatLabelSelector(selection.Selector)
-		if text == "<none>" { // what upstream calls a selector of everything
+		if text == "<none>" { // matches everything
 			return all
 		}
 		said = append(said[:len(said):len(said)], text)
