@@ -18,28 +18,26 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 )
 
-// errOutdated: the object is not as it was read. Metrics of writes count it as a conflict.
+// errOutdated reports a changed object. Metrics count a conflict.
 var errOutdated error = apierrors.NewConflict(schema.GroupResource{}, "", errors.New("the object was changed while it was deleted; "+
 	"delete it again"))
 
-// attempts bounds how often a deletion begins anew.
 const attempts = 5
 
-// beginning is the object that a deletion started from.
+// beginning is the object as first read.
 type beginning struct {
-	// cached: the watch cache is asked first.
+	// cached: read the watch cache first.
 	cached bool
-	read   metav1.Object // nil: nothing was read
+	read   metav1.Object // nil: not read
 }
 
 type contextKey struct{}
 
-// Delete deletes from store, whose storage is one of Storage.
+// Delete deletes from a store whose storage is wrapped by Storage.
 func Delete(ctx context.Context, store rest.GracefulDeleter, name string, validation rest.ValidateObjectFunc,
 	options *metav1.DeleteOptions) (out runtime.Object, immediately bool, err error) {
 	for attempt := range attempts {
 		b := &beginning{cached: attempt == 0 && (options == nil || options.Preconditions == nil)}
-		// The store changes the options.
 		out, immediately, err = store.Delete(context.WithValue(ctx, contextKey{}, b), name, b.checkUnchanged(validation),
 			options.DeepCopy())
 		if !errors.Is(err, errOutdated) {
@@ -49,8 +47,7 @@ func Delete(ctx context.Context, store rest.GracefulDeleter, name string, valida
 	return out, immediately, err
 }
 
-// checkUnchanged wraps validation with a check that uid, deletionTimestamp and finalizers are as they were read: the
-// store decides by nothing else of the object.
+// checkUnchanged adds a check of uid, deletionTimestamp and finalizers, by which alone the store decides.
 func (b *beginning) checkUnchanged(validation rest.ValidateObjectFunc) rest.ValidateObjectFunc {
 	return func(ctx context.Context, obj runtime.Object) error {
 		if was := b.read; was != nil {
@@ -70,9 +67,9 @@ func (b *beginning) checkUnchanged(validation rest.ValidateObjectFunc) rest.Vali
 	}
 }
 
-// Storage wraps cached, a storage with a watch cache, for the stores that are passed to Delete. It deletes no object
-// that has finalizers and is not marked: the generic store asks for that alone where it read an object without any, as
-// one of a collection. Of one that is marked an update has taken the last finalizer.
+// Storage wraps a storage with a watch cache, for stores passed to Delete. An unmarked object with finalizers is not
+// deleted: the generic store tries that only if none were there when read. A marked object has lost the last
+// finalizer.
 func Storage(cached storage.Interface) storage.Interface { return &reader{cached} }
 
 type reader struct {
