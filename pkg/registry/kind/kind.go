@@ -25,16 +25,16 @@ import (
 	"kubi.zone/kubizone/pkg/registry/fromcache"
 )
 
-// Object is an object of a kind: a pointer to a struct with the fields Spec and Status.
+// Object is a pointer to a struct with the fields Spec and Status.
 type Object interface {
 	runtime.Object
 	metav1.Object
 	metav1.ObjectMetaAccessor
 }
 
-// Kind is what one kind has for itself. Fields are optional where nothing else is said.
+// Kind declares a kind. Fields are optional unless marked as required.
 type Kind[T Object] struct {
-	// GroupVersion, Resource and Singular are required, and so are New and NewList.
+	// Required: GroupVersion, Resource, Singular, New and NewList.
 	GroupVersion           schema.GroupVersion
 	Resource, Singular     string
 	ShortNames, Categories []string
@@ -42,30 +42,28 @@ type Kind[T Object] struct {
 	New                    func() T
 	NewList                func() runtime.Object
 
-	// Adopted: the label of the adopting zone is the server's (S6.12).
+	// Adopted: the server owns the label of the adopting zone (S6.12).
 	Adopted bool
-	// Keep sets what else the server decides of an object. before is empty for a new one.
+	// Keep sets other server-set fields. before is empty for a new object.
 	Keep func(ctx context.Context, after, before T)
-	// Conditional: a PUT without resourceVersion is refused. Else it replaces what is there, as with built-in kinds.
-	Conditional bool
-	// Validate and ValidateUpdate are required.
+	// Conditional: a PUT without resourceVersion is refused.
+	Conditional    bool
 	Validate       func(T) field.ErrorList
 	ValidateUpdate func(after, before T) field.ErrorList
-	// Warn warns about a new or changed spec, and WarnUpdate, in place of it, of any update.
+	// Warn is for a new or changed spec; WarnUpdate replaces it for all updates.
 	Warn       func(T) []string
 	WarnUpdate func(ctx context.Context, after, before T) []string
-	// Check asks others about an object, after admission, which may change it. before is empty for a new one.
+	// Check checks an object against other objects and rights, after admission. before is empty for a new object.
 	Check func(ctx context.Context, after, before T) error
-	// Protected: no deletion is accepted. It is asked of the object that is deleted, not of one read before, and so is
-	// CheckDeletion.
+	// Protected refuses deletions. It and CheckDeletion get the object that is deleted, not an earlier read.
 	Protected     func(T) bool
 	CheckDeletion func(ctx context.Context, obj T, dry bool) error
-	// Subresources are those that write a part of the object, by name.
+	// Subresources write a part of the object, by name.
 	Subresources map[string]Subresource[T]
 
-	// Fields are those that selectors match, beside name and namespace.
+	// Fields returns the selectable fields besides name and namespace.
 	Fields func(T) fields.Set
-	// Columns and Row are what `kubectl get` prints. Both are required.
+	// Columns and Row are the output of `kubectl get`. Both are required.
 	Columns []metav1.TableColumnDefinition
 	Row     func(T) []any
 }
@@ -74,7 +72,7 @@ type Kind[T Object] struct {
 type REST[T Object] struct {
 	*genericregistry.Store
 	of     *Kind[T]
-	Decide Decide[T] // of a dry run
+	Decide Decide[T] // for dry runs
 }
 
 var (
@@ -84,8 +82,8 @@ var (
 	_ rest.SingularNameProvider = (*REST[Object])(nil)
 )
 
-// AddStorage makes the storage of a kind and of its subresources, and adds them to paths. scheme knows the kind, and
-// options says where and how objects are stored. decide decides a dry run; nil: it is answered from the object alone.
+// AddStorage adds the storage of a kind and its subresources to paths. scheme knows the kind. If decide is nil, dry
+// runs only validate.
 func (k *Kind[T]) AddStorage(paths map[string]rest.Storage, scheme *runtime.Scheme, options generic.RESTOptionsGetter,
 	decide Decide[T]) (*REST[T], error) {
 	strategy := Strategy[T]{scheme, names.SimpleNameGenerator, k}
@@ -115,7 +113,7 @@ func (k *Kind[T]) resource() schema.GroupResource {
 	return schema.GroupResource{Group: k.GroupVersion.Group, Resource: k.Resource}
 }
 
-// AttributesOf returns the labels and fields of an object that selectors match.
+// AttributesOf returns labels and fields for selectors.
 func (k *Kind[T]) AttributesOf(obj runtime.Object) (labels.Set, fields.Set, error) {
 	of, ok := obj.(T)
 	if !ok {
@@ -128,18 +126,18 @@ func (k *Kind[T]) AttributesOf(obj runtime.Object) (labels.Set, fields.Set, erro
 	return of.GetLabels(), set, nil
 }
 
-// ConvertToTable makes what `kubectl get` prints.
+// ConvertToTable returns the output of `kubectl get`.
 func (k *Kind[T]) ConvertToTable(_ context.Context, obj, options runtime.Object) (*metav1.Table, error) {
 	return makeTable(k.Columns, obj, options, k.Row)
 }
 
-// ShortNames of the resource.
+// ShortNames returns the short names of the resource.
 func (r *REST[T]) ShortNames() []string { return r.of.ShortNames }
 
-// Categories the resource belongs to.
+// Categories returns the categories of the resource.
 func (r *REST[T]) Categories() []string { return r.of.Categories }
 
-// Create creates an object, or decides a dry run.
+// Create creates an object. A dry run also decides.
 func (r *REST[T]) Create(ctx context.Context, obj runtime.Object, further rest.ValidateObjectFunc, options *metav1.CreateOptions) (
 	runtime.Object, error) {
 	out, err := r.Store.Create(ctx, obj, r.checkNew(further), options)
@@ -153,7 +151,7 @@ func (r *REST[T]) Create(ctx context.Context, obj runtime.Object, further rest.V
 	return out, nil
 }
 
-// Update updates an object, creates it for a server-side apply, or decides a dry run.
+// Update updates an object, or creates it for a server-side apply. A dry run also decides.
 func (r *REST[T]) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, onCreate rest.ValidateObjectFunc,
 	onUpdate rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	info = explained{info}
@@ -172,7 +170,7 @@ func (r *REST[T]) Update(ctx context.Context, name string, info rest.UpdatedObje
 	return out, created, nil
 }
 
-// Delete deletes an object, marks it as being deleted, or decides a dry run.
+// Delete deletes an object, or marks it for deletion. A dry run also decides.
 func (r *REST[T]) Delete(ctx context.Context, name string, further rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object,
 	bool, error) {
 	further = r.checkDeletion(further, options)
@@ -191,7 +189,7 @@ func (r *REST[T]) Delete(ctx context.Context, name string, further rest.Validate
 	return out, immediately, err
 }
 
-// DeleteCollection refuses as Delete does, object by object.
+// DeleteCollection checks each object as Delete does.
 func (r *REST[T]) DeleteCollection(ctx context.Context, further rest.ValidateObjectFunc, options *metav1.DeleteOptions,
 	list *internalversion.ListOptions) (runtime.Object, error) {
 	return r.Store.DeleteCollection(ctx, r.checkDeletion(further, options), options, list)

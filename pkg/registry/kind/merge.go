@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Conditions merges the conditions that a controller writes: those of the types in server stay as before, the others
-// are as written. stale: the writer saw an older serial, so Ready and Stalled stay as before, too.
+// Conditions merges written conditions into before. Types in server keep the old condition; if the writer saw an
+// older serial (stale), so do Ready and Stalled.
 func Conditions(before, written []metav1.Condition, stale bool, server ...string) []metav1.Condition {
 	kept := slices.Clone(server)
 	if stale {
@@ -33,8 +33,8 @@ func Conditions(before, written []metav1.Condition, stale bool, server ...string
 	return out
 }
 
-// Stale reports that a status written for a serial is older than the object's (S6.13). A status without serial is not
-// stale. If the serials cannot be compared (RFC 1982 §3.2) it is: a wrong True is worse than a late one.
+// Stale reports whether a status was written for an older serial (S6.13). No serial is not stale; serials without
+// order (RFC 1982 §3.2) are: a late True is better than a wrong True.
 func Stale(written, now int64) bool {
 	if written == 0 || written == now {
 		return false
@@ -42,8 +42,7 @@ func Stale(written, now int64) bool {
 	return !serial.Serial(uint32(written)).Ahead(serial.Serial(uint32(now)))
 }
 
-// keepMetadata restores the metadata that a write of the status must not change. The generic server writes the managed
-// fields.
+// keepMetadata restores metadata. The generic server handles managed fields.
 func keepMetadata(after, before *metav1.ObjectMeta) {
 	after.Labels = before.Labels
 	after.Annotations = before.Annotations
@@ -52,20 +51,19 @@ func keepMetadata(after, before *metav1.ObjectMeta) {
 	after.Generation = before.Generation
 }
 
-// heldBy returns the finalizers of an object after a write of its subresource finalizers: ours as written, others as
+// heldBy returns the finalizers after a write of the subresource finalizers: kubi.zone/delivery as written, others as
 // before.
 func heldBy(before, written []string) []string {
 	return withOurs(before, slices.Contains(written, v1alpha1.FinalizerDelivery))
 }
 
-// KeepHeld returns the finalizers of an object after a write of the object itself: ours as before, others as written.
-// before is nil for a new object. So permission to write an object does not let its deletion finish while a provider
-// has its data (S8.3).
+// KeepHeld returns the finalizers after a write of the object: kubi.zone/delivery as before, others as written. So
+// the right to write an object does not complete its deletion while a provider has its data (S8.3). before is nil for
+// a new object.
 func KeepHeld(before, written []string) []string {
 	return withOurs(written, slices.Contains(before, v1alpha1.FinalizerDelivery))
 }
 
-// withOurs returns finalizers with kubi.zone/delivery if held, else without it.
 func withOurs(finalizers []string, held bool) []string {
 	switch slices.Contains(finalizers, v1alpha1.FinalizerDelivery) {
 	case held:
@@ -76,7 +74,7 @@ func withOurs(finalizers []string, held bool) []string {
 	return append(slices.Clone(finalizers), v1alpha1.FinalizerDelivery)
 }
 
-// keepParentLabel keeps the label of the adopting zone, which only the server sets (S6.12).
+// keepParentLabel keeps the adopting zone's label (S6.12).
 func keepParentLabel(after, before *metav1.ObjectMeta) {
 	value, adopted := before.Labels[v1alpha1.LabelParentZone]
 	if !adopted {

@@ -28,7 +28,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/decoding"
 )
 
-// patch is the body of a request, as far as its handler has read it.
+// patch is a request body, as far as read.
 type patch struct {
 	media  types.PatchType
 	strict bool
@@ -37,7 +37,7 @@ type patch struct {
 
 type patchKey struct{}
 
-// KeepPatch returns a request that keeps its body, a patch, for its storage.
+// KeepPatch keeps the body of a patch for the storage.
 func KeepPatch(r *http.Request, media types.PatchType) *http.Request {
 	strict := media == types.ApplyYAMLPatchType || r.URL.Query().Get("fieldValidation") == metav1.FieldValidationStrict
 	p := &patch{media: media, strict: strict}
@@ -49,17 +49,16 @@ func KeepPatch(r *http.Request, media types.PatchType) *http.Request {
 	return r
 }
 
-// WithApplied returns a context for the storage of a server-side apply of a text in JSON.
+// WithApplied returns a context for a server-side apply of JSON text.
 func WithApplied(ctx context.Context, text []byte) context.Context {
 	return context.WithValue(ctx, patchKey{}, &patch{media: types.ApplyYAMLPatchType, strict: true, text: *bytes.NewBuffer(text)})
 }
 
-// explained explains why an update cannot be read (S5.13). The generic server answers some faults with 500 or with the
-// whole object, and of a number that is too large for its field it takes the low bits, in a strategic merge patch and
-// an apply.
+// explained explains why an update does not decode (S5.13). The generic server answers some faults with 500 or the
+// whole object, and in strategic merge patch and apply truncates too large numbers.
 type explained struct{ rest.UpdatedObjectInfo }
 
-// UpdatedObject returns the object with the update. Error: BadRequest if a field does not fit.
+// UpdatedObject returns the updated object, or BadRequest if a field does not fit.
 func (e explained) UpdatedObject(ctx context.Context, existing runtime.Object) (runtime.Object, error) {
 	of := reflect.TypeOf(existing).Elem()
 	p, isPatch := ctx.Value(patchKey{}).(*patch)
@@ -78,7 +77,7 @@ func (e explained) UpdatedObject(ctx context.Context, existing runtime.Object) (
 				version))
 		}
 	case isPatch && p.media == types.JSONPatchType:
-		operations, _ := jsonpatch.DecodePatch(p.text.Bytes()) // the generic server has the error
+		operations, _ := jsonpatch.DecodePatch(p.text.Bytes()) // the generic server reports the error
 		stands, _ := json.Marshal(existing)
 		if patched, failed := operations.Apply(stands); failed == nil {
 			err = cmp.Or(p.checkTypes(patched, of), err)
@@ -89,10 +88,10 @@ func (e explained) UpdatedObject(ctx context.Context, existing runtime.Object) (
 	return out, err
 }
 
-// checkTypes returns a BadRequest if text does not fit a type.
+// checkTypes returns BadRequest if text does not fit a type.
 func (p *patch) checkTypes(text []byte, of reflect.Type) error {
 	if p.media == types.ApplyYAMLPatchType && !json.Valid(text) {
-		text, _ = yaml.YAMLToJSON(text) // the generic server has the error
+		text, _ = yaml.YAMLToJSON(text) // the generic server reports the error
 	}
 	unknown, err := kjson.UnmarshalStrict(text, reflect.New(of).Interface())
 	if err == nil && (len(unknown) == 0 || !p.strict) {
@@ -101,5 +100,5 @@ func (p *patch) checkTypes(text []byte, of reflect.Type) error {
 	if faults := decoding.Explain(decoding.Read(text), of, "", p.strict); len(faults) > 0 {
 		return apierrors.NewBadRequest(fmt.Sprintf("%s cannot be read: %v", of.Name(), utilerrors.NewAggregate(faults)))
 	}
-	return nil // a directive, or no JSON, of which the generic server has the error
+	return nil // a directive, or invalid JSON, which the generic server reports
 }

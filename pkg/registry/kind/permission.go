@@ -18,11 +18,10 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
-// Permission is a subresource that is a permission alone, to create it: discovery lists it, so that kubectl knows it,
-// and it takes no requests.
+// Permission is a subresource whose create is only a permission. Discovery lists it for kubectl; requests get 405.
 type Permission struct {
 	Of schema.GroupResource
-	// Object is an empty one, for discovery.
+	// Object is an empty object for discovery.
 	Object runtime.Object
 }
 
@@ -31,16 +30,16 @@ var (
 	_ rest.Connecter = Permission{}
 )
 
-// New makes an empty object, for discovery.
+// New returns an empty object, for discovery.
 func (p Permission) New() runtime.Object { return p.Object.DeepCopyObject() }
 
-// Destroy has nothing to let go of.
+// Destroy does nothing.
 func (Permission) Destroy() {}
 
-// ConnectMethods is POST, which authorization calls create.
+// ConnectMethods returns POST, which is the verb create.
 func (Permission) ConnectMethods() []string { return []string{http.MethodPost} }
 
-// NewConnectOptions are none.
+// NewConnectOptions returns none.
 func (Permission) NewConnectOptions() (runtime.Object, bool, string) { return nil, false, "" }
 
 // Connect refuses with 405.
@@ -48,7 +47,7 @@ func (p Permission) Connect(context.Context, string, runtime.Object, rest.Respon
 	return nil, apierrors.NewMethodNotSupported(p.Of, "create")
 }
 
-// IsAllowed reports whether the user of the request may do what is asked of a resource.
+// IsAllowed reports whether the user of ctx has a right on a resource.
 func IsAllowed(ctx context.Context, by authorizer.UnconditionalAuthorizer, asked authorizer.AttributesRecord) (bool, error) {
 	user, ok := genericapirequest.UserFrom(ctx)
 	if !ok {

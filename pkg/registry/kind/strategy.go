@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// Strategy creates and updates objects of a kind.
+// Strategy is the strategy of a kind.
 type Strategy[T Object] struct {
 	runtime.ObjectTyper
 	names.NameGenerator
@@ -32,10 +32,10 @@ var (
 	_ rest.ResetFieldsStrategy = Strategy[Object]{}
 )
 
-// NamespaceScoped reports whether objects are in namespaces.
+// NamespaceScoped is true unless the kind is cluster-scoped.
 func (s Strategy[T]) NamespaceScoped() bool { return !s.Of.ClusterScoped }
 
-// PrepareForCreate clears what only the server sets.
+// PrepareForCreate clears server-set fields.
 func (s Strategy[T]) PrepareForCreate(ctx context.Context, obj runtime.Object) {
 	of := obj.(T)
 	s.keepServerFields(ctx, of, s.Of.New())
@@ -43,8 +43,7 @@ func (s Strategy[T]) PrepareForCreate(ctx context.Context, obj runtime.Object) {
 	statusOf(of).FieldByName("Conditions").Set(reflect.ValueOf(Unjudged(of)))
 }
 
-// Unjudged returns the conditions of a new object: tools take one without a condition for one that is ready (S7.11). A
-// commit that judges the object replaces them.
+// Unjudged returns the conditions of a new object: tools take an object without conditions as ready (S7.11).
 func Unjudged(of metav1.Object) []metav1.Condition {
 	return []metav1.Condition{{
 		Type: v1alpha1.ConditionReady, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonPending,
@@ -52,7 +51,7 @@ func Unjudged(of metav1.Object) []metav1.Condition {
 	}}
 }
 
-// PrepareForUpdate keeps what only the server sets, and counts changes of spec (S7.4).
+// PrepareForUpdate restores server-set fields, and counts changes of spec in generation (S7.4).
 func (s Strategy[T]) PrepareForUpdate(ctx context.Context, obj, old runtime.Object) {
 	s.keepServerFields(ctx, obj.(T), old.(T))
 }
@@ -72,21 +71,21 @@ func (s Strategy[T]) keepServerFields(ctx context.Context, after, before T) {
 	}
 }
 
-// Validate a new object.
+// Validate validates a new object.
 func (s Strategy[T]) Validate(_ context.Context, obj runtime.Object) field.ErrorList {
 	errs := s.Of.Validate(obj.(T))
-	if obj.(T).GetResourceVersion() != "" { // the storage would answer 500, and a dry run 201
+	if obj.(T).GetResourceVersion() != "" { // storage would answer 500, and a dry run 201
 		errs = append(errs, field.Forbidden(field.NewPath("metadata", "resourceVersion"), "a new object has none yet: leave it out"))
 	}
 	return errs
 }
 
-// ValidateUpdate of an object.
+// ValidateUpdate validates an update.
 func (s Strategy[T]) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
 	return s.Of.ValidateUpdate(obj.(T), old.(T))
 }
 
-// WarningsOnCreate are those of spec.
+// WarningsOnCreate returns the warnings about spec.
 func (s Strategy[T]) WarningsOnCreate(_ context.Context, obj runtime.Object) []string {
 	if s.Of.Warn == nil {
 		return nil
@@ -94,7 +93,7 @@ func (s Strategy[T]) WarningsOnCreate(_ context.Context, obj runtime.Object) []s
 	return s.Of.Warn(obj.(T))
 }
 
-// WarningsOnUpdate are of a changed spec alone, where the kind says nothing else.
+// WarningsOnUpdate returns warnings about a changed spec, or those of WarnUpdate.
 func (s Strategy[T]) WarningsOnUpdate(ctx context.Context, obj, old runtime.Object) []string {
 	switch {
 	case s.Of.WarnUpdate != nil:
@@ -105,16 +104,16 @@ func (s Strategy[T]) WarningsOnUpdate(ctx context.Context, obj, old runtime.Obje
 	return nil
 }
 
-// Canonicalize leaves the object as it is.
+// Canonicalize does nothing.
 func (Strategy[T]) Canonicalize(runtime.Object) {}
 
-// AllowCreateOnUpdate: a PUT creates nothing.
+// AllowCreateOnUpdate is false: a PUT does not create.
 func (Strategy[T]) AllowCreateOnUpdate(context.Context) bool { return false }
 
-// AllowUnconditionalUpdate says whether a PUT without resourceVersion replaces what is there.
+// AllowUnconditionalUpdate reports whether PUT needs no resourceVersion.
 func (s Strategy[T]) AllowUnconditionalUpdate(context.Context) bool { return !s.Of.Conditional }
 
-// GetResetFields keeps server-side apply from owning fields that it cannot set.
+// GetResetFields returns the fields that server-side apply cannot own.
 func (s Strategy[T]) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	set := fieldpath.NewSet(fieldpath.MakePathOrDie("status"))
 	if s.Of.Adopted {
@@ -127,7 +126,7 @@ func (s Strategy[T]) inVersion(set *fieldpath.Set) map[fieldpath.APIVersion]*fie
 	return map[fieldpath.APIVersion]*fieldpath.Set{fieldpath.APIVersion(s.Of.GroupVersion.String()): set}
 }
 
-// SpecChanged reports whether PrepareForUpdate has counted a change.
+// SpecChanged reports whether PrepareForUpdate has increased the generation.
 func SpecChanged[T Object](after, before T) bool {
 	return after.GetGeneration() != before.GetGeneration()
 }

@@ -17,25 +17,24 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// Subresource is a part of objects that is written by itself, and what may be written there.
+// Subresource is a separately written part of an object.
 type Subresource[T Object] struct {
-	// Take takes into after, which has what the object has, what may be changed of it by the object written.
+	// Take copies the part from written to after, the stored object.
 	Take     func(after, written T)
 	Validate func(after, before T) field.ErrorList
-	// NotOwned are fields that no server-side apply may own, beside spec and the metadata of every write.
+	// NotOwned are fields that server-side apply cannot own here, besides spec and most metadata.
 	NotOwned []fieldpath.Path
-	// Written is called for each write when it is stored. Optional.
+	// Written is called after each stored write. Optional.
 	Written func(after, before T)
 }
 
-// Status is the subresource status of a kind whose status is all the controller's.
+// Status returns the subresource status of a kind whose whole status the controller sets.
 func Status[T Object](validate func(after, before T) field.ErrorList) Subresource[T] {
 	return Subresource[T]{Take: func(after, written T) { statusOf(after).Set(statusOf(written)) }, Validate: validate,
 		NotOwned: NotOwnedOfStatus(nil, nil)}
 }
 
-// NotOwnedOfStatus are the fields that are not owned by a write of a status of which some fields and conditions are
-// the server's.
+// NotOwnedOfStatus returns NotOwned for a status with server-set fields and conditions.
 func NotOwnedOfStatus(fields, conditions []string) []fieldpath.Path {
 	paths := []fieldpath.Path{fieldpath.MakePathOrDie("metadata", "finalizers")}
 	for _, name := range fields {
@@ -47,7 +46,7 @@ func NotOwnedOfStatus(fields, conditions []string) []fieldpath.Path {
 	return paths
 }
 
-// Finalizers is the subresource finalizers: a controller adds its own without permission for the spec.
+// Finalizers returns the subresource finalizers, for a controller without the right to write spec.
 func Finalizers[T Object]() Subresource[T] {
 	return Subresource[T]{
 		Take: func(after, written T) { after.SetFinalizers(heldBy(after.GetFinalizers(), written.GetFinalizers())) },
@@ -58,18 +57,18 @@ func Finalizers[T Object]() Subresource[T] {
 	}
 }
 
-// Sub is the strategy of a subresource.
+// Sub returns the strategy of a subresource.
 func (s Strategy[T]) Sub(name string) SubStrategy[T] {
 	return SubStrategy[T]{s, s.Of.Subresources[name]}
 }
 
-// SubStrategy updates what a subresource is for.
+// SubStrategy updates the part of a subresource.
 type SubStrategy[T Object] struct {
 	Strategy[T]
 	sub Subresource[T]
 }
 
-// PrepareForUpdate changes nothing else. The generic server writes the managed fields.
+// PrepareForUpdate restores all but the part. The generic server handles managed fields.
 func (s SubStrategy[T]) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
 	after, before, written := obj.(T), old.(T), obj.DeepCopyObject().(T)
 	specOf(after).Set(specOf(before))
@@ -78,17 +77,17 @@ func (s SubStrategy[T]) PrepareForUpdate(_ context.Context, obj, old runtime.Obj
 	s.sub.Take(after, written)
 }
 
-// ValidateUpdate of the part.
+// ValidateUpdate validates the part.
 func (s SubStrategy[T]) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
 	return s.sub.Validate(obj.(T), old.(T))
 }
 
-// WarningsOnUpdate are none.
+// WarningsOnUpdate returns none.
 func (SubStrategy[T]) WarningsOnUpdate(context.Context, runtime.Object, runtime.Object) []string {
 	return nil
 }
 
-// GetResetFields keeps server-side apply from owning fields outside of the part.
+// GetResetFields returns all fields outside of the part.
 func (s SubStrategy[T]) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	set := fieldpath.NewSet(s.sub.NotOwned...)
 	set.Insert(fieldpath.MakePathOrDie("spec"))
@@ -98,7 +97,6 @@ func (s SubStrategy[T]) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set
 	return s.inVersion(set)
 }
 
-// partStore is what a generic store does that serves a subresource.
 type partStore interface {
 	rest.Storage
 	rest.Patcher
@@ -106,26 +104,23 @@ type partStore interface {
 	rest.TableConvertor
 }
 
-// subresource is the storage of a subresource.
 type subresource[T Object] struct {
 	partStore
 	of      *Kind[T]
 	written func(after, before T)
 }
 
-// newSubresource makes a subresource of the resource in the store of. The resource destroys the store.
 func newSubresource[T Object](of *genericregistry.Store, strategy SubStrategy[T]) *subresource[T] {
 	store := *of
 	store.UpdateStrategy, store.ResetFieldsStrategy = strategy, strategy
 	return &subresource[T]{&store, strategy.Of, strategy.sub.Written}
 }
 
-// Destroy leaves the store alone.
+// Destroy does nothing: the store belongs to the resource.
 func (*subresource[T]) Destroy() {}
 
-// Update writes the part of an object that exists. A write that names the uid of another object, such as one that
-// was deleted and made anew, is a Conflict, as a precondition of an update is: a patch has no preconditions, and
-// validation would answer Invalid, which blames the writer.
+// Update writes the part of an existing object. The uid of another object, such as a deleted predecessor, is a
+// Conflict: a patch has no preconditions, and validation would answer Invalid.
 func (s *subresource[T]) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, onCreate rest.ValidateObjectFunc,
 	onUpdate rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	var before T
@@ -138,7 +133,7 @@ func (s *subresource[T]) Update(ctx context.Context, name string, info rest.Upda
 		}
 		return written, nil
 	})
-	// Server-side apply of a part must not create the object.
+	// Do not create the object by server-side apply of the part.
 	after, created, err := s.partStore.Update(ctx, name, info, onCreate, onUpdate, false, options)
 	if err == nil && s.written != nil && len(options.DryRun) == 0 {
 		s.written(after.(T), before)

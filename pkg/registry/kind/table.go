@@ -18,7 +18,7 @@ import (
 // None is the cell of an absent value.
 const None = "<none>"
 
-// OrNone is the cell of a text that may be empty.
+// OrNone returns text, or None if empty.
 func OrNone(text string) string {
 	if text == "" {
 		return None
@@ -26,7 +26,7 @@ func OrNone(text string) string {
 	return text
 }
 
-// Ready is the cell of the condition Ready: True, False or Unknown; Unknown if it was never set.
+// Ready returns the status of the condition Ready, or Unknown.
 func Ready(conditions []metav1.Condition) string {
 	if ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady); ready != nil {
 		return string(ready.Status)
@@ -34,8 +34,8 @@ func Ready(conditions []metav1.Condition) string {
 	return string(metav1.ConditionUnknown)
 }
 
-// Message is the cell with the reason and message of the first condition, in the order of types, that is not True, or
-// that says that the object ends.
+// Message returns reason and message of the first condition, by types, that is not True or announces the object's
+// end.
 func Message(conditions []metav1.Condition, types ...string) string {
 	for _, kind := range types {
 		condition := meta.FindStatusCondition(conditions, kind)
@@ -50,7 +50,7 @@ func Message(conditions []metav1.Condition, types ...string) string {
 	return None
 }
 
-// Class is the cell of a class: its name, behind its kind if that is not DNSClass.
+// Class returns the name of a class, after its kind unless DNSClass.
 func Class(ref v1alpha1.DNSClassReference) string {
 	if ref.Kind == v1alpha1.KindDNSClass {
 		return ref.Name
@@ -58,7 +58,7 @@ func Class(ref v1alpha1.DNSClassReference) string {
 	return string(ref.Kind) + "/" + ref.Name
 }
 
-// Age is the cell of the time since a creation.
+// Age returns the time since a creation.
 func Age(created metav1.Time) string {
 	if created.IsZero() {
 		return "<unknown>"
@@ -66,7 +66,7 @@ func Age(created metav1.Time) string {
 	return duration.HumanDuration(time.Since(created.Time))
 }
 
-// Cut is the cell of a text of any length.
+// Cut truncates text to a number of characters.
 func Cut(text string, most int) string {
 	runes := []rune(text)
 	if len(runes) <= most {
@@ -75,7 +75,6 @@ func Cut(text string, most int) string {
 	return string(runes[:most-1]) + "…"
 }
 
-// makeTable makes the table of an object or a list of objects of type T: columns, and row for the cells of one object.
 func makeTable[T runtime.Object](columns []metav1.TableColumnDefinition, obj, options runtime.Object, row func(T) []any) (
 	*metav1.Table, error) {
 	table := &metav1.Table{}
@@ -86,7 +85,7 @@ func makeTable[T runtime.Object](columns []metav1.TableColumnDefinition, obj, op
 		cells := row(obj.(T))
 		for i, cell := range cells {
 			if text, ok := cell.(string); ok {
-				cells[i] = terminal.Escape(text) // kubectl escapes ESC alone
+				cells[i] = terminal.Escape(text) // kubectl escapes only ESC
 			}
 		}
 		table.Rows = append(table.Rows, metav1.TableRow{Cells: cells, Object: runtime.RawExtension{Object: obj}})
