@@ -23,13 +23,12 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// ruleTable has the rules in force of all zones, each list in the order of the zones.
+// ruleTable has the rules in force of all zones, sorted by zone.
 type ruleTable struct {
 	byNamespace map[string][]v1alpha1.NameReviewRule
-	// open are for every namespace (S4.2).
+	// open are the rules for every namespace (S4.2).
 	open []v1alpha1.NameReviewRule
-	// below are the names of the zones that each zone delegates, and has in its entries: of others nothing is said
-	// (S1.8).
+	// below has the fqdns of the zones that a zone delegates: public in the zone's entries, unlike others (S1.8).
 	below map[types.NamespacedName]map[string]bool
 }
 
@@ -38,7 +37,7 @@ func (t *ruleTable) addRule(z *v1alpha1.Zone, records []v1alpha1.RecordDelegatio
 	none := gives
 	none.Records, none.Zones, none.Elsewhere = nil, nil, true
 	if below := t.below[types.NamespacedName{Namespace: z.Namespace, Name: z.Name}]; below != nil {
-		zone, _ := name.Parse(z.Status.FQDN) // what is stored was parsed before; a pattern without a value matches nothing
+		zone, _ := name.Parse(z.Status.FQDN) // parsed before it was stored
 		own := len(namespaces) == 0 || slices.Contains(namespaces, z.Namespace)
 		isZone := func(n name.Name) bool { return below[n.String()] }
 		gives.Records, none.Records = split(records, func(r v1alpha1.RecordDelegation) bool {
@@ -70,7 +69,6 @@ func (t *ruleTable) addRule(z *v1alpha1.Zone, records []v1alpha1.RecordDelegatio
 	}
 }
 
-// split returns those of a list that are not so, and those that are.
 func split[T any](all []T, is func(T) bool) (others, those []T) {
 	for _, one := range all {
 		if is(one) {
@@ -87,7 +85,7 @@ func compareZones(x, y v1alpha1.NameReviewRule) int { return cmp.Compare(x.Zone,
 // maxRuleOctets bounds the rules of an answer, beside their number.
 const maxRuleOctets = 512 << 10
 
-// listFor returns the rules for a namespace, of one view or of all, as far as an answer has room for them.
+// listFor returns the bounded rules for a namespace in a view; "" is all.
 func (t *ruleTable) listFor(namespace, view string) (status v1alpha1.NameReviewStatus) {
 	octets := 0
 	all := slices.Concat(t.byNamespace[namespace], t.open)
@@ -106,15 +104,14 @@ func (t *ruleTable) listFor(namespace, view string) (status v1alpha1.NameReviewS
 	return status
 }
 
-// ruleReader reads the rules of all zones for all that ask meanwhile, once at a time, and rests then for four times as
-// long: with however many zones and questions it takes a fifth of a processor. A question has a table that was begun
-// after it came.
+// ruleReader reads all rules for all waiting questions, then rests four times as long: at any load it takes a fifth
+// of a processor. A question gets a reading begun after it came.
 type ruleReader struct {
 	zones, delegations rest.Lister
 
 	mu   sync.Mutex
 	busy bool
-	next *ruleReading // not begun
+	next *ruleReading // to begin
 }
 
 type ruleReading struct {
@@ -123,10 +120,8 @@ type ruleReading struct {
 	err   error
 }
 
-// maxReadTime bounds one reading. What it reads this server remembers.
 const maxReadTime = time.Minute
 
-// readRules waits for a table. Errors are those of the storage, or of the context.
 func (r *ruleReader) readRules(ctx context.Context) (*ruleTable, error) {
 	r.mu.Lock()
 	reading := r.next
@@ -147,7 +142,6 @@ func (r *ruleReader) readRules(ctx context.Context) (*ruleTable, error) {
 	}
 }
 
-// carryOut reads until no question waits.
 func (r *ruleReader) carryOut(ctx context.Context) {
 	for {
 		r.mu.Lock()
@@ -187,7 +181,7 @@ func (r *ruleReader) buildTable(ctx context.Context) (*ruleTable, error) {
 	for i := range all {
 		z := &all[i]
 		if z.Status.FQDN == "" {
-			continue // it is pending
+			continue // pending
 		}
 		zones[types.NamespacedName{Namespace: z.Namespace, Name: z.Name}] = z
 		for j := range z.Spec.Delegations {

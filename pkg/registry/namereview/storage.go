@@ -19,18 +19,17 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// Config is what the storage of NameReviews is made of. All fields are required.
+// Config configures the storage. All fields are required.
 type Config struct {
 	Authorizer authorizer.UnconditionalAuthorizer
-	// Admit has the budgets of the namespace judge a question as the write of the Record.
+	// Admit checks the question against the namespace's budgets as a create.
 	Admit func(ctx context.Context, asked *v1alpha1.Record) error
 	// Review decides about a Record without data.
-	Review func(ctx context.Context, asked *v1alpha1.Record) (v1alpha1.NameReviewStatus, error)
-	// Zones and Delegations have the rules.
+	Review             func(ctx context.Context, asked *v1alpha1.Record) (v1alpha1.NameReviewStatus, error)
 	Zones, Delegations rest.Lister
 }
 
-// REST is the storage of namereviews.
+// REST is the storage of NameReviews.
 type REST struct {
 	config Config
 	rules  *ruleReader
@@ -42,24 +41,24 @@ var (
 	_ rest.SingularNameProvider = (*REST)(nil)
 )
 
-// NewREST makes the storage of NameReviews.
+// NewREST returns the storage.
 func NewREST(config Config) *REST {
 	return &REST{config, &ruleReader{zones: config.Zones, delegations: config.Delegations}}
 }
 
-// New is what a request is about.
+// New returns an empty NameReview.
 func (*REST) New() runtime.Object { return &v1alpha1.NameReview{} }
 
-// Destroy has nothing to let go of.
+// Destroy does nothing.
 func (*REST) Destroy() {}
 
-// NamespaceScoped: a question is that of its namespace.
+// NamespaceScoped is true.
 func (*REST) NamespaceScoped() bool { return true }
 
-// GetSingularName of the resource.
+// GetSingularName returns the name of the resource.
 func (*REST) GetSingularName() string { return "namereview" }
 
-// Create answers.
+// Create answers a review.
 func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, _ *metav1.CreateOptions) (
 	runtime.Object, error) {
 	review, ok := obj.(*v1alpha1.NameReview)
@@ -104,7 +103,7 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.Val
 	return review, nil
 }
 
-// ListRules returns the rules in force for a namespace in all views, and ok: no rule was left out (S14.3).
+// ListRules returns the rules in force for a namespace in all views; ok is false if some are unknown (S14.3).
 func (r *REST) ListRules(ctx context.Context, namespace string) (all []v1alpha1.NameReviewRule, ok bool) {
 	table, err := r.rules.readRules(ctx)
 	if err != nil {
@@ -114,7 +113,6 @@ func (r *REST) ListRules(ctx context.Context, namespace string) (all []v1alpha1.
 	return status.Rules, status.Remaining == 0
 }
 
-// reviewAuthor refuses a user that may not create Records in the namespace.
 func (r *REST) reviewAuthor(ctx context.Context, review *v1alpha1.NameReview) error {
 	allowed, err := kind.IsAllowed(ctx, r.config.Authorizer, authorizer.AttributesRecord{Verb: "create", Namespace: review.Namespace,
 		APIGroup: v1alpha1.GroupName, APIVersion: "*", Resource: "records"})
