@@ -17,12 +17,11 @@ import (
 	"kubi.zone/kubizone/pkg/law/pattern"
 )
 
-// maxRulesTime bounds the wait for the rules. Without them there is no Warning.
+// maxRulesTime bounds the wait for rules. On timeout there is no Warning.
 const maxRulesTime = time.Second
 
-// warnOfPatterns warns of each pattern of an UpdateKey whose updates every zone refuses: no rule for the namespace
-// gives a name that it matches (S13.1). The reason WarningNoRules lets a load drop the Warning whose rules come with
-// it.
+// warnOfPatterns warns of each pattern without a rule for the namespace, so that every zone refuses the updates
+// (S13.1). By WarningNoRules a load drops the Warning if rules follow.
 func warnOfPatterns(ctx context.Context, list ListRules, key *v1alpha1.UpdateKey) {
 	within, cancel := context.WithTimeout(ctx, maxRulesTime)
 	defer cancel()
@@ -41,10 +40,9 @@ func warnOfPatterns(ctx context.Context, list ListRules, key *v1alpha1.UpdateKey
 	}
 }
 
-// mayMeet reports whether a rule may give a name that an absolute pattern matches. It compares the labels behind the
-// last "*" of both.
+// mayMeet reports whether a rule may give a name of an absolute pattern, by the labels after the last "*" of both.
 func mayMeet(text string, rule *v1alpha1.NameReviewRule) bool {
-	zone, _ := name.Parse(rule.Zone) // what is stored was parsed before
+	zone, _ := name.Parse(rule.Zone) // parsed before it was stored
 	wanted, err := pattern.Parse(text)
 	if err != nil || !wanted.CanMatch(zone) {
 		return false
@@ -52,7 +50,7 @@ func mayMeet(text string, rule *v1alpha1.NameReviewRule) bool {
 	only, literal := wanted.Only(zone)
 	tail := name.Apex
 	if at, err := name.Parse(behindStar(text)); err == nil {
-		if below, ok := at.Rel(zone); ok { // else it is above the zone
+		if below, ok := at.Rel(zone); ok { // else above the zone
 			tail = below
 		}
 	}
@@ -69,7 +67,7 @@ func mayMeet(text string, rule *v1alpha1.NameReviewRule) bool {
 	})
 }
 
-// behindStar returns the labels behind the last label with "*" of an absolute pattern, "." if there are none.
+// behindStar returns the labels after the last "*" of an absolute pattern, or "." if none.
 func behindStar(text string) string {
 	at := strings.LastIndexByte(text, '*')
 	_, behind, _ := strings.Cut(text[at+1:], ".")

@@ -26,10 +26,8 @@ func readScope(key *v1alpha1.UpdateKey) (update.Scope, error) {
 	return update.NewScope(records)
 }
 
-// maxID is the most characters of the id of a message.
 const maxID = 64
 
-// readMessage reads what a primary has sent.
 func readMessage(spec *v1alpha1.UpdateRequestSpec) (m *update.Message, errs field.ErrorList) {
 	path := field.NewPath("spec")
 	apex, err := name.Parse(spec.Zone)
@@ -80,14 +78,14 @@ func readRecord(r *v1alpha1.UpdateRequestRecord, path *field.Path) (rr update.RR
 	return rr, nil
 }
 
-// fieldManager is that of what updates write.
+// fieldManager of Records written by updates.
 const fieldManager = "dynamic-update"
 
-// share is what stands at one name for the namespace of a key: the Records that updates made, by type.
+// share has the Records made by updates at a name.
 type share map[rdata.Type]*v1alpha1.Record
 
-// divideRecords divides the Records of the key's namespace at a name into what updates made of what the key may write,
-// and what else there is. Records that updates made and that the key may not write are neither.
+// divideRecords divides the namespace's Records at a name into those made by updates and covered by the key, and
+// those not made by updates. Others are dropped.
 func divideRecords(s update.Scope, in zone, fqdn name.Name, records []*v1alpha1.Record) (p update.Present, made share, err error) {
 	made = share{}
 	for _, r := range records {
@@ -104,7 +102,6 @@ func divideRecords(s update.Scope, in zone, fqdn name.Name, records []*v1alpha1.
 	return p, made, nil
 }
 
-// isMade reports whether updates made a Record.
 func isMade(in zone, fqdn name.Name, t rdata.Type, r *v1alpha1.Record) bool {
 	return r.Labels[v1alpha1.LabelDynamic] == "true" && r.Name == objectNameOf(in, fqdn, t)
 }
@@ -118,7 +115,6 @@ func objectNameOf(in zone, fqdn name.Name, t rdata.Type) string {
 	return objectname.OfUpdate(owner, t, names[0])
 }
 
-// zone is the zone of a message.
 type zone struct {
 	view string
 	fqdn name.Name
@@ -143,7 +139,7 @@ func readSet(apex name.Name, r *v1alpha1.Record) (update.RRset, error) {
 	return set, nil
 }
 
-// resolveSet returns values as they are in a zone, each once. The TTL is 0.
+// resolveSet resolves values without duplicates. The TTL is 0.
 func resolveSet(apex name.Name, t rdata.Type, texts []string) (update.RRset, error) {
 	set := update.RRset{Type: t}
 	for _, text := range texts {
@@ -161,8 +157,7 @@ func resolveSet(apex name.Name, t rdata.Type, texts []string) (update.RRset, err
 	return set, nil
 }
 
-// makeChange makes the write of one change. before is the Record that is there, nil where none is. id is that of the
-// message, "" for none.
+// makeChange returns the write of a change. before may be nil, id "".
 func makeChange(key *v1alpha1.UpdateKey, in zone, id string, c update.Change, before *v1alpha1.Record) rrsets.Change {
 	if len(c.Values) == 0 {
 		return rrsets.Change{Before: before}
@@ -181,7 +176,6 @@ func makeChange(key *v1alpha1.UpdateKey, in zone, id string, c update.Change, be
 	return rrsets.Change{Before: before, After: r}
 }
 
-// makePrerequisites makes those of a change set.
 func makePrerequisites(m *update.Message) (all []v1alpha1.ChangeSetPrerequisite) {
 	for _, p := range m.ListPrerequisites() {
 		one := v1alpha1.ChangeSetPrerequisite{Name: p.Name.String(), Values: p.Values}
@@ -196,7 +190,7 @@ func makePrerequisites(m *update.Message) (all []v1alpha1.ChangeSetPrerequisite)
 	return all
 }
 
-// rcodeOfUnmet is the RCODE for a prerequisite that is not met (RFC 2136 §3.2).
+// rcodeOfUnmet returns the RCODE of an unmet prerequisite (RFC 2136 §3.2).
 func rcodeOfUnmet(p update.Prerequisite) update.RCode {
 	switch {
 	case p.Type == rdata.ANY && p.Exists:

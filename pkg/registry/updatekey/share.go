@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/update"
 )
 
-// ShareREST is the subresource share, which tells a primary what a key may transfer of a zone (spec.transfer: Own).
+// ShareREST is the subresource share: the records of a zone that a key may transfer (spec.transfer: Own).
 type ShareREST struct {
 	keys    rest.Getter
 	records rest.Lister
@@ -29,18 +29,18 @@ type ShareREST struct {
 
 var _ rest.NamedCreater = (*ShareREST)(nil)
 
-// NewShareREST makes it of the storage of UpdateKeys and of Records.
+// NewShareREST returns a ShareREST on the storage of UpdateKeys and Records.
 func NewShareREST(keys rest.Getter, records rest.Lister, zones Zones) *ShareREST {
 	return &ShareREST{keys, records, zones}
 }
 
-// New makes an empty object, for discovery.
+// New returns an empty object, for discovery.
 func (*ShareREST) New() runtime.Object { return &v1alpha1.UpdateRequest{} }
 
-// Destroy has nothing to let go of.
+// Destroy does nothing.
 func (*ShareREST) Destroy() {}
 
-// Create answers with what updates made in the zone of the request for the namespace, of what the key may write.
+// Create returns the Records that updates made in the zone for the namespace, where the key covers the name.
 func (r *ShareREST) Create(ctx context.Context, object string, obj runtime.Object, _ rest.ValidateObjectFunc, _ *metav1.CreateOptions) (
 	runtime.Object, error) {
 	request, ok := obj.(*v1alpha1.UpdateRequest)

@@ -22,9 +22,8 @@ import (
 // ListRules returns the rules in force for a namespace in all views; ok is false if some are unknown.
 type ListRules func(ctx context.Context, namespace string) (all []v1alpha1.NameReviewRule, ok bool)
 
-// NewKind returns the kind of UpdateKeys. The authorizer checks the rights of authors. A pattern that meets none of
-// rules gets a Warning. taken is called for each UpdateKey that becomes KeyNameTaken, with the message of its condition
-// (S13.3).
+// NewKind returns the kind of UpdateKeys. Patterns that meet none of rules get a Warning. taken is called when an
+// UpdateKey becomes KeyNameTaken, with the condition's message (S13.3).
 func NewKind(by authorizer.UnconditionalAuthorizer, rules ListRules,
 	taken func(key *v1alpha1.UpdateKey, why string)) *kind.Kind[*v1alpha1.UpdateKey] {
 	status := kind.Status(validation.UpdateKeyStatusUpdate)
@@ -66,7 +65,7 @@ func NewKind(by authorizer.UnconditionalAuthorizer, rules ListRules,
 	}
 }
 
-// authorVerbs are what the author of a spec may do with Records: what the key does for it (S13.2).
+// authorVerbs are the author's required rights on Records (S13.2).
 var authorVerbs = []string{"create", "patch", "delete"}
 
 func reviewAuthor(ctx context.Context, by authorizer.UnconditionalAuthorizer, key *v1alpha1.UpdateKey) error {
@@ -85,7 +84,6 @@ func reviewAuthor(ctx context.Context, by authorizer.UnconditionalAuthorizer, ke
 	return nil
 }
 
-// patternsWidth is the most characters of the patterns in a row.
 const patternsWidth = 60
 
 func rowOfKey(key *v1alpha1.UpdateKey) []any {

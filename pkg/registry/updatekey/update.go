@@ -30,65 +30,61 @@ import (
 	"kubi.zone/kubizone/pkg/update"
 )
 
-// Group is that of the users of all UpdateKeys.
+// Group of the users of all UpdateKeys.
 const Group = "kubi.zone:updatekeys"
 
-// User is the user by which an UpdateKey acts. No request from outside has rights by this name: they are given to
-// requests that this process makes (changeset.ActFor).
+// User returns the user of an UpdateKey. Only requests of this process have rights by this name (changeset.ActFor).
 func User(key *v1alpha1.UpdateKey, from string) user.Info {
 	return &user.DefaultInfo{Name: "kubi.zone:updatekey:" + key.Namespace + ":" + key.Name, Groups: []string{Group},
 		Extra: map[string][]string{"kubi.zone/update-from": {from}}}
 }
 
-// Zones is what a message is planned on.
+// Zones reads zones and Records. Reads for a namespace count in the namespace's budget.
 type Zones interface {
-	// FindZone returns the zone of a view with this very name. The namespace pays for what is read.
+	// FindZone returns the zone of a view with this apex.
 	FindZone(ctx context.Context, namespace, view string, apex name.Name) (at v1alpha1.AdoptingZone, ok bool, err error)
-	// FindEnclosing returns the zone of a view with the longest name at or above a name.
+	// FindEnclosing returns the closest zone of a view at or above a name.
 	FindEnclosing(view string, fqdn name.Name) (at v1alpha1.AdoptingZone, apex name.Name, ok bool)
-	// RecordsOf returns the Records of a namespace at names of a zone, as they stand. The namespace pays. Error:
-	// ErrTooManyRecords, or that of a read.
+	// RecordsOf returns the stored Records of a namespace at names of a zone, or ErrTooManyRecords.
 	RecordsOf(ctx context.Context, at v1alpha1.AdoptingZone, apex name.Name, namespace string, names []name.Name) (
 		map[name.Name][]*v1alpha1.Record, error)
-	// ApexOf returns the RRsets that the spec of a zone makes, and the values of the NS Records of all namespaces at
-	// its apex, both as they are defined. The namespace pays.
+	// ApexOf returns the RRsets made by the zone's spec, and the NS values of all namespaces at the apex, as written.
 	ApexOf(ctx context.Context, at v1alpha1.AdoptingZone, namespace string) (made []content.RRset, ns []string, err error)
 	// MayMake reports whether the spec of a zone may make RRsets at one of these names. It reads nothing.
 	MayMake(at v1alpha1.AdoptingZone, view string, apex name.Name, names []name.Name) bool
-	// Judge judges prerequisites as a change set of the namespace would, at one moment. With none it says whether the
-	// zone has rules for the namespace: an error with the cause ZoneNotFound where not.
+	// Judge checks prerequisites as a change set of the namespace. The cause is ZoneNotFound if the zone has no rule
+	// for the namespace.
 	Judge(ctx context.Context, at v1alpha1.AdoptingZone, namespace string, prerequisites []v1alpha1.ChangeSetPrerequisite) error
 }
 
-// ErrTooManyRecords says that names have more Records than are read for one message.
+// ErrTooManyRecords reports more Records than a message may concern.
 var ErrTooManyRecords = errors.New("the namespace has more Records at the names of the message than one message may be about; send " +
 	"several messages")
 
-// UpdateREST is the subresource update, to which a primary posts messages.
+// UpdateREST is the subresource update, to which primaries post messages.
 type UpdateREST struct {
 	keys   rest.Getter
 	writer *Writer
 	tell   TellRefused
 }
 
-// TellRefused tells the owner of an UpdateKey why an update was refused.
+// TellRefused reports a refused update to the owner of the UpdateKey.
 type TellRefused func(key *v1alpha1.UpdateKey, rcode, message string)
 
 var _ rest.NamedCreater = (*UpdateREST)(nil)
 
-// NewUpdateREST makes it of the storage of UpdateKeys.
+// NewUpdateREST returns an UpdateREST on the storage of UpdateKeys.
 func NewUpdateREST(keys rest.Getter, writer *Writer, tell TellRefused) *UpdateREST {
 	return &UpdateREST{keys, writer, tell}
 }
 
-// New makes an empty object, for discovery.
+// New returns an empty object, for discovery.
 func (*UpdateREST) New() runtime.Object { return &v1alpha1.UpdateRequest{} }
 
-// Destroy has nothing to let go of.
+// Destroy does nothing.
 func (*UpdateREST) Destroy() {}
 
-// Create carries a message out. An error says that it is not known what came of it, or that the primary has to send it
-// again; all else is an RCODE in the status.
+// Create applies a message. The status has the RCODE; an error means an unknown outcome, or a retry.
 func (r *UpdateREST) Create(ctx context.Context, object string, obj runtime.Object, _ rest.ValidateObjectFunc,
 	options *metav1.CreateOptions) (runtime.Object, error) {
 	request, ok := obj.(*v1alpha1.UpdateRequest)
@@ -117,26 +113,25 @@ func (r *UpdateREST) Create(ctx context.Context, object string, obj runtime.Obje
 	return request, nil
 }
 
-// Writer carries messages out.
+// Writer applies messages.
 type Writer struct {
 	sets  rest.Creater
 	zones Zones
 }
 
-// NewWriter makes it of the storage of change sets.
+// NewWriter returns a Writer on the storage of change sets.
 func NewWriter(sets rest.Creater, zones Zones) *Writer { return &Writer{sets, zones} }
 
-// FindZone returns the name of the zone of a view with the longest name at or above a name.
+// FindZone returns the apex of the closest zone of a view at or above a name.
 func (w *Writer) FindZone(view string, fqdn name.Name) (name.Name, bool) {
 	_, apex, ok := w.zones.FindEnclosing(view, fqdn)
 	return apex, ok
 }
 
-// maxTries bounds how often a message is planned anew because others have written meanwhile.
 const maxTries = 10
 
-// CarryOut carries a message out for the namespace of a key, whose name is noted at what it writes, as a user. An error
-// says that it is not known what came of it, or that it has to be sent again; all else is an RCODE.
+// CarryOut applies a message for the namespace of a key, as a user, and notes the key at the Records. The status has
+// the RCODE; an error means an unknown outcome, or a retry.
 func (w *Writer) CarryOut(ctx context.Context, key *v1alpha1.UpdateKey, as user.Info, m *update.Message) (
 	v1alpha1.UpdateRequestStatus, error) {
 	p := &plan{w: w, key: key, message: m, as: as}
@@ -145,7 +140,7 @@ func (w *Writer) CarryOut(ctx context.Context, key *v1alpha1.UpdateKey, as user.
 			return p.status, err
 		}
 	}
-	if p.taken == maxTries { // to send it again would help nothing
+	if p.taken == maxTries { // a retry would not help
 		p.answer(update.Refused, "a Record of namespace %s that no update made has the name of a Record that this update would create "+
 			"(dyn--OWNER-TYPE); rename or delete it with kubectl", key.Namespace)
 		return p.status, nil
@@ -153,7 +148,7 @@ func (w *Writer) CarryOut(ctx context.Context, key *v1alpha1.UpdateKey, as user.
 	return p.status, apierrors.NewTooManyRequests("others kept changing the Records of this update; nothing was written: try again", 1)
 }
 
-// Changes says whether a message would change what the namespace of a key has; one that is refused changes nothing.
+// Changes reports whether a message would change the namespace's records; refused messages do not.
 func (w *Writer) Changes(ctx context.Context, key *v1alpha1.UpdateKey, m *update.Message) (bool, error) {
 	p := &plan{w: w, key: key, message: m}
 	if failure, err := p.checkMessage(ctx); failure != nil || err != nil {
@@ -163,7 +158,7 @@ func (w *Writer) Changes(ctx context.Context, key *v1alpha1.UpdateKey, m *update
 	return failure == nil && len(changes) > 0, err
 }
 
-// plan is one message on its way.
+// plan is a message in progress.
 type plan struct {
 	w       *Writer
 	key     *v1alpha1.UpdateKey
@@ -173,9 +168,9 @@ type plan struct {
 	in      zone
 	at      v1alpha1.AdoptingZone
 	status  v1alpha1.UpdateRequestStatus
-	// doubted: after an unmet prerequisite the Records were read again.
+	// doubted: the Records were read again after an unmet prerequisite.
 	doubted bool
-	// taken counts the tries that failed because a Record to be created has the name of another one.
+	// taken counts attempts that failed on the name of another Record.
 	taken int
 }
 
@@ -183,7 +178,6 @@ func (p *plan) answer(rcode update.RCode, format string, args ...any) {
 	p.status = v1alpha1.UpdateRequestStatus{RCode: rcode.String(), Message: fmt.Sprintf(format, args...)}
 }
 
-// carryOut plans the message and writes what it changes; again says that others have written meanwhile.
 func (p *plan) carryOut(ctx context.Context) (again bool, err error) {
 	failure, err := p.checkMessage(ctx)
 	if err != nil {
@@ -203,7 +197,7 @@ func (p *plan) carryOut(ctx context.Context) (again bool, err error) {
 		return false, nil
 	}
 	prerequisites := makePrerequisites(p.message)
-	if failure != nil || len(changes) == 0 { // nothing is written; prerequisites come first (RFC 2136 §3)
+	if failure != nil || len(changes) == 0 { // nothing to write; prerequisites come first (RFC 2136 §3)
 		err := p.w.zones.Judge(ctx, p.at, p.key.Namespace, prerequisites)
 		if p.answer(update.NoError, ""); failure != nil {
 			p.answer(failure.RCode, "%s", failure.Reason)
@@ -218,7 +212,7 @@ func (p *plan) carryOut(ctx context.Context) (again bool, err error) {
 	set.Spec.FieldManager, set.Spec.Force, set.Spec.Prerequisites = fieldManager, true, prerequisites
 	acting := changeset.ActFor(genericapirequest.WithUser(ctx, p.as), p.key.Namespace)
 	answer, err := p.w.sets.Create(acting, set, nil, &metav1.CreateOptions{})
-	switch { // where a Record is another one than it was when the message was planned
+	switch { // a Record has changed since the plan
 	case refusal.Has(err, metav1.StatusReasonAlreadyExists):
 		p.taken++
 		return true, nil
@@ -226,7 +220,7 @@ func (p *plan) carryOut(ctx context.Context) (again bool, err error) {
 		return true, nil
 	}
 	if isUnmet(err) && p.message.ID != "" && !p.doubted {
-		// An earlier attempt whose outcome is unknown may have ended since the Records were read.
+		// An attempt of unknown outcome may have completed since.
 		p.doubted = true
 		return true, nil
 	}
@@ -238,7 +232,6 @@ func (p *plan) carryOut(ctx context.Context) (again bool, err error) {
 	return false, nil
 }
 
-// checkMessage finds the zone, and judges the message by the UpdateKey.
 func (p *plan) checkMessage(ctx context.Context) (*update.Failure, error) {
 	m := p.message
 	if p.key.Spec.Suspended {
@@ -262,7 +255,6 @@ func (p *plan) checkMessage(ctx context.Context) (*update.Failure, error) {
 	return p.checkNames(), nil
 }
 
-// checkNames judges the names of a message, which lie in its zone, by the zones below it and by the UpdateKey.
 func (p *plan) checkNames() *update.Failure {
 	m := p.message
 	for _, section := range [][]update.RR{m.Prerequisites, m.Updates} {
@@ -291,8 +283,7 @@ func (p *plan) checkNames() *update.Failure {
 	return nil
 }
 
-// notAuth says that a zone is not updated here, in the same words where it is not and where it has no rule for the
-// namespace.
+// notAuth has the same text for an absent zone and for a zone without rules for the namespace.
 func notAuth(zone name.Name, namespace string) string {
 	return fmt.Sprintf("there is no zone %s, or it has no rule for namespace %q", zone, namespace)
 }
@@ -302,8 +293,8 @@ func (p *plan) beyond(rr *update.RR) *update.Failure {
 		"has no pattern for %s %s (S13.1); add one, or use the key that has it", p.key.Namespace, p.key.Name, rr.Name, rr.Type)}
 }
 
-// findWritten returns a Record that an earlier attempt at this message wrote, nil for none. A message is one
-// transaction: that attempt wrote all of it and met its prerequisites, which it may have changed itself.
+// findWritten returns a Record of an earlier attempt, or nil. An attempt is a transaction: all is written, perhaps
+// with changed prerequisites.
 func (p *plan) findWritten(made map[name.Name]share) *v1alpha1.Record {
 	if p.message.ID == "" {
 		return nil
@@ -318,7 +309,7 @@ func (p *plan) findWritten(made map[name.Name]share) *v1alpha1.Record {
 	return nil
 }
 
-// foldUpdates carries the updates out on the data at their names. made are the Records of the dynamic share.
+// foldUpdates applies the updates to the current data.
 func (p *plan) foldUpdates(ctx context.Context) (changes []update.Change, made map[name.Name]share, failure *update.Failure, err error) {
 	names := p.message.UpdatedNames()
 	records, err := p.w.zones.RecordsOf(ctx, p.at, p.in.fqdn, p.key.Namespace, names)
@@ -341,8 +332,8 @@ func (p *plan) foldUpdates(ctx context.Context) (changes []update.Change, made m
 	return changes, made, failure, nil
 }
 
-// addApex adds to the data at names the RRsets that the spec of the zone makes, if the namespace owns the zone. If the
-// message updates the NS of the apex, it also adds whether other namespaces have NS there.
+// addApex adds the RRsets of the zone's spec if the namespace owns the zone, and whether others have NS at the apex
+// if these are updated.
 func (p *plan) addApex(ctx context.Context, present map[name.Name]update.Present) error {
 	own := p.at.Namespace == p.key.Namespace
 	aboutNS := slices.ContainsFunc(p.message.Updates, func(rr update.RR) bool { return rr.Name == p.in.fqdn && rr.Type == rdata.NS })
@@ -382,12 +373,11 @@ func (p *plan) addApex(ctx context.Context, present map[name.Name]update.Present
 	return nil
 }
 
-// isUnmet reports whether a prerequisite is not met.
 func isUnmet(err error) bool {
 	return apierrors.ReasonForError(err) == v1alpha1.StatusReasonPrerequisiteFailed
 }
 
-// takeError turns a refusal into the RCODE of the answer. It returns what is none.
+// takeError converts refusals to an RCODE, and returns other errors.
 func (p *plan) takeError(ctx context.Context, err error) error {
 	var of apierrors.APIStatus
 	if err == nil {
@@ -415,7 +405,7 @@ func (p *plan) takeError(ctx context.Context, err error) error {
 	return nil
 }
 
-// explainRefusal returns the sentences of a refusal: its sender knows of no change set, and of no item.
+// explainRefusal returns the sentences of a refusal without change set and item.
 func explainRefusal(status metav1.Status, refusals []refusal.Refusal) string {
 	if status.Code != http.StatusForbidden {
 		return strings.TrimSpace(status.Message)
@@ -423,10 +413,8 @@ func explainRefusal(status metav1.Status, refusals []refusal.Refusal) string {
 	return refusal.Messages(refusals)
 }
 
-// maxMessage is the most characters of a message in the status.
 const maxMessage = 1024
 
-// isUnknown reports whether the zone has no rule for the namespace: it is as none, then.
 func (p *plan) isUnknown(ctx context.Context) bool {
 	err := p.w.zones.Judge(ctx, p.at, p.key.Namespace, nil)
 	return apierrors.HasStatusCause(err, metav1.CauseType("ZoneNotFound"))
