@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// restart is where a client starts over whose serial is not held any more.
+// restart is the path from which a client starts over after 410.
 const restart = "zones/entries"
 
 func (s *streams) prepareChanges(ctx context.Context, id string, query *v1alpha1.ZoneChangesOptions, accept string) (
@@ -84,7 +84,7 @@ func (s *streams) prepareChanges(ctx context.Context, id string, query *v1alpha1
 	}
 	notHeld := expiredError(zone, since, restart)
 	if query.Until != 0 {
-		// Either may be the serial that is not held, or they are in the wrong order.
+		// Either serial may be missing, or since is after until.
 		notHeld = apierrors.NewResourceExpired(fmt.Sprintf("the steps from serial %d (since) to serial %d (until) of zone %s are not held "+
 			"here: start again from %s, or leave until out", since, until, zone.Status.FQDN, restart))
 	}
@@ -110,7 +110,7 @@ func (s *streams) prepareChanges(ctx context.Context, id string, query *v1alpha1
 	}, nil
 }
 
-// prepareEnded prepares the answer for a zone that ended and is not withdrawn yet.
+// prepareEnded prepares the answer for an ended zone before withdrawal.
 func (s *streams) prepareEnded(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (
 	func(http.ResponseWriter) error, error) {
 	fqdn, change, err := s.Views.Left(ctx, zone, since)
@@ -169,7 +169,7 @@ var changeColumns = append([]metav1.TableColumnDefinition{
 	metav1.TableColumnDefinition{Name: "Time", Type: "string", Format: "date-time", Priority: 1, Description: "When the change was " +
 		"committed."})...)
 
-// writeChangesTable writes what `kubectl get zone NAME --subresource=changes` prints.
+// writeChangesTable is for `kubectl get zone NAME --subresource=changes`.
 func writeChangesTable(w http.ResponseWriter, zone *v1alpha1.Zone, steps []content.Step, changes []dns.Change) error {
 	list := beginTable(w, changeColumns)
 	for i, change := range changes {
@@ -189,14 +189,13 @@ func writeChangesTable(w http.ResponseWriter, zone *v1alpha1.Zone, steps []conte
 	return list.finishList(v1alpha1.ZoneViewMeta{})
 }
 
-// writeDiff writes the text format: per serial the entries that were removed (-) and added (+).
 func writeDiff(w http.ResponseWriter, zone *v1alpha1.Zone, changes []dns.Change) error {
 	stream := newStream(w, v1alpha1.FormatText)
 	stream.writeComment("changes of zone " + zone.Status.FQDN)
 	for _, change := range changes {
 		stream.writeComment(fmt.Sprintf("serial %d to %d", change.From, change.To))
 		for _, entry := range change.Removed {
-			_, _ = stream.WriteString("- " + entry.String() + "\n") // Flush has the error, if any
+			_, _ = stream.WriteString("- " + entry.String() + "\n") // Flush reports errors
 		}
 		for _, entry := range change.Added {
 			_, _ = stream.WriteString("+ " + entry.String() + "\n")

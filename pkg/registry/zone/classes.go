@@ -21,8 +21,8 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// askOthers looks up the classes and namespaces that a Zone names. It warns of absent ones, and, if the Zone is new and
-// before therefore empty, of missing name servers and rules.
+// askOthers checks the classes and namespaces that a Zone names. Absent ones get a Warning; so do missing name
+// servers and rules of a new Zone, whose before is empty.
 func (r *REST) askOthers(ctx context.Context, zone, before *v1alpha1.Zone) error {
 	if before.Name == "" {
 		warnings := validation.BareZoneWarnings(zone)
@@ -34,7 +34,6 @@ func (r *REST) askOthers(ctx context.Context, zone, before *v1alpha1.Zone) error
 	return r.checkClasses(ctx, zone, before)
 }
 
-// listNamespaces returns those that the rules of a Zone are for.
 func listNamespaces(zone *v1alpha1.Zone) (names []string) {
 	for i := range zone.Spec.Delegations {
 		rule := &zone.Spec.Delegations[i]
@@ -47,9 +46,8 @@ func listNamespaces(zone *v1alpha1.Zone) (names []string) {
 	return slices.Compact(names)
 }
 
-// checkClasses refuses a Zone that names a class which does not admit its namespace or view. Of an update it checks the
-// classes that this adds: those that the Zone names already may stay, since a class that is narrowed stops its
-// delivery, and must not block every other change of the Zone.
+// checkClasses refuses a Zone if a named class does not admit the namespace or view. An update checks only added
+// classes: narrowing a class must not block other changes.
 func (r *REST) checkClasses(ctx context.Context, zone, before *v1alpha1.Zone) error {
 	if err := r.checkClassRefs(ctx, zone, before.Spec.DNSClassRefs); err != nil || !kind.SpecChanged(zone, before) {
 		return err
@@ -57,9 +55,9 @@ func (r *REST) checkClasses(ctx context.Context, zone, before *v1alpha1.Zone) er
 	return r.checkRetain(ctx, zone, before)
 }
 
-// checkRetain refuses deletionPolicy Retain if a class of the zone does not allow it: data that stays at a provider
-// would be in the next owner's zone of the name (S8.4). A Zone that had it before a class disallowed it keeps it in
-// spec and is withdrawn all the same, with a Warning. before is empty for a new Zone.
+// checkRetain refuses deletionPolicy Retain if a class of the zone forbids it: data left at a provider would be in
+// the next owner's zone of the name (S8.4). If Retain came before the class forbade it, the spec keeps Retain, with a
+// Warning, but the zone is withdrawn.
 func (r *REST) checkRetain(ctx context.Context, zone, before *v1alpha1.Zone) error {
 	if zone.Spec.DeletionPolicy != v1alpha1.DeletionPolicyRetain {
 		return nil
@@ -100,7 +98,7 @@ func (r *REST) checkClassRefs(ctx context.Context, zone *v1alpha1.Zone, named []
 			continue
 		}
 		if ref.Kind == v1alpha1.KindBind9Cluster {
-			continue // It is one of the zone's own namespace, and delivers its zones of every view (S11.30).
+			continue // a cluster in the zone's namespace, for all views (S11.30)
 		}
 		ofNamespace, ofView, err := r.config.Admits(ctx, ref.Name, zone.Namespace, zone.Spec.View)
 		if err != nil {
@@ -113,8 +111,8 @@ func (r *REST) checkClassRefs(ctx context.Context, zone *v1alpha1.Zone, named []
 					"of that DNSClass, or make its labels ones that spec.namespaces.selector selects",
 				field.NewPath("spec", "dnsClassRefs").Index(i), ref.Name, zone.Namespace))
 		}
-		// A zone that refers to another one without a view gets that one's, which is known only at the decision; the
-		// controller checks it (S1.9).
+		// A zone with a zoneRef and without a view gets the view at the decision; the controller checks the class
+		// (S1.9).
 		if !ofView && (zone.Spec.View != "" || zone.Spec.ZoneRef == nil) {
 			return apierrors.NewForbidden(v1alpha1.Resource("zones"), zone.Name, fmt.Errorf(
 				"%s: DNSClass %q does not deliver zones of view %q (S1.9); a cluster admin can add the view to spec.views of that "+
@@ -125,9 +123,8 @@ func (r *REST) checkClassRefs(ctx context.Context, zone *v1alpha1.Zone, named []
 	return nil
 }
 
-// setClassDefaults sets absent fields of a Zone from its first class: the ttl, or the default of Zones if the class has
-// none (S6.5), and in a new Zone the name servers (S6.2), unless it has an empty list. They are fields of the Zone from
-// then on, so a later change of the class changes no zone.
+// setClassDefaults sets absent fields from the first class: the ttl (S6.5), and in a new Zone the name servers,
+// unless the list is empty (S6.2). Later changes of the class have no effect.
 func (r *REST) setClassDefaults(ctx context.Context, zone *v1alpha1.Zone, made bool) error {
 	lacks := made && zone.Spec.NameServers == nil
 	if zone.Spec.TTL != nil && !lacks {
@@ -149,8 +146,8 @@ func (r *REST) setClassDefaults(ctx context.Context, zone *v1alpha1.Zone, made b
 	return nil
 }
 
-// completed is an update that leaves no Zone without a ttl: one that says none keeps the one that was written when it
-// was made (S6.5), whatever its classes say by now. A Zone that an update creates is completed as every new one is.
+// completed keeps the ttl of a Zone if the new spec has none (S6.5), regardless of classes. A Zone created by an
+// update is completed like any new Zone.
 type completed struct {
 	rest.UpdatedObjectInfo
 	r *REST

@@ -74,7 +74,7 @@ func (s *streams) prepareEntries(ctx context.Context, id string, query *v1alpha1
 	return func(w http.ResponseWriter) error { return writeEntries(w, zone, page, sources) }, nil
 }
 
-// snapshotFor returns the snapshot that answers a request: the one that the token names, else the newest.
+// snapshotFor returns the snapshot of a continue token, else the newest.
 func (s *streams) snapshotFor(ctx context.Context, zone *v1alpha1.Zone, token string) (Snapshot, continuation, error) {
 	if token == "" {
 		snapshot, err := s.waitForSnapshot(ctx, zone)
@@ -92,7 +92,6 @@ func (s *streams) snapshotFor(ctx context.Context, zone *v1alpha1.Zone, token st
 	return snapshot, from, ifNotHeld(err, expiredError(zone, from.Serial, restart))
 }
 
-// entriesHead makes the answer without its list and metadata.
 func entriesHead(zone *v1alpha1.Zone, snapshot Snapshot) v1alpha1.ZoneEntries {
 	return v1alpha1.ZoneEntries{
 		TypeMeta: metav1.TypeMeta{Kind: "ZoneEntries", APIVersion: v1alpha1.SchemeGroupVersion.String()},
@@ -131,7 +130,7 @@ func writeDefinition(w http.ResponseWriter, zone *v1alpha1.Zone, snapshot Snapsh
 	return list.finishList(metaOf(zone))
 }
 
-// writeText writes a master file (RFC 1035 §5.1) that any name server loads. Everything but the entries is in comments.
+// writeText writes a master file (RFC 1035 §5.1).
 func writeText(w http.ResponseWriter, snapshot Snapshot, page *page) error {
 	stream := newStream(w, v1alpha1.FormatText)
 	stream.writeComment(fmt.Sprintf("zone %s serial %d hash %s", snapshot.Header().FQDN, snapshot.Serial(), snapshot.Hash()))
@@ -155,7 +154,7 @@ var entryColumns = []metav1.TableColumnDefinition{
 var sourceColumn = metav1.TableColumnDefinition{Name: "Sources", Type: "string", Description: "Namespace and name of the Records that " +
 	"define the entry."}
 
-// writeTable writes what `kubectl get zone NAME --subresource=entries` prints.
+// writeTable is for `kubectl get zone NAME --subresource=entries`.
 func writeTable(w http.ResponseWriter, zone *v1alpha1.Zone, page *page, sources *recordSources) error {
 	columns := entryColumns
 	if sources != nil {
@@ -179,11 +178,9 @@ func writeTable(w http.ResponseWriter, zone *v1alpha1.Zone, page *page, sources 
 			break
 		}
 	}
-	// A table has no other metadata.
 	return list.finishList(v1alpha1.ZoneViewMeta{Continue: page.next})
 }
 
-// beginTable writes a metav1.Table without its rows.
 func beginTable(w http.ResponseWriter, columns []metav1.TableColumnDefinition) *list {
 	return beginList(w, struct {
 		metav1.TypeMeta
@@ -191,7 +188,7 @@ func beginTable(w http.ResponseWriter, columns []metav1.TableColumnDefinition) *
 	}{metav1.TypeMeta{Kind: "Table", APIVersion: metav1.SchemeGroupVersion.String()}, columns}, "rows")
 }
 
-// writeRow writes one row of a table, as writeItem does. kubectl prints none without an object of a kind.
+// writeRow writes a row. kubectl prints no row without an object of a kind.
 func (l *list) writeRow(zone *v1alpha1.Zone, name string, cells ...any) bool {
 	row := tableRow{Cells: cells}
 	row.Object.TypeMeta = metav1.TypeMeta{Kind: "PartialObjectMetadata", APIVersion: metav1.SchemeGroupVersion.String()}
@@ -199,7 +196,7 @@ func (l *list) writeRow(zone *v1alpha1.Zone, name string, cells ...any) bool {
 	return l.writeItem(row)
 }
 
-// tableRow is a row of metav1.Table. The type of metav1 needs its object encoded already.
+// tableRow is a row of metav1.Table, which needs an encoded object.
 type tableRow struct {
 	Cells  []any `json:"cells"`
 	Object struct {

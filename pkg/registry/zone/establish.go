@@ -21,16 +21,14 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// subresourceEstablish is the subresource of zones of which create is the permission to have a standalone zone (S3.3),
-// which is made by creating a Zone. A verb of its own would be granted by every Role with all verbs on zones.
+// subresourceEstablish is the subresource whose create is the permission for a standalone zone (S3.3). A custom verb
+// would be granted by every Role with all verbs on zones.
 const subresourceEstablish = "establish"
 
-// maxReviews bounds how often one update is authorized anew because its name changed meanwhile.
 const maxReviews = 3
 
-// resourceName is the name by which a Role allows one zone: the fqdn without its trailing dot, "." for the root, after
-// `view:` outside of the default view. It is false for a zone that cannot be standalone, because its name is relative
-// or invalid.
+// resourceName returns the resourceNames entry of a zone in a Role: the fqdn without trailing dot, "." for the root,
+// after "VIEW:" outside of the default view. False if the name is relative or invalid.
 func resourceName(spec *v1alpha1.ZoneSpec) (string, bool) {
 	if !name.IsAbsolute(spec.DomainName) {
 		return "", false
@@ -49,7 +47,6 @@ func resourceName(spec *v1alpha1.ZoneSpec) (string, bool) {
 	return text, true
 }
 
-// askEstablish returns ctx with the answer for resource.
 func (r *REST) askEstablish(ctx context.Context, resource string) (context.Context, error) {
 	allowed, err := isAllowed(ctx, r.config.Authorizer, "create", "zones", subresourceEstablish, genericapirequest.NamespaceValue(ctx),
 		resource)
@@ -59,14 +56,13 @@ func (r *REST) askEstablish(ctx context.Context, resource string) (context.Conte
 	return r.config.WithEstablish(ctx, allowed), nil
 }
 
-// isAllowed reports whether the user of the request has verb on a resource of this group.
 func isAllowed(ctx context.Context, by authorizer.UnconditionalAuthorizer, verb, resource, subresource, namespace, object string) (bool,
 	error) {
 	return kind.IsAllowed(ctx, by, authorizer.AttributesRecord{Verb: verb, Namespace: namespace, Name: object, Resource: resource,
 		Subresource: subresource, APIGroup: v1alpha1.GroupName, APIVersion: v1alpha1.SchemeGroupVersion.Version})
 }
 
-// Create creates a Zone. If the Zone could be standalone, it first checks the permission to establish it.
+// Create creates a Zone, and first checks the permission if the Zone may be standalone.
 func (r *REST) Create(ctx context.Context, obj runtime.Object, validation rest.ValidateObjectFunc, options *metav1.CreateOptions) (
 	runtime.Object, error) {
 	if zone, ok := obj.(*v1alpha1.Zone); ok {
@@ -83,8 +79,8 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validation rest.V
 	return r.REST.Create(ctx, obj, validation, options)
 }
 
-// Update updates a Zone. The new name is known only within the update, after patch and admission, where a lock may be
-// held. So a name that needs the permission ends the attempt; the permission is checked, and the update begins again.
+// Update updates a Zone. The name is known only inside of the update, after patch and admission, perhaps under a
+// lock. A name that needs the permission ends the attempt, and the update starts again after the check.
 func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
 	updateValidation rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	attempt, asked, needs := ctx, "", ""
@@ -106,7 +102,7 @@ func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectI
 		errors.New("its domainName keeps changing; please read it and try again"))
 }
 
-// unasked refuses an update to a name other than asked, which has been authorized, and stores that name in needs.
+// unasked refuses a name other than asked, and stores that name in needs.
 type unasked struct {
 	rest.UpdatedObjectInfo
 	asked string
@@ -123,7 +119,7 @@ func (u unasked) UpdatedObject(ctx context.Context, old runtime.Object) (runtime
 		return obj, nil
 	}
 	before := old.(*v1alpha1.Zone)
-	// A zone that stands keeps its name (S1.6), whatever is asked for.
+	// An existing zone keeps its name (S1.6).
 	same := before.Spec.DomainName == after.Spec.DomainName && equality.Semantic.DeepEqual(before.Spec.ZoneRef, after.Spec.ZoneRef)
 	if before.Status.FQDN != "" || before.ResourceVersion != "" && same {
 		return obj, nil

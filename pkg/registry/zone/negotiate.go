@@ -19,14 +19,13 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// Media types of the answers.
 const (
 	mediaJSON = "application/json"
-	// mediaText is a master file (RFC 1035 §5; the type is RFC 4027's).
+	// mediaText is a master file (RFC 1035 §5, RFC 4027).
 	mediaText = "text/dns"
 )
 
-// negotiateFormat returns the format of an answer: that of the query, else the best one of Accept that is offered.
+// negotiateFormat returns the format of the query, else the best of Accept that is offered.
 func negotiateFormat(query, accept string, offered ...string) (string, error) {
 	if query != "" {
 		if slices.Contains(offered, query) {
@@ -38,7 +37,7 @@ func negotiateFormat(query, accept string, offered ...string) (string, error) {
 		return v1alpha1.FormatJSON, nil
 	}
 	for _, clause := range goautoneg.ParseAccept(accept) {
-		// A weight of 0 says "not this" (RFC 9110 §12.4.2).
+		// A weight of 0 excludes (RFC 9110 §12.4.2).
 		if format := formatOf(clause); clause.Q > 0 && slices.Contains(offered, format) {
 			return format, nil
 		}
@@ -55,7 +54,7 @@ func negotiateFormat(query, accept string, offered ...string) (string, error) {
 	return "", err
 }
 
-// formatOf returns the format of a clause of Accept, "" if it is none of ours.
+// formatOf returns the format of a clause of Accept, or "".
 func formatOf(clause goautoneg.Accept) string {
 	if as := clause.Params["as"]; as != "" {
 		if as == "Table" && clause.Params["g"] == metav1.GroupName && clause.Params["v"] == "v1" && clause.Type == "application" &&
@@ -80,7 +79,7 @@ func mediaOf(format string) string {
 	return mediaJSON
 }
 
-// writeError answers with a Status in JSON, whatever format was requested: a master file has no Status.
+// writeError writes a Status in JSON in any format: a master file has none.
 func writeError(w http.ResponseWriter, err error) {
 	status := responsewriters.ErrorToAPIStatus(err)
 	var api apierrors.APIStatus

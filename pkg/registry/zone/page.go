@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// continuation is where a listing continues: the zone and its serial, the owner, and how many of its entries are done.
+// continuation is a continue token: zone, serial, owner, and the number of the owner's entries listed.
 type continuation struct {
 	UID    string        `json:"u"`
 	Serial serial.Serial `json:"s"`
@@ -47,19 +47,16 @@ func parseContinuation(token string) (continuation, error) {
 	return p, nil
 }
 
-// page selects entries of one snapshot.
 type page struct {
 	snapshot Snapshot
 	uid      string
-	// limit is the most entries; 0 is all.
+	// limit is the maximum number of entries; 0: all.
 	limit int64
-	// from is where the previous page ended; its zero value is the beginning.
-	from continuation
-	// owner selects one owner name; zero is all.
-	owner name.Name
-	// rrtype selects one type; 0 is all.
+	// from is the end of the previous page; zero: the beginning.
+	from   continuation
+	owner  name.Name
 	rrtype rdata.Type
-	// next is the token of the next page, set at the end of eachEntry; "" at the end of the zone.
+	// next is the next page's token, set at the end of eachEntry; "" at the zone's end.
 	next string
 }
 
@@ -82,7 +79,6 @@ func newPage(snapshot Snapshot, zone *v1alpha1.Zone, options *v1alpha1.ZoneEntri
 	return p, nil
 }
 
-// eachEntry yields the entries of the page in canonical order.
 func (p *page) eachEntry() iter.Seq[dns.Entry] {
 	return func(yield func(dns.Entry) bool) {
 		start := p.owner
@@ -90,12 +86,12 @@ func (p *page) eachEntry() iter.Seq[dns.Entry] {
 			start = p.from.Name
 		}
 		if start == p.snapshot.Header().FQDN {
-			// The apex begins with the SOA, which the zero name stands for.
+			// The zero name stands for the SOA, the first entry of the apex.
 			start = name.Name{}
 		}
 		given := int64(0)
-		var at name.Name // the owner
-		index := 0       // of the entry among those of its owner
+		var at name.Name
+		index := 0 // within its owner
 		for entry := range p.snapshot.EntriesFrom(start) {
 			if entry.Name != at {
 				at, index = entry.Name, -1

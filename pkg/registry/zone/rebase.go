@@ -16,15 +16,15 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// rebased is an update of a Zone that names an earlier version of it. The Records of a busy zone make new versions many
-// times a second. Where only what the server computes has changed since, the update is one of the present version
-// (S7.10). The earlier version is read once for a request, from the history that etcd keeps for some minutes.
+// rebased is an update of an older version of a Zone: Records of a busy zone make new versions many times a second.
+// If only computed status has changed since, the update applies to the current version (S7.10). The older version
+// comes from the minutes of history in etcd, once a request.
 type rebased struct {
 	rest.UpdatedObjectInfo
-	// read returns the Zone at a version, nil where that is not known.
+	// read returns the Zone at a version, or nil if unknown.
 	read func(ctx context.Context, version string) *v1alpha1.Zone
 
-	version string // that was read
+	version string // of was
 	was     *v1alpha1.Zone
 }
 
@@ -39,7 +39,7 @@ func (r *rebased) UpdatedObject(ctx context.Context, old runtime.Object) (runtim
 	}
 	present := old.(*v1alpha1.Zone)
 	named, now := versionOf(after), versionOf(present)
-	if named == 0 || named >= now { // with a later one the generic store reads the present one from etcd
+	if named == 0 || named >= now { // for a later version the generic store reads etcd
 		return obj, nil
 	}
 	if r.version != after.ResourceVersion {
@@ -61,7 +61,6 @@ func versionOf(zone *v1alpha1.Zone) uint64 {
 	return version
 }
 
-// readAt returns the Zone as a version of it has it, nil where it is not known or has no such version.
 func (r *REST) readAt(ctx context.Context, name, version string) *v1alpha1.Zone {
 	key, err := r.KeyFunc(ctx, name)
 	if err != nil {
@@ -70,7 +69,7 @@ func (r *REST) readAt(ctx context.Context, name, version string) *v1alpha1.Zone 
 	list := &v1alpha1.ZoneList{}
 	options := storage.ListOptions{ResourceVersion: version, ResourceVersionMatch: metav1.ResourceVersionMatchExact,
 		Predicate: storage.Everything}
-	if err := r.Storage.GetList(ctx, key, options, list); err != nil { // compacted, mostly: then it is a conflict
+	if err := r.Storage.GetList(ctx, key, options, list); err != nil { // mostly compacted: a conflict
 		return nil
 	}
 	i := slices.IndexFunc(list.Items, func(zone v1alpha1.Zone) bool { return zone.Name == name && zone.ResourceVersion == version })
@@ -80,15 +79,13 @@ func (r *REST) readAt(ctx context.Context, name, version string) *v1alpha1.Zone 
 	return &list.Items[i]
 }
 
-// differsInStatusAlone reports whether the versions of a Zone differ in nothing but the status that the server and the
-// delivery compute, which an update of the Zone leaves as it is.
+// differsInStatusAlone reports whether versions differ only in computed status.
 func differsInStatusAlone(was, now *v1alpha1.Zone) bool {
 	return equality.Semantic.DeepEqual(withoutComputed(was), withoutComputed(now))
 }
 
 var computedConditions = append(slices.Clone(serverConditions), v1alpha1.ConditionReady, v1alpha1.ConditionStalled)
 
-// withoutComputed returns a copy of a Zone without its version, what is computed, and the managed fields of its status.
 func withoutComputed(zone *v1alpha1.Zone) *v1alpha1.Zone {
 	out := zone.DeepCopy()
 	out.ResourceVersion, out.ManagedFields = "", managersOf(out, false)
@@ -97,7 +94,6 @@ func withoutComputed(zone *v1alpha1.Zone) *v1alpha1.Zone {
 	return out
 }
 
-// managersOf returns the managed fields of a Zone, those of its status or the others.
 func managersOf(zone *v1alpha1.Zone, ofStatus bool) (out []metav1.ManagedFieldsEntry) {
 	for _, entry := range zone.ManagedFields {
 		if (entry.Subresource == "status") == ofStatus {

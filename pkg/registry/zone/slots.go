@@ -13,22 +13,20 @@ import (
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 )
 
-// slots bounds concurrent reads of zones over all users. A slow reader keeps its slot without limit, so no user may
-// have all: a user has at most as many slots as stay free. A single user gets half of them, the next one half of the
-// rest, and so on. A quarter of them is for users who may read all zones, as the primary and the controller may: half a
-// dozen tenants together would have the rest.
+// slots bounds concurrent reads. A slow reader keeps a slot indefinitely, so a user has at most as many slots as stay
+// free: the first user half, the next half of the rest, and so on. A quarter is reserved for users who may read all
+// zones, such as primary and controller; else half a dozen tenants could take all.
 type slots struct {
 	total int
 
 	mutex  sync.Mutex
 	taken  int
-	byUser map[string]int // by user; no zeros
+	byUser map[string]int // no zeros
 }
 
 func newSlots(total int) *slots { return &slots{total: total, byUser: make(map[string]int)} }
 
-// acquire gives the user a slot or a refusal; readsAll says that the user may read all zones. The caller calls leave
-// once.
+// acquire takes a slot or refuses. readsAll: the user may read all zones.
 func (s *slots) acquire(user string, readsAll bool) (leave func(), refusal *apierrors.StatusError) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -57,8 +55,8 @@ func (s *slots) release(user string) {
 	}
 }
 
-// readerOf is the user that slots are counted for. All service accounts of a namespace are one: its owner can make any
-// number of them.
+// readerOf returns the user that slots count. All service accounts of a namespace count as one: any number is easily
+// created.
 func readerOf(ctx context.Context) string {
 	user, ok := genericapirequest.UserFrom(ctx)
 	if !ok {

@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// recordSources finds the Records that define entries. Entries come owner by owner, so it holds the Records of one
-// owner at a time. It sees the Records as they are now: an entry whose Record was deleted meanwhile has none.
+// recordSources finds the current Records that define entries. Entries come sorted by owner, so only one owner's
+// Records are kept.
 type recordSources struct {
 	ctx     context.Context
 	sources Sources
@@ -29,7 +29,7 @@ type value struct {
 	data   string
 }
 
-// sourcesOf returns nil on a nil receiver: the request did not ask for sources.
+// sourcesOf returns nil if o is nil.
 func (o *recordSources) sourcesOf(entry dns.Entry) ([]v1alpha1.RecordReference, error) {
 	if o == nil {
 		return nil, nil

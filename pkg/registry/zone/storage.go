@@ -16,51 +16,46 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// Config is what the storage of Zones is made of. Every field is required.
+// Config configures the storage. All fields are required.
 type Config struct {
-	// Scheme knows v1alpha1.
 	Scheme *runtime.Scheme
-	// RESTOptions says where and how Zones are stored.
+	// RESTOptions has the options of the etcd storage.
 	RESTOptions generic.RESTOptionsGetter
 	// Preview decides a dry run.
 	Preview kind.Decide[*v1alpha1.Zone]
-	// Authorizer is the server's: it is asked for create of zones/establish, and for list of records where sources
-	// are wanted.
+	// Authorizer is asked about create of zones/establish, and list of records for sources.
 	Authorizer authorizer.UnconditionalAuthorizer
-	// WithEstablish hands the answer for zones/establish to the decision.
+	// WithEstablish passes the answer for zones/establish to the decision.
 	WithEstablish func(ctx context.Context, allowed bool) context.Context
-	// Admits says whether a DNSClass may deliver zones of a namespace, and of a view; true where there is no such
-	// class, so that zones may come before their classes.
+	// Admits reports whether a DNSClass may deliver zones of a namespace, and of a view; true for an absent class.
 	Admits func(ctx context.Context, class, namespace, view string) (ofNamespace, ofView bool, err error)
-	// WarnOfAbsent warns of namespaces that are not there, of those that the rules are for and were not for before.
+	// WarnOfAbsent warns of absent namespaces in after but not in before.
 	WarnOfAbsent func(ctx context.Context, after, before []string)
-	// FirstClass is the first class of a Zone, whose defaults a new one has; nil where there is none. The Zone is not
-	// validated yet, and the class is not changed.
+	// FirstClass returns the class with a Zone's defaults, or nil. The Zone is not yet validated. The class must not
+	// be modified.
 	FirstClass func(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSClass, error)
-	// Withdrawing are the classes that deliver a Zone and do not allow it deletionPolicy Retain.
+	// Withdrawing returns the classes that deliver a Zone and forbid deletionPolicy Retain.
 	Withdrawing func(ctx context.Context, zone *v1alpha1.Zone) ([]v1alpha1.DNSClassReference, error)
-	// Views answers what zones contain.
-	Views Views
-	// Sources answers which Records define entries.
-	Sources Sources
-	// Stopping ends watches of changes, so that a server can stop without waiting for them.
+	Views       Views
+	Sources     Sources
+	// Stopping ends watches of changes at shutdown.
 	Stopping context.Context
 }
 
-// REST is the storage of zones.
+// REST is the storage of Zones.
 type REST struct {
 	*kind.REST[*v1alpha1.Zone]
 	config Config
 }
 
-// AddStorage makes the storage of Zones and of their subresources, and adds them to paths.
+// AddStorage adds the storage of Zones and their subresources to paths.
 func AddStorage(paths map[string]rest.Storage, config Config) (err error) {
 	zone := &REST{config: config}
 	if zone.REST, err = newKind(zone).AddStorage(paths, config.Scheme, config.RESTOptions, config.Preview); err != nil {
 		return err
 	}
 	streams := newStreams(config, func(ctx context.Context, name string) (*v1alpha1.Zone, error) {
-		// Without a resourceVersion this is a read of etcd, not of a cache: what S7.1 asks for.
+		// Without a resourceVersion Get reads etcd, not a cache (S7.1).
 		obj, err := zone.Get(ctx, name, &metav1.GetOptions{})
 		if err != nil {
 			return nil, err

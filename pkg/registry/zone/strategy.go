@@ -22,7 +22,6 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// newKind makes the kind of Zones.
 func newKind(r *REST) *kind.Kind[*v1alpha1.Zone] {
 	return &kind.Kind[*v1alpha1.Zone]{
 		GroupVersion: v1alpha1.SchemeGroupVersion, Resource: "zones", Singular: "zone",
@@ -50,8 +49,7 @@ func newKind(r *REST) *kind.Kind[*v1alpha1.Zone] {
 				NotOwned: kind.NotOwnedOfStatus(serverFields, serverConditions)},
 			"finalizers": kind.Finalizers[*v1alpha1.Zone](),
 			"dnssec": {
-				// What a zone's parent contains follows from it, so the right to write the other status is no right to
-				// write it (S12.2).
+				// dnssec becomes content of the parent, so the right to write status does not suffice (S12.2).
 				Take:     func(after, written *v1alpha1.Zone) { after.Status.DNSSEC = written.Status.DNSSEC },
 				Validate: validation.ZoneDNSSECUpdate,
 				NotOwned: kind.NotOwnedOfStatus(append(slices.DeleteFunc(slices.Clone(serverFields), func(field string) bool {
@@ -67,7 +65,7 @@ func newKind(r *REST) *kind.Kind[*v1alpha1.Zone] {
 	}
 }
 
-// keepFinalizers keeps the finalizer of delivery as it is (S8.3).
+// keepFinalizers keeps the finalizer of delivery (S8.3).
 func keepFinalizers(ctx context.Context, after, before *v1alpha1.Zone) {
 	held := kind.KeepHeld(before.Finalizers, after.Finalizers)
 	if len(held) > len(after.Finalizers) {
@@ -79,7 +77,6 @@ func keepFinalizers(ctx context.Context, after, before *v1alpha1.Zone) {
 	after.Finalizers = held
 }
 
-// warnOfUpdate warns about changed spec and annotations alone.
 func warnOfUpdate(_ context.Context, after, before *v1alpha1.Zone) []string {
 	warnings := validation.PublishWarnings(after, before)
 	if kind.SpecChanged(after, before) {
@@ -89,8 +86,7 @@ func warnOfUpdate(_ context.Context, after, before *v1alpha1.Zone) []string {
 	return warnings
 }
 
-// The fields of the status that a write of zones/status leaves alone: the server sets them, and dnssec has a
-// subresource of its own.
+// Parts of the status not written by zones/status.
 var (
 	serverFields = []string{
 		"observedGeneration", "fqdn", "view", "serial", "settledSerial", "hash", "contentState",
@@ -99,17 +95,17 @@ var (
 	serverConditions = []string{v1alpha1.ConditionDelegated, v1alpha1.ConditionServable, v1alpha1.ConditionSettled}
 )
 
-// takeStatus takes over the conditions that are not the server's (S7.4).
+// takeStatus takes the controller's conditions (S7.4).
 func takeStatus(after, written *v1alpha1.Zone) {
 	behind := saysBehind(&written.Status, &after.Status)
 	stale := kind.Stale(written.Status.Serial, after.Status.Serial)
 	after.Status.Conditions = kind.Conditions(after.Status.Conditions, written.Status.Conditions, stale, serverConditions...)
 	if behind {
-		after.Status.Serial = written.Status.Serial // the ledger reads it as a request for that serial, and replaces it
+		after.Status.Serial = written.Status.Serial // a request to the ledger for that serial
 	}
 }
 
-// saysBehind reports that Ready is False with reason SerialBehind, at a serial ahead of the zone's: that of a secondary
+// saysBehind reports whether Ready is False with reason SerialBehind, at a serial ahead of the zone's: a secondary's
 // (S6.11).
 func saysBehind(written, before *v1alpha1.ZoneStatus) bool {
 	ready := meta.FindStatusCondition(written.Conditions, v1alpha1.ConditionReady)

@@ -15,13 +15,11 @@ import (
 )
 
 const (
-	// maxBuffered bounds the octets that wait to be sent.
 	maxBuffered = 64 << 10
-	// stall bounds the time of one write: a stream has no deadline, but each of its writes has.
+	// stall bounds a write. The stream has no other deadline.
 	stall = 30 * time.Second
 )
 
-// stream sends an answer piece by piece.
 type stream struct {
 	*bufio.Writer
 	to *deadlineWriter
@@ -35,7 +33,6 @@ func newStream(w http.ResponseWriter, format string) *stream {
 	return &stream{bufio.NewWriterSize(to, maxBuffered), to}
 }
 
-// deadlineWriter sets a deadline for each write to a client.
 type deadlineWriter struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -43,20 +40,20 @@ type deadlineWriter struct {
 }
 
 func (i *deadlineWriter) Write(piece []byte) (int, error) {
-	// A writer without deadlines, such as a recorder in a test, is written without one.
+	// Ignore writers without deadlines, such as recorders in tests.
 	_ = i.control.SetWriteDeadline(time.Now().Add(i.stall))
 	return i.w.Write(piece)
 }
 
-// list writes an object with one long list, item by item: the object without the list, then the items, then the
-// metadata, which is known at the end. After an error it writes nothing more.
+// list writes an object with a long list: object, items, then metadata, known last. Nothing is written after an
+// error.
 type list struct {
 	*stream
 	separator string
 	err       error
 }
 
-// beginList writes the object without its list and without its metadata.
+// beginList writes the object without list and metadata.
 func beginList(w http.ResponseWriter, object any, key string) *list {
 	l := &list{stream: newStream(w, v1alpha1.FormatJSON), separator: "\n"}
 	var head []byte
@@ -66,21 +63,20 @@ func beginList(w http.ResponseWriter, object any, key string) *list {
 	return l
 }
 
-// writeItem reports whether to go on.
+// writeItem reports whether to continue.
 func (l *list) writeItem(item any) bool {
 	var text []byte
 	if l.err == nil {
 		text, l.err = json.Marshal(item)
 	}
 	if l.err == nil {
-		_, _ = l.WriteString(l.separator) // the next write has the error, if any
+		_, _ = l.WriteString(l.separator) // the next write reports errors
 		_, l.err = l.Write(text)
 		l.separator = ",\n"
 	}
 	return l.err == nil
 }
 
-// finishList writes the metadata and flushes.
 func (l *list) finishList(meta v1alpha1.ZoneViewMeta) error {
 	text, err := json.Marshal(meta)
 	if err := cmp.Or(l.err, err); err != nil {
@@ -90,7 +86,7 @@ func (l *list) finishList(meta v1alpha1.ZoneViewMeta) error {
 	return l.Flush()
 }
 
-// writeComment writes a comment line of a master file. Flush has the error, if any.
+// writeComment writes a comment line of a master file. Flush reports errors.
 func (s *stream) writeComment(text string) {
 	_, _ = s.WriteString("; " + strings.ReplaceAll(text, "\n", " ") + "\n")
 }

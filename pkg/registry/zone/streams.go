@@ -19,23 +19,20 @@ import (
 )
 
 const (
-	// maxStreams and maxWatches bound the answers of entries and changes, and the watches of changes, that are under
-	// way at once, of which one user has at most half.
+	// maxStreams and maxWatches bound concurrent reads and watches. A user has at most half.
 	maxStreams = 32
 	maxWatches = 64
-	// viewTimeout is how long a request waits for a view to reach its zone's serial.
+	// viewTimeout bounds the wait for a view's serial.
 	viewTimeout = 5 * time.Second
-	// retrySoon is the Retry-After, in seconds, of refusals that pass by themselves.
+	// retrySoon is the Retry-After of temporary refusals, in seconds.
 	retrySoon = 1
 )
 
-// streams is what entries and changes share: how the Zone is read, where the content comes from, and the limits.
 type streams struct {
 	Config
 	getZone     func(ctx context.Context, name string) (*v1alpha1.Zone, error)
 	viewTimeout time.Duration
-	// readSlots bound the answers under way, watchSlots watches. Streams are exempt from the server's own limits,
-	// because they outlive its request timeout.
+	// The server's own limits do not cover streams.
 	readSlots, watchSlots *slots
 	stall                 time.Duration
 }
@@ -45,13 +42,12 @@ func newStreams(config Config, zone func(ctx context.Context, name string) (*v1a
 		watchSlots: newSlots(maxWatches), stall: stall}
 }
 
-// view is a subresource of zones that is computed, with query parameters of type O.
+// view is a computed subresource of zones with query parameters of type O.
 type view[O runtime.Object] struct {
 	*streams
-	answer, options runtime.Object // empty ones
+	answer, options runtime.Object // empty
 	slotsOf         func(query O) *slots
-	// prepare returns a refusal, or a function that writes the whole answer in a format that accept allows. Nothing is
-	// sent before write begins.
+	// prepare returns a refusal, or a function that writes the whole answer. Nothing is sent before write.
 	prepare func(ctx context.Context, id string, query O, accept string) (write func(w http.ResponseWriter) error, err error)
 }
 
@@ -61,44 +57,44 @@ var (
 	_ rest.Storage         = (*view[runtime.Object])(nil)
 )
 
-// newEntries makes the subresource zones/entries: the content of a zone at one serial (S6.1).
+// newEntries returns zones/entries: content at a serial (S6.1).
 func newEntries(s *streams) *view[*v1alpha1.ZoneEntriesOptions] {
 	return &view[*v1alpha1.ZoneEntriesOptions]{s, &v1alpha1.ZoneEntries{}, &v1alpha1.ZoneEntriesOptions{},
 		func(*v1alpha1.ZoneEntriesOptions) *slots { return s.readSlots }, s.prepareEntries}
 }
 
-// newChanges makes the subresource zones/changes: what changed in a zone between two serials.
+// newChanges returns zones/changes: changes between serials.
 func newChanges(s *streams) *view[*v1alpha1.ZoneChangesOptions] {
 	return &view[*v1alpha1.ZoneChangesOptions]{s, &v1alpha1.ZoneChanges{}, &v1alpha1.ZoneChangesOptions{},
 		func(query *v1alpha1.ZoneChangesOptions) *slots {
 			if query.Watch {
-				return s.watchSlots // watches must not use up the slots of reads
+				return s.watchSlots // watches must not take the slots of reads
 			}
 			return s.readSlots
 		}, s.prepareChanges}
 }
 
-// New makes an empty answer, for discovery and OpenAPI.
+// New returns an empty answer, for discovery.
 func (v *view[O]) New() runtime.Object { return v.answer.DeepCopyObject() }
 
 // Destroy does nothing: the store belongs to the zones.
 func (*view[O]) Destroy() {}
 
-// NewConnectOptions makes empty query parameters.
+// NewConnectOptions returns empty query parameters.
 func (v *view[O]) NewConnectOptions() (options runtime.Object, subpath bool, subpathKey string) {
 	return v.options.DeepCopyObject(), false, ""
 }
 
-// ConnectMethods are the methods of the subresources.
+// ConnectMethods returns GET.
 func (*view[O]) ConnectMethods() []string { return []string{http.MethodGet} }
 
-// ProducesMIMETypes are the media types of the answers.
+// ProducesMIMETypes returns the media types of answers.
 func (*view[O]) ProducesMIMETypes(string) []string { return []string{mediaJSON, mediaText} }
 
-// ProducesObject is what the answers decode into.
+// ProducesObject returns an empty answer.
 func (v *view[O]) ProducesObject(string) any { return v.New() }
 
-// Connect answers a GET in a slot. ctx has the namespace; that of the request has not.
+// Connect serves a GET in a slot. Only ctx, not the context of the request, has the namespace.
 func (v *view[O]) Connect(ctx context.Context, id string, options runtime.Object, _ rest.Responder) (http.Handler, error) {
 	query := options.(O)
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -118,13 +114,12 @@ func (v *view[O]) Connect(ctx context.Context, id string, options runtime.Object
 			return
 		}
 		if err := write(w); err != nil && ctx.Err() == nil {
-			// The status is sent. Ending the connection is the only way left to say that this is not the whole answer.
+			// The status is sent: only a closed connection shows an incomplete answer.
 			panic(http.ErrAbortHandler)
 		}
 	}), nil
 }
 
-// refusePending refuses a Zone without content.
 func refusePending(zone *v1alpha1.Zone) error {
 	if zone.Status.Serial != 0 {
 		return nil
@@ -135,7 +130,7 @@ func refusePending(zone *v1alpha1.Zone) error {
 	return err
 }
 
-// waitForSnapshot returns the content of the zone at the serial of zone or later (S7.1).
+// waitForSnapshot returns the content at the serial of zone or later (S7.1).
 func (s *streams) waitForSnapshot(ctx context.Context, zone *v1alpha1.Zone) (Snapshot, error) {
 	waiting, cancel := context.WithTimeout(ctx, s.viewTimeout)
 	defer cancel()
@@ -147,14 +142,12 @@ func (s *streams) waitForSnapshot(ctx context.Context, zone *v1alpha1.Zone) (Sna
 	return snapshot, err
 }
 
-// mayReadAll reports whether the user may read the entries of all zones.
 func (s *streams) mayReadAll(ctx context.Context) bool {
 	allowed, err := isAllowed(ctx, s.Authorizer, "get", "zones", "entries", "", "")
 	return allowed && err == nil
 }
 
-// mayReadSources refuses sources to a user without permission to list Records in all namespaces, since they are from
-// many (S1.8).
+// mayReadSources requires the right to list Records in all namespaces, since sources name them (S1.8).
 func (s *streams) mayReadSources(ctx context.Context) error {
 	allowed, err := isAllowed(ctx, s.Authorizer, "list", "records", "", "", "")
 	if err != nil {
@@ -167,7 +160,6 @@ func (s *streams) mayReadSources(ctx context.Context) error {
 	return nil
 }
 
-// serialOf reads a serial of a query, 0 where it has none.
 func serialOf(parameter string, value int64) (serial.Serial, error) {
 	if value < 0 || value > int64(^uint32(0)) {
 		return 0, apierrors.NewBadRequest(fmt.Sprintf("query parameter %s: %d is not a serial, which is from 1 to 4294967295", parameter,
@@ -187,7 +179,7 @@ func formOf(text string) (definition bool, err error) {
 		v1alpha1.FormDefinition))
 }
 
-// ifNotHeld is refusal for ErrNotHeld, and else err.
+// ifNotHeld replaces ErrNotHeld by refusal.
 func ifNotHeld(err, refusal error) error {
 	if errors.Is(err, ErrNotHeld) {
 		return refusal
@@ -195,7 +187,7 @@ func ifNotHeld(err, refusal error) error {
 	return err
 }
 
-// expiredError is 410: the client has to start over.
+// expiredError returns 410: start over.
 func expiredError(zone *v1alpha1.Zone, at serial.Serial, from string) error {
 	return apierrors.NewResourceExpired(fmt.Sprintf("serial %d of zone %s is not held here any more: start again from %s", at,
 		zone.Status.FQDN, from))

@@ -16,7 +16,6 @@ import (
 // hashWidth is the number of characters of a hash that people compare.
 const hashWidth = 8
 
-// classesWidth is the most characters of the names of classes in a row.
 const classesWidth = 20
 
 var columns = []metav1.TableColumnDefinition{
@@ -57,8 +56,7 @@ func zoneRow(zone *v1alpha1.Zone) []any {
 	}
 }
 
-// notReadyMessage is why the zone is not ready. A mass deletion comes first: it often makes the zone not servable too,
-// and only its message has the next step.
+// notReadyMessage tells why the zone is not ready. A mass deletion comes first: only its message has the next step.
 func notReadyMessage(zone *v1alpha1.Zone) string {
 	types := []string{v1alpha1.ConditionDelegated, v1alpha1.ConditionServable, v1alpha1.ConditionSettled, v1alpha1.ConditionReady}
 	if settled := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled); settled != nil &&

@@ -16,44 +16,42 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// ErrNotHeld is the error of Views for a serial that it does not have, or no longer. The client gets 410 and starts
-// over.
+// ErrNotHeld is the error of Views for a serial that is unknown, or too old. The client gets 410 and starts over.
 var ErrNotHeld = errors.New("this serial is not held here")
 
-// Snapshot is the content of a zone at one serial. It is immutable.
+// Snapshot is the immutable content of a zone at a serial.
 type Snapshot interface {
 	Header() content.Header
 	Serial() serial.Serial
-	// N is the zone's status.contentGeneration at that serial.
+	// N is status.contentGeneration at that serial.
 	N() uint64
 	State() sethash.State
 	Hash() string
-	// EntriesFrom starts with the SOA for the zero name, else at the first owner at or after the name in canonical
-	// order.
+	// EntriesFrom starts at the first owner at or after the name in canonical order; the zero name starts with the
+	// SOA.
 	EntriesFrom(name.Name) iter.Seq[dns.Entry]
 	// RRsets is the definition in canonical order.
 	RRsets() iter.Seq[content.RRset]
 }
 
-// Views has the contents of zones, in memory; those of older serials it reads from the stored journal.
+// Views has the contents of zones in memory, and older serials in the stored journal.
 type Views interface {
-	// Snapshot is the zone at status.serial of the object given, or later. It waits until the view is there or ctx
-	// ends, and returns the error of ctx then.
+	// Snapshot returns the zone at status.serial or later. If ctx ends before, the error is that of ctx.
 	Snapshot(ctx context.Context, zone *v1alpha1.Zone) (Snapshot, error)
-	// At is the zone (by uid) at exactly that serial, or ErrNotHeld.
+	// At returns the zone (by uid) at exactly that serial, or ErrNotHeld.
 	At(ctx context.Context, zone *v1alpha1.Zone, at serial.Serial) (Snapshot, error)
-	// Oldest is the first serial after which all changes are held, or ErrNotHeld.
+	// Oldest returns the oldest serial with all later changes, or ErrNotHeld.
 	Oldest(ctx context.Context, zone *v1alpha1.Zone) (serial.Serial, error)
-	// Steps returns the changes of the definition after since, up to and with until, oldest first; or ErrNotHeld. With
-	// entries it returns each as the entries removed and added, too, the SOA included.
+	// Steps returns the changes of the definition after since, up to until, oldest first, or ErrNotHeld. With entries
+	// each change also has the removed and added entries, including the SOA.
 	Steps(ctx context.Context, zone *v1alpha1.Zone, since, until serial.Serial, entries bool) ([]content.Step, []dns.Change, error)
-	// Left returns, for a zone that ended (S3.7), its last name and one change that removes what it had since a serial,
-	// as entries without TTL and data; or ErrNotHeld.
+	// Left returns the last fqdn of an ended zone (S3.7), and a change that removes the entries since a serial,
+	// without TTL and data; or ErrNotHeld.
 	Left(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (name.Name, dns.Change, error)
 }
 
 // Sources finds the Records that define the entries at a name.
 type Sources interface {
-	// RecordsAt are the Records adopted by the zone (by uid) at the owner name. They are read, never modified.
+	// RecordsAt returns the Records adopted by the zone (by uid) at a name. They must not be modified.
 	RecordsAt(ctx context.Context, zone *v1alpha1.Zone, owner name.Name) ([]*v1alpha1.Record, error)
 }

@@ -19,11 +19,9 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// A watch lasts between watchTime and twice as long. Then the client asks again and is authorized again, as with any
-// watch of Kubernetes.
+// A watch lasts watchTime to twice that, so that the client is authorized again, as in any watch of Kubernetes.
 const watchTime = 30 * time.Minute
 
-// prepareWatch prepares the answer to changes?watch=true: the changes after since, and new ones as they come.
 func (s *streams) prepareWatch(ctx context.Context, zone *v1alpha1.Zone, query *v1alpha1.ZoneChangesOptions, since serial.Serial,
 	definition bool) (func(http.ResponseWriter) error, error) {
 	if query.Until != 0 {
@@ -39,7 +37,7 @@ func (s *streams) prepareWatch(ctx context.Context, zone *v1alpha1.Zone, query *
 	w := &watcher{streams: s, zone: zone, at: snapshot.Serial(), definition: definition, sources: query.Sources}
 	if since != 0 {
 		w.at = since
-		// Only before the first octet can a refusal have its own status code.
+		// Only before the first octet can a refusal have its own code.
 		if _, _, err := s.Views.Steps(ctx, zone, w.at, snapshot.Serial(), false); err != nil {
 			return nil, ifNotHeld(err, expiredError(zone, w.at, restart))
 		}
@@ -54,11 +52,10 @@ func (s *streams) prepareWatch(ctx context.Context, zone *v1alpha1.Zone, query *
 	}, nil
 }
 
-// errWatchEnds: the client asks again.
 var errWatchEnds = errors.New("the watch has lasted long enough")
 
-// watcher sends one zone's changes to one client. It holds those of one round at a time: a slow client costs no memory
-// but that of the zoneview Set, which is bounded.
+// watcher sends a zone's changes to one client. It keeps a single round of changes, so that a slow client takes no
+// memory besides the bounded Set.
 type watcher struct {
 	*streams
 	zone                *v1alpha1.Zone
@@ -68,8 +65,8 @@ type watcher struct {
 	stream *stream
 }
 
-// sendUntilEnd sends changes until ctx ends, the client is too slow or too far behind, or the zone is deleted. It
-// returns errors of writing alone.
+// sendUntilEnd sends changes until ctx ends, the client is too far behind, or the zone is deleted. The error is one
+// of writing.
 func (w *watcher) sendUntilEnd(ctx context.Context, snapshot Snapshot) error {
 	next := w.zone.DeepCopy()
 	for {
@@ -91,7 +88,7 @@ func (w *watcher) sendUntilEnd(ctx context.Context, snapshot Snapshot) error {
 	}
 }
 
-// flush sends what is buffered and clears the deadline, which would cut an idle stream over HTTP/2.
+// flush clears the deadline, which would cut an idle HTTP/2 stream.
 func (w *watcher) flush() error {
 	if err := w.stream.Flush(); err != nil {
 		return err
@@ -101,7 +98,7 @@ func (w *watcher) flush() error {
 	return err
 }
 
-// sendChanges writes the changes up to a serial. Its errors are Statuses of the API, or errors of writing.
+// sendChanges writes changes up to a serial. The error is an API status or writeFailed.
 func (w *watcher) sendChanges(ctx context.Context, until serial.Serial) error {
 	if w.at == until {
 		return nil
@@ -139,7 +136,6 @@ func (w *watcher) object(since, until serial.Serial) *v1alpha1.ZoneChanges {
 	}
 }
 
-// writeFailed is an error of writing.
 type writeFailed struct{ error }
 
 func (w *watcher) writeEvent(kind apiwatch.EventType, object any) error {
@@ -156,7 +152,7 @@ func (w *watcher) writeEvent(kind apiwatch.EventType, object any) error {
 	return nil
 }
 
-// writeEnd writes the reason of the end into the stream: the status line has been sent.
+// writeEnd writes the reason into the stream: the status line is sent.
 func (w *watcher) writeEnd(err error) error {
 	if cut := (writeFailed{}); errors.As(err, &cut) {
 		return err
