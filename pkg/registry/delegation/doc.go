@@ -3,12 +3,11 @@
 
 // Package delegation is the REST storage of delegations.kubi.zone.
 //
-// It promises: (1) spec is stored as it was written, status and generation are the server's (S7.4); (2) every refusal
-// of one object alone comes from package validation, before the commit is asked; (3) a dry run answers what the commit
-// would (S7.3); (4) there is no subresource status: only the server writes the status.
+// It promises: (1) spec is stored as written, and the server sets status and generation (S7.4); (2) package
+// validation makes all refusals of an object by itself, before the commit; (3) a dry run has the commit's answer
+// (S7.3); (4) only the server writes the status: there is no subresource status.
 //
-// It does not know what a rule allows, nor how it is written: the store below it decides at commit, and the decision of
-// a dry run is a function passed to it.
+// It does not know the effect of a rule: the store below decides at commit, and a given function decides dry runs.
 //
 // Read storage.go.
 package delegation

@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// Kind is that of Delegations.
+// Kind of Delegations.
 var Kind = kind.Kind[*v1alpha1.Delegation]{
 	GroupVersion: v1alpha1.SchemeGroupVersion, Resource: "delegations", Singular: "delegation",
 	ShortNames: []string{"zdel"}, Categories: []string{"kubizone"},
@@ -32,7 +32,6 @@ var Kind = kind.Kind[*v1alpha1.Delegation]{
 	Columns: columns, Row: delegationRow,
 }
 
-// namespacesWidth is the maximum width of the namespaces in a row.
 const namespacesWidth = 40
 
 var columns = []metav1.TableColumnDefinition{

@@ -15,13 +15,13 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// Kind is that of Deliveries.
+// Kind of Deliveries.
 var Kind = kind.Kind[*v1alpha1.Delivery]{
 	GroupVersion: v1alpha1.SchemeGroupVersion, Resource: "deliveries", Singular: "delivery", Categories: []string{"kubizone"},
 	New:     func() *v1alpha1.Delivery { return &v1alpha1.Delivery{} },
 	NewList: func() runtime.Object { return &v1alpha1.DeliveryList{} },
 
-	Conditional: true, // a PUT without resourceVersion would overwrite the intent of another worker
+	Conditional: true, // a PUT without resourceVersion would overwrite another worker's intent
 	Validate:    validation.Delivery, ValidateUpdate: validation.DeliveryUpdate,
 	Subresources: map[string]kind.Subresource[*v1alpha1.Delivery]{"status": kind.Status(validation.DeliveryStatusUpdate)},
 

@@ -1,14 +1,14 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package record is the REST storage of records.kubi.zone and its subresource status.
+// Package record is the REST storage of records.kubi.zone and the subresource status.
 //
-// It promises: (1) spec is stored as it was written, status and generation are the server's (S7.4); (2) every refusal
-// of one object alone comes from package validation, before the commit is asked; (3) a dry run answers what the commit
-// would (S7.3); (4) columns and field selectors are those that kubectl get and watches of one zone need.
+// It promises: (1) spec is stored as written, and the server sets status and generation (S7.4); (2) package
+// validation makes all refusals of an object by itself, before the commit; (3) a dry run has the commit's answer
+// (S7.3); (4) columns and field selectors suit kubectl get and watches of a zone.
 //
-// It does not know which zone adopts a Record, nor how it is written: the store below it decides at commit, and the
-// decision of a dry run is a function passed to it.
+// It does not know the zone that adopts a Record: the store below decides at commit, and a given function decides dry
+// runs.
 //
 // Read storage.go.
 package record

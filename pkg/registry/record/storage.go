@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// Kind is that of Records.
+// Kind of Records.
 var Kind = kind.Kind[*v1alpha1.Record]{
 	GroupVersion: v1alpha1.SchemeGroupVersion, Resource: "records", Singular: "record",
 	ShortNames: []string{"rec"}, Categories: []string{"kubizone"},
@@ -32,13 +32,13 @@ var Kind = kind.Kind[*v1alpha1.Record]{
 	Fields: fieldsOf, Columns: columns, Row: recordRow,
 }
 
-// The fields of the status that the server sets; controllers set the others.
+// Server-set parts of the status.
 var (
 	serverFields     = []string{"observedGeneration", "fqdn", "view", "zoneRef", "serial", "endsAt", "admission"}
 	serverConditions = []string{v1alpha1.ConditionAdopted}
 )
 
-// takeStatus takes over the conditions that are not the server's and the last delivery error (S7.4).
+// takeStatus takes the controllers' conditions and the last delivery error (S7.4).
 func takeStatus(after, written *v1alpha1.Record) {
 	stale := kind.Stale(written.Status.Serial, after.Status.Serial)
 	after.Status.Conditions = kind.Conditions(after.Status.Conditions, written.Status.Conditions, stale, serverConditions...)
@@ -66,7 +66,7 @@ func fieldsOf(record *v1alpha1.Record) fields.Set {
 
 func zoneKey(ref *v1alpha1.AdoptingZone) string { return ref.Namespace + "/" + ref.Name }
 
-// rrtype is the canonical form of the type, which spec has as written, in any case or by number (S4.5).
+// rrtype returns the canonical type: spec has any case or a number (S4.5).
 func rrtype(record *v1alpha1.Record) string {
 	t, err := rdata.ParseType(record.Spec.Type)
 	if err != nil {

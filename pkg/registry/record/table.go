@@ -13,8 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// dataWidth is the maximum width of the data in a row. With it the row of a Record with names of usual length is at
-// most 120 characters wide, its namespace included.
+// dataWidth keeps usual rows, with namespace, within 120 characters.
 const dataWidth = 32
 
 var columns = []metav1.TableColumnDefinition{
