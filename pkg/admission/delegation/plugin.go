@@ -14,32 +14,32 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// PluginName is what --disable-admission-plugins and the admission configuration call it.
+// PluginName is the name in the admission configuration.
 const PluginName = "KubizoneDelegation"
 
-// AnnotationRule is the key in the audit event; the value is like `zone example.org., pattern "*.dev"`.
+// AnnotationRule is a key of the audit event, with a value like `zone example.org., pattern "*.dev"`.
 const AnnotationRule = "delegation.kubi.zone/rule"
 
-// Decider says before a write what would come of it.
+// Decider decides a write before it begins.
 type Decider interface {
-	// EarlyRecord returns the delegation that allows the record, "" when there is none or it cannot tell without
-	// reading. The error is the API error that the write would be refused with, and holds at the moment it is
-	// returned; whatever is in doubt is no error. before is nil for a creation. Neither object is changed.
+	// EarlyRecord returns the rule that allows the Record, or "" if none does or memory does not tell. The error is
+	// the API error of the write, and holds at this moment; in doubt there is none. before is nil for a create. The
+	// objects are not changed.
 	EarlyRecord(ctx context.Context, before, after *v1alpha1.Record) (rule string, err error)
 }
 
-// WantsDecider is a plugin that is given the Decider.
+// WantsDecider is a plugin with a Decider.
 type WantsDecider interface {
 	SetDecider(Decider)
 	admission.InitializationValidator
 }
 
-// Register makes the plugin known under its name.
+// Register registers the plugin.
 func Register(plugins *admission.Plugins) {
 	plugins.Register(PluginName, func(io.Reader) (admission.Interface, error) { return New(), nil })
 }
 
-// NewInitializer gives decider to every plugin that wants one.
+// NewInitializer returns an initializer that passes decider to plugins.
 func NewInitializer(decider Decider) admission.PluginInitializer { return initializer{decider} }
 
 type initializer struct{ decider Decider }
@@ -61,15 +61,15 @@ var (
 	_ WantsDecider                  = (*Plugin)(nil)
 )
 
-// New makes the plugin; it needs a Decider.
+// New returns a plugin without a Decider.
 func New() *Plugin {
 	return &Plugin{Handler: admission.NewHandler(admission.Create, admission.Update)}
 }
 
-// SetDecider is called by the initializer.
+// SetDecider implements WantsDecider.
 func (p *Plugin) SetDecider(decider Decider) { p.decider = decider }
 
-// ValidateInitialization says what the plugin has not been given.
+// ValidateInitialization returns an error if the Decider is missing.
 func (p *Plugin) ValidateInitialization() error {
 	if p.decider == nil {
 		return errors.New(PluginName + " has no Decider: pass delegation.NewInitializer to the admission options")
@@ -77,7 +77,7 @@ func (p *Plugin) ValidateInitialization() error {
 	return nil
 }
 
-// Validate refuses what the Decider refuses, and annotates the audit event.
+// Validate returns the Decider's refusal, or annotates the audit event.
 func (p *Plugin) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	if a.GetResource().GroupResource() != v1alpha1.Resource("records") || a.GetSubresource() != "" {
 		return nil
@@ -91,7 +91,7 @@ func (p *Plugin) Validate(ctx context.Context, a admission.Attributes, _ admissi
 	if err != nil || rule == "" {
 		return err
 	}
-	// An update that lost a race is validated again, maybe by another rule; the event keeps the first.
+	// A retried update may be allowed by another rule. The event keeps the first.
 	if err := a.AddAnnotation(AnnotationRule, rule); err != nil {
 		klog.FromContext(ctx).V(4).Info("audit annotation not written", "key", AnnotationRule, "why", err.Error())
 	}
