@@ -21,26 +21,26 @@ import (
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 )
 
-// Config is what a delegating authorizer is made of.
+// Config configures a delegating authorizer.
 type Config struct {
-	// Client creates SubjectAccessReviews in the cluster; required. Its limits and its timeout are the authorizer's.
+	// Client creates SubjectAccessReviews, limited only by its own limits and timeout. Required.
 	Client authorizationclient.AuthorizationV1Interface
-	// AllowCacheTTL and DenyCacheTTL are how long an answer is remembered; 0: not at all.
+	// AllowCacheTTL and DenyCacheTTL are lifetimes of cached answers; 0: no cache.
 	AllowCacheTTL, DenyCacheTTL time.Duration
-	// RetryBackoff says how a review is repeated that the cluster was too busy to answer; Steps is at least 1.
+	// RetryBackoff is for reviews that the cluster is too busy to answer. Steps is at least 1.
 	RetryBackoff wait.Backoff
 	// AlwaysAllowGroups may do everything without a review.
 	AlwaysAllowGroups []string
-	// AlwaysAllowPaths are open to every user: paths, or prefixes that end in *.
+	// AlwaysAllowPaths are open to every user. A path that ends in * is a prefix.
 	AlwaysAllowPaths []string
-	// InEveryNamespace picks the requests that are asked about as what they would be in every namespace: no Role and no
-	// RoleBinding of a namespace gives them, also not one to everything in it. nil picks none.
+	// InEveryNamespace selects requests that need a right in every namespace: no Role of a namespace grants them,
+	// however wide. Nil selects none.
 	InEveryNamespace func(authorizer.Attributes) bool
-	// AskByName asks about every request as it is, for clusters with authorizers that deny.
+	// AskByName reviews each request as it is, for clusters with authorizers that deny.
 	AskByName bool
 }
 
-// Validate reports every fault of the configuration.
+// Validate returns all faults of the configuration.
 func (c *Config) Validate() error {
 	var wrong []error
 	if c.Client == nil {
@@ -58,12 +58,12 @@ func (c *Config) Validate() error {
 	return errors.Join(wrong...)
 }
 
-// New makes the authorizer. Errors: those of Validate, and an AlwaysAllowPaths that is no path.
+// New returns an authorizer, or the errors of Validate and of invalid AlwaysAllowPaths.
 func New(config Config) (authorizer.Authorizer, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
-	// DecisionDeny on an error: upstream's NoOpinion leaves the door to a later authorizer open (attack 46).
+	// Deny on errors: with upstream's NoOpinion a later authorizer could allow (attack 46).
 	reviews, err := webhook.NewFromInterface(config.Client, config.AllowCacheTTL, config.DenyCacheTTL, config.RetryBackoff,
 		authorizer.DecisionDeny, authorizerfactory.NewDelegatingAuthorizerMetrics(), authorizationcel.NewDefaultCompiler())
 	if err != nil {
@@ -93,13 +93,12 @@ func New(config Config) (authorizer.Authorizer, error) {
 	return union.New(append(chain, union.NamedAuthorizer{AuthorizerName: "kubernetes.io/webhook", Authorizer: delegated})...)
 }
 
-// clusterWide carries out Config.InEveryNamespace.
 type clusterWide struct {
 	authorizer.Authorizer
 	picks func(authorizer.Attributes) bool
 }
 
-// Authorize asks about every namespace where the request is picked.
+// Authorize asks about every namespace if the request is selected.
 func (c clusterWide) Authorize(ctx context.Context, asked authorizer.Attributes) (authorizer.Decision, string, error) {
 	if !c.picks(asked) {
 		return c.Authorizer.Authorize(ctx, asked)
@@ -111,27 +110,26 @@ func (c clusterWide) Authorize(ctx context.Context, asked authorizer.Attributes)
 	return decision, reason, err
 }
 
-// ConditionsAwareAuthorize is Authorize: SubjectAccessReviews carry no conditions.
+// ConditionsAwareAuthorize is Authorize: reviews have no conditions.
 func (c clusterWide) ConditionsAwareAuthorize(ctx context.Context, asked authorizer.Attributes) authorizer.ConditionsAwareDecision {
 	return authorizer.ConditionsAwareDecisionFromParts(c.Authorize(ctx, asked))
 }
 
-// everyNamespace is a request as it would be in every namespace.
+// everyNamespace is a request in all namespaces.
 type everyNamespace struct {
 	authorizer.Attributes
 }
 
 func (everyNamespace) GetNamespace() string { return "" }
 
-// broadFirst asks whether a request is allowed for every object before it asks about the one: the answer to the first
-// question is the same for all of them, so it is in the cache.
+// broadFirst asks about all objects before it asks about one: the first answer is the same for all, and so is cached.
 type broadFirst struct {
 	authorizer.UnconditionalAuthorizer
 }
 
 var _ authorizer.Authorizer = broadFirst{}
 
-// Authorize allows what is allowed for every name, and else what is allowed for this one.
+// Authorize asks for all names first, and for this name only if that is not allowed.
 func (b broadFirst) Authorize(ctx context.Context, asked authorizer.Attributes) (authorizer.Decision, string, error) {
 	if !narrow(asked) {
 		return b.UnconditionalAuthorizer.Authorize(ctx, asked)
@@ -143,19 +141,19 @@ func (b broadFirst) Authorize(ctx context.Context, asked authorizer.Attributes) 
 	return b.UnconditionalAuthorizer.Authorize(ctx, asked)
 }
 
-// ConditionsAwareAuthorize is Authorize: SubjectAccessReviews carry no conditions.
+// ConditionsAwareAuthorize is Authorize: reviews have no conditions.
 func (b broadFirst) ConditionsAwareAuthorize(ctx context.Context, asked authorizer.Attributes) authorizer.ConditionsAwareDecision {
 	return authorizer.ConditionsAwareDecisionFromParts(b.Authorize(ctx, asked))
 }
 
-// EvaluateConditions refuses, as interface authorizer.Authorizer asks of one that makes no conditions.
+// EvaluateConditions denies, as required of an authorizer without conditions.
 func (broadFirst) EvaluateConditions(context.Context, authorizer.ConditionsAwareDecision, authorizer.ConditionsData) (authorizer.Decision,
 	string, error) {
 	return authorizer.DecisionDeny, "", authorizer.ErrorConditionEvaluationNotSupported
 }
 
-// narrow reports whether a request is about fewer objects than all of its resource. A selector that does not parse
-// narrows nothing.
+// narrow reports whether a request is about fewer than all objects of its resource. An invalid selector does not
+// count.
 func narrow(asked authorizer.Attributes) bool {
 	if !asked.IsResourceRequest() {
 		return false
@@ -165,14 +163,14 @@ func narrow(asked authorizer.Attributes) bool {
 	return asked.GetName() != "" || len(byField) > 0 || len(byLabel) > 0
 }
 
-// everyName is a request without what narrows it.
+// everyName is a request without name and selectors.
 type everyName struct {
 	authorizer.Attributes
 }
 
 func (everyName) GetName() string { return "" }
 
-// GetPath is the request's own and has the name in it; the review of a resource does not carry it.
+// GetPath drops the path, which has the name. Reviews of resources do not use the path.
 func (everyName) GetPath() string { return "" }
 
 func (everyName) GetFieldSelector() (fields.Requirements, error) { return nil, nil }

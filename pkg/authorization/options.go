@@ -19,22 +19,21 @@ import (
 
 const flagAskByName = "authorization-ask-by-name"
 
-// Options are upstream's flags of delegated authorization and our own. Upstream's result of the flags is replaced by
-// New; RemoteKubeConfigFileOptional is not heeded, as a server that cannot ask would refuse every user.
+// Options are upstream's flags of delegated authorization and Kubizone's. RemoteKubeConfigFileOptional is ignored:
+// without reviews the server would refuse every user.
 type Options struct {
 	*genericoptions.DelegatingAuthorizationOptions
-	// AskByName and InEveryNamespace: see Config.
 	AskByName        bool
 	InEveryNamespace func(authorizer.Attributes) bool
 }
 
-// NewOptions returns upstream's defaults: answers are remembered 10 s, a review may take 10 s, system:masters and the
-// health paths are always allowed.
+// NewOptions returns upstream's defaults: answers are cached for 10 s, a review times out after 10 s, and
+// system:masters and health paths are always allowed.
 func NewOptions() *Options {
 	return &Options{DelegatingAuthorizationOptions: genericoptions.NewDelegatingAuthorizationOptions()}
 }
 
-// AddFlags adds --authorization-* .
+// AddFlags adds --authorization-*.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.DelegatingAuthorizationOptions.AddFlags(flags)
 	flags.BoolVar(&o.AskByName, flagAskByName, o.AskByName,
@@ -44,7 +43,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 			"what it allows in general.")
 }
 
-// Validate reports every fault.
+// Validate returns all faults.
 func (o *Options) Validate() []error {
 	wrong := o.DelegatingAuthorizationOptions.Validate()
 	if o.AllowCacheTTL < 0 || o.DenyCacheTTL < 0 {
@@ -58,7 +57,7 @@ func (o *Options) Validate() []error {
 	return wrong
 }
 
-// ApplyTo makes the server ask the cluster of --authorization-kubeconfig, or the one it runs in.
+// ApplyTo sets the authorizer, with reviews in the cluster of --authorization-kubeconfig, or in the pod's.
 func (o *Options) ApplyTo(info *genericapiserver.AuthorizationInfo) error {
 	cluster, err := o.clientConfig()
 	if err != nil {
@@ -84,7 +83,6 @@ func (o *Options) ApplyTo(info *genericapiserver.AuthorizationInfo) error {
 	return err
 }
 
-// clientConfig is how reviews are sent.
 func (o *Options) clientConfig() (*rest.Config, error) {
 	var config *rest.Config
 	var err error
@@ -100,7 +98,7 @@ func (o *Options) clientConfig() (*rest.Config, error) {
 	}
 	config = rest.CopyConfig(config)
 	config.UserAgent = version.UserAgent("kubizone")
-	// Requests are limited before they come here; a second limit would let them wait for each other (doc.go, 4).
+	// Priority and fairness limits requests; a second limit would queue them behind each other (doc.go, 4).
 	config.QPS = -1
 	config.Timeout = o.ClientTimeout
 	config.ContentType = "application/vnd.kubernetes.protobuf"
