@@ -19,27 +19,26 @@ import (
 	"kubi.zone/kubizone/pkg/externaldns/contract"
 )
 
-// Candidate is one RRset that one object wants.
+// Candidate is an RRset wanted by an object.
 type Candidate struct {
 	contract.Key
-	// Endpoint is the endpoint of external-dns. With Asker it is made of the standing Record and of the targets that
-	// other objects want.
+	// Endpoint comes from external-dns; with Asker, from the existing Record and other objects' targets.
 	Endpoint *contract.Endpoint
-	// Resource is the object; zero where it is not known.
+	// Resource is the object; zero if unknown.
 	Resource Resource
-	// Namespace is that of the Record.
+	// Namespace of the Record.
 	Namespace string
-	// Asker is a namespace with an endpoint for the RRset of this object, which external-dns does not name: KeepTargets
-	// reads the object before the server is asked. "": the object need not be read, or has been.
+	// Asker is a namespace with an endpoint for this object's RRset, if external-dns names only the other object.
+	// KeepTargets needs the object's texts before the server is asked. "": nothing to read.
 	Asker string
-	// Record is the wanted Record. Nil with Err: the endpoint has no form. Nil without Err: the object has withdrawn
-	// it.
+	// Record is the wanted Record. Nil with Err: the endpoint is invalid. Nil without Err: the object has withdrawn
+	// the RRset.
 	Record *v1alpha1.Record
-	// Err is the reason why there is no Record, or the server's refusal. Admitted: the server has let the Record in by
-	// a dry run. Neither: the server has not been asked.
+	// Err is the reason of a nil Record, or the server's refusal. Admitted: a dry run has passed. Neither: the server
+	// has not been asked.
 	Err      error
 	Admitted bool
-	// note is the Event of an object that keeps its Record although external-dns does not name it.
+	// note is the Event for an object that keeps a Record left out by external-dns.
 	note error
 }
 
@@ -62,7 +61,7 @@ func compareKeys(a, b contract.Key) int { return cmp.Compare(a.String(), b.Strin
 
 func (m Mapping) makeCandidate(e *contract.Endpoint) *Candidate {
 	c := &Candidate{Endpoint: e}
-	c.Key, _ = e.Key() // MakeRecord says what is wrong with it
+	c.Key, _ = e.Key() // MakeRecord reports errors
 	var known bool
 	if c.Resource, known = ReadResource(e); !known {
 		c.Resource.Namespace = m.Default
@@ -78,8 +77,8 @@ func (m Mapping) makeCandidate(e *contract.Endpoint) *Candidate {
 	return c
 }
 
-// makeRecord makes the Record of the endpoint. It drops texts of external-dns' registry beside other targets: they may
-// come from another namespace.
+// makeRecord makes the Record of the endpoint. Registry texts beside other targets are dropped: they may come from
+// another namespace.
 func (c *Candidate) makeRecord(m Mapping) {
 	e := *c.Endpoint
 	if own := slices.DeleteFunc(slices.Clone(e.Targets), isHeritage); len(own) > 0 {
@@ -88,11 +87,10 @@ func (c *Candidate) makeRecord(m Mapping) {
 	c.Record, c.Err = m.MakeRecord(&e)
 }
 
-// pointer is a host at the reverse name of an address.
 type pointer struct{ at, host name.Name }
 
-// findSources maps each address and host to their object. An endpoint with several targets may be joined from several
-// objects: an object has the targets that are in its Record already, and the other targets map to the zero Resource.
+// findSources maps each address and host to their object. If an endpoint has several targets, those in the existing
+// Record map to that Record's object, others to the zero Resource.
 func (m Mapping) findSources(s Standing, endpoints []*contract.Endpoint) map[pointer]Resource {
 	sources := map[pointer]Resource{}
 	for _, e := range endpoints {
@@ -128,11 +126,10 @@ func (m Mapping) findSources(s Standing, endpoints []*contract.Endpoint) map[poi
 	return sources
 }
 
-// sharePointer divides a PTR endpoint of --create-ptr, which comes from no object, and may have hosts of several
-// namespaces, into one endpoint for each namespace, and drops hosts whose object is unknown. It returns other
-// endpoints unchanged.
+// sharePointer splits a PTR endpoint of --create-ptr, which names no object, by its hosts' namespaces, and drops
+// hosts of unknown objects. Other endpoints are returned unchanged.
 func sharePointer(e *contract.Endpoint, sources map[pointer]Resource) []*contract.Endpoint {
-	key, _ := e.Key() // at a wrong name is no host
+	key, _ := e.Key() // no host has an invalid name
 	if _, known := ReadResource(e); known || key.Type != rdata.PTR {
 		return []*contract.Endpoint{e}
 	}
@@ -156,7 +153,7 @@ func sharePointer(e *contract.Endpoint, sources map[pointer]Resource) []*contrac
 	return slices.Collect(maps.Values(shares))
 }
 
-// reverseName is the name of the PTR records of an address.
+// reverseName returns the owner of an address's PTR records.
 func reverseName(address netip.Addr) name.Name {
 	octets, form, end := address.AsSlice(), "%[1]x.%[2]x.", "ip6.arpa."
 	slices.Reverse(octets)
@@ -167,14 +164,14 @@ func reverseName(address netip.Addr) name.Name {
 	for _, octet := range octets {
 		fmt.Fprintf(&text, form, octet&15, octet>>4, octet)
 	}
-	fqdn, _ := name.Parse(text.String() + end) // an address has no wrong name
+	fqdn, _ := name.Parse(text.String() + end) // always valid
 	return fqdn
 }
 
-// KeepTargets takes away values that are not of the candidate's object: external-dns joins the endpoints of all objects
-// that want one RRset, also of several namespaces, and names one of the objects. texts are all texts of the object. If
-// none of the values is in texts, they come from elsewhere, and all are kept. With Asker the Record becomes nil if the
-// name is not in texts, and Err errUnknown if the name is and no value is.
+// KeepTargets drops values of other objects: external-dns joins the endpoints of all objects that want an RRset, even
+// across namespaces, and names a single object. texts are all texts of the object. If no value is in texts, all are
+// kept. With Asker the Record becomes nil if the name is not in texts, and Err errUnknown if the name is but no
+// value.
 func (c *Candidate) KeepTargets(texts []string) {
 	said, named := map[string]bool{}, false
 	for _, text := range texts {
@@ -197,7 +194,7 @@ func (c *Candidate) KeepTargets(texts []string) {
 	c.Asker = ""
 }
 
-// isNamed reports whether a word of an object is the name of the candidate, or the address of its reverse name.
+// isNamed reports whether a word is the candidate's name, or the address of that reverse name.
 func (c *Candidate) isNamed(word string) bool {
 	if address, err := netip.ParseAddr(word); err == nil {
 		return c.Type == rdata.PTR && reverseName(address) == c.Name
@@ -209,10 +206,10 @@ func (c *Candidate) isNamed(word string) bool {
 	return err == nil && fqdn == c.Name
 }
 
-// Wanted are candidates by RRset, each in the order of MakeCandidates.
+// Wanted has candidates by RRset.
 type Wanted map[contract.Key][]*Candidate
 
-// Group gathers candidates by RRset.
+// Group keeps the order of candidates within an RRset.
 func Group(candidates []*Candidate) Wanted {
 	wanted := Wanted{}
 	for _, c := range candidates {
@@ -221,25 +218,23 @@ func Group(candidates []*Candidate) Wanted {
 	return wanted
 }
 
-// wants reports whether a namespace has a candidate for an RRset, with a Record or refused.
+// wants reports whether a namespace has a candidate that is not withdrawn.
 func (w Wanted) wants(key contract.Key, namespace string) bool {
 	return slices.ContainsFunc(w[key], func(c *Candidate) bool {
 		return c.Namespace == namespace && (c.Record != nil || c.Err != nil)
 	})
 }
 
-// replaces reports whether a namespace wants an RRset that excludes this one: a CNAME at the name of another type, or
-// another type at the name of a CNAME.
+// replaces reports whether a namespace wants an RRset that excludes this one: a CNAME and any other type.
 func (w Wanted) replaces(key contract.Key, namespace string) bool {
 	return slices.ContainsFunc(contract.Types, func(t rdata.Type) bool {
 		return (t == rdata.CNAME) != (key.Type == rdata.CNAME) && w.wants(contract.Key{Name: key.Name, Type: t}, namespace)
 	})
 }
 
-// AddHolders adds a candidate for the object of each standing Record whose RRset only other namespaces have endpoints
-// for: external-dns joins the endpoints of several objects, or drops equal ones, and names one object. For a
-// DNSEndpoint it adds one without any endpoint too: one invalid target makes external-dns drop all DNSEndpoints of a
-// name.
+// AddHolders adds a candidate for the object of each existing Record whose RRset only other namespaces want:
+// external-dns joins endpoints, or drops equal endpoints, and names a single object. A DNSEndpoint needs no endpoint:
+// an invalid target makes external-dns drop all DNSEndpoints of a name.
 func (m Mapping) AddHolders(s Standing, wanted Wanted) {
 	for key, stands := range s {
 		others := wanted[key]
@@ -263,7 +258,7 @@ func (m Mapping) AddHolders(s Standing, wanted Wanted) {
 	}
 }
 
-// NeedsVerdict says whether a candidate would change what stands, and has not been judged.
+// NeedsVerdict reports whether a candidate would change a Record, and the server has not been asked.
 func (s Standing) NeedsVerdict(c *Candidate) bool {
 	if c.Record == nil || c.Err != nil || c.Admitted {
 		return false
@@ -275,11 +270,11 @@ func (s Standing) NeedsVerdict(c *Candidate) bool {
 	return c.Asker != "" || !standsAs(stands, c.Record)
 }
 
-// Replaced are the Records that go when a candidate comes: a CNAME and other types exclude each other at a name, and
-// the namespace has no candidate for them.
+// Replaced returns the Records that a candidate excludes (CNAME and other types), and that its namespace does not
+// want.
 func (s Standing) Replaced(c *Candidate, wanted Wanted) (replaced []*v1alpha1.Record) {
 	for _, other := range s.atName(c.Name) {
-		t, _ := rdata.ParseType(other.Spec.Type) // it stands by its type
+		t, _ := rdata.ParseType(other.Spec.Type) // valid as key of s
 		if (t == rdata.CNAME) != (c.Type == rdata.CNAME) && other.Namespace == c.Namespace &&
 			!wanted.wants(contract.Key{Name: c.Name, Type: t}, c.Namespace) {
 			replaced = append(replaced, other)
@@ -288,26 +283,25 @@ func (s Standing) Replaced(c *Candidate, wanted Wanted) (replaced []*v1alpha1.Re
 	return replaced
 }
 
-// choice is an answer in the making.
+// choice is an answer under construction.
 type choice struct {
 	answer []*contract.Endpoint
 	told   []Candidate
-	// open are where something is not let in: of each name all namespaces, since one must not hide another.
+	// open are the places of candidates not admitted, in all namespaces, since a candidate must not hide another's.
 	open map[place]bool
-	// left are the standing Records without a candidate of their namespace.
+	// left are existing Records without a candidate of their namespace.
 	left []*v1alpha1.Record
 }
 
-// place is a name in a namespace.
 type place struct {
 	at        name.Name
 	namespace string
 }
 
 var (
-	// errHeld is the Event of an object whose name and type another object has.
+	// errHeld: another object has the name and type.
 	errHeld = errors.New("another object has this name and type, and keeps it: choose another name, or remove that object")
-	// errUnknown, errShared and errLeft are Events of an object that keeps its Record.
+	// Events of objects that keep their Record.
 	errUnknown = errors.New("an object of another namespace wants this name, too, and none of the targets is in this object, so its " +
 		"Record stays as it is; run one external-dns for each namespace")
 	errShared = errors.New("an object of another namespace wants this name, too; the Record has the targets of this object alone, " +
@@ -316,9 +310,9 @@ var (
 		"another namespace with this name, or a filter of external-dns excludes this object; to withdraw the name, remove it here")
 )
 
-// Choose returns the answer to external-dns, and the candidates whose objects get an Event with their Err: refused
-// ones, and Admitted ones, whose Record stays although external-dns names another object. judged returns a candidate as
-// the server has judged it.
+// Choose returns the answer to external-dns, and the candidates whose objects get Err as an Event: refused ones, and
+// Admitted ones whose Record stays although external-dns names another object. judged returns a candidate with the
+// server's verdict.
 func (s Standing) Choose(wanted Wanted, judged func(*Candidate) *Candidate) (answer []*contract.Endpoint, told []Candidate) {
 	x := choice{answer: []*contract.Endpoint{}, open: map[place]bool{}}
 	for _, key := range slices.SortedFunc(maps.Keys(wanted), compareKeys) {
@@ -349,9 +343,9 @@ func (s Standing) Choose(wanted Wanted, judged func(*Candidate) *Candidate) (ans
 			x.left = append(x.left, stands)
 		}
 	}
-	// A Record stays while the candidate that would replace it is not admitted.
+	// A Record stays until its replacement is admitted.
 	for _, stands := range x.left {
-		fqdn, _ := name.Parse(stands.Spec.DomainName) // it stands by its name
+		fqdn, _ := name.Parse(stands.Spec.DomainName) // valid as key of s
 		if x.open[place{fqdn, stands.Namespace}] {
 			x.answer = append(x.answer, ReadEndpoint(stands))
 		}
@@ -371,7 +365,7 @@ func (x *choice) accept(c *Candidate) {
 	x.answer = append(x.answer, e)
 }
 
-// chooseNew decides about an RRset that does not stand: the first that is let in has it.
+// chooseNew chooses the first admitted candidate for a new RRset.
 func (x *choice) chooseNew(formed []*Candidate) {
 	for i, c := range formed {
 		if c.Admitted {
@@ -388,11 +382,11 @@ func (x *choice) chooseNew(formed []*Candidate) {
 	}
 }
 
-// chooseStanding decides about an RRset with a Record. The Record stays unless its holder changes or withdraws it, or
-// no zone has the Record and the candidate of another namespace is admitted.
+// chooseStanding keeps an existing Record unless its holder changes or withdraws it, or no zone has adopted it and
+// another namespace's candidate is admitted.
 func (x *choice) chooseStanding(stands *v1alpha1.Record, formed []*Candidate, withdrawn bool) {
 	if !isTaken(stands) && slices.ContainsFunc(formed, func(c *Candidate) bool { return c.Admitted && c.Namespace != stands.Namespace }) {
-		return // it goes first
+		return // deleted first
 	}
 	holder := findHolder(stands, formed)
 	for _, c := range formed {
@@ -417,7 +411,7 @@ func (x *choice) chooseStanding(stands *v1alpha1.Record, formed []*Candidate, wi
 	x.answer = append(x.answer, ReadEndpoint(stands))
 }
 
-// findHolder is the candidate of the object that a Record was made for, else the first of its namespace; nil for none.
+// findHolder returns the candidate of the Record's object, else the first of its namespace, or nil.
 func findHolder(stands *v1alpha1.Record, formed []*Candidate) (holder *Candidate) {
 	for _, c := range formed {
 		if c.Namespace != stands.Namespace {

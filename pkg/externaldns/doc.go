@@ -1,22 +1,22 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package externaldns is what endpoints of external-dns are as Records.
+// Package externaldns converts endpoints of external-dns to Records.
 //
 // It promises:
 //
-//	X1. What an endpoint says is in the Record whole, or the endpoint is refused with the field, the rule and the next
-//	    step: a routing policy or a property of another provider is never dropped without a word.
-//	X2. An RRset has one Record, in the namespace of the object that its endpoint comes from. Of several objects that
-//	    want one RRset, the one whose Record stands keeps it, if a zone takes that; without one, the first that the
-//	    server lets in. What is chosen does not depend on the order of a list.
-//	X3. An endpoint that Choose answers with equals what ReadEndpoint says of its Record, so that external-dns plans
-//	    no change where there is none.
-//	X4. What a server refuses, or has not decided, removes nothing that stands.
-//	X5. Only its own object changes or removes a Record. External-dns joins the endpoints of several objects and
-//	    names one of these, so an endpoint of another namespace's object withdraws no Record.
+//	X1. A Record has all of an endpoint, or the endpoint is refused with field, rule and next step. Routing policies
+//	    and other providers' properties are never dropped silently.
+//	X2. An RRset has one Record, in the namespace of the endpoint's object. If several objects want an RRset, the
+//	    existing Record's object keeps the RRset if a zone has adopted the Record; else the first admitted object
+//	    gets it. The choice does not depend on the order of lists.
+//	X3. Endpoints answered by Choose equal ReadEndpoint of their Records, so that external-dns plans no needless
+//	    change.
+//	X4. A refused or undecided candidate removes no Record.
+//	X5. Only its own object changes or removes a Record. External-dns joins the endpoints of several objects and names
+//	    one, so another namespace's endpoint withdraws nothing.
 //
-// It does not know a server: the caller supplies the verdict on each Record, and the texts of each object.
+// It does not know a server: the caller has the verdict on each Record, and the texts of each object.
 //
-// Read record.go first, then choose.go; contract has what external-dns sends.
+// Read record.go first, then choose.go; package contract has the protocol.
 package externaldns

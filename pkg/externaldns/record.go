@@ -24,25 +24,24 @@ import (
 )
 
 const (
-	// FieldManager is that of the Records.
+	// FieldManager of the Records.
 	FieldManager = "kubizone-external-dns"
-	// heritage begins what a TXT of external-dns' registry says.
+	// heritage is the prefix of registry texts.
 	heritage = "heritage=external-dns"
 )
 
-// Mapping says how endpoints and Records correspond.
+// Mapping maps endpoints to Records.
 type Mapping struct {
-	// Owner is the value of LabelExternalDNS: a DNS label.
 	Owner string
-	// Cluster is the name of this cluster at a central Kubizone; empty: Records are in the cluster of the objects.
+	// Cluster is this cluster's name at a central Kubizone; empty: Records are in the objects' cluster.
 	Cluster string
-	// Template has {cluster} and {namespace}: the namespace of Records at a central Kubizone.
+	// Template is the namespace of Records at a central Kubizone, with {cluster} and {namespace}.
 	Template string
-	// Default is the namespace of endpoints that come from no object of a namespace. Empty: they are refused.
+	// Default is the namespace of endpoints without a namespaced object; empty: these are refused.
 	Default string
 }
 
-// MakeRecord makes the Record of an endpoint, or says why it has none.
+// MakeRecord returns the Record of an endpoint.
 func (m Mapping) MakeRecord(e *contract.Endpoint) (*v1alpha1.Record, error) {
 	key, err := e.Key()
 	switch {
@@ -82,7 +81,6 @@ func (m Mapping) MakeRecord(e *contract.Endpoint) (*v1alpha1.Record, error) {
 	return r, nil
 }
 
-// makeValues are the data of targets.
 func makeValues(t rdata.Type, targets []string) (values []string) {
 	for _, target := range targets {
 		values = append(values, makeValue(t, target))
@@ -102,7 +100,7 @@ func makeValue(t rdata.Type, target string) string {
 
 func isHeritage(target string) bool { return strings.HasPrefix(strings.Trim(target, `" `), heritage) }
 
-// IsOurs says whether a Record is this owner's: by the label, and by the field manager that no other client has.
+// IsOurs reports whether a Record has this owner's labels and a spec written by the field manager.
 func (m Mapping) IsOurs(r *v1alpha1.Record) bool {
 	return r.Labels[v1alpha1.LabelExternalDNS] == m.Owner && r.Labels[v1alpha1.LabelCluster] == m.Cluster &&
 		slices.ContainsFunc(r.ManagedFields, func(entry metav1.ManagedFieldsEntry) bool {
@@ -110,10 +108,10 @@ func (m Mapping) IsOurs(r *v1alpha1.Record) bool {
 		})
 }
 
-// Standing are the Records that are ours, by RRset: of several the oldest that a zone takes.
+// Standing has the owner's Record of each RRset: of several an adopted one, then the oldest.
 type Standing map[contract.Key]*v1alpha1.Record
 
-// ReadStanding picks them.
+// ReadStanding selects the owner's Records.
 func (m Mapping) ReadStanding(records []v1alpha1.Record) Standing {
 	standing := Standing{}
 	for i := range records {
@@ -131,8 +129,8 @@ func (m Mapping) ReadStanding(records []v1alpha1.Record) Standing {
 	return standing
 }
 
-// isTaken says whether a zone takes a Record. One that no zone takes keeps no other namespace from its name: any tenant
-// may make one, with our field manager, before the zone is there, and a namespace that has lost its rule still has it.
+// isTaken reports whether a zone has adopted a Record. An unadopted Record must not block other namespaces: any
+// tenant may create such a Record before the zone.
 func isTaken(r *v1alpha1.Record) bool { return r.Status.ZoneRef != nil }
 
 func compareRanks(a, b *v1alpha1.Record) int {
@@ -145,7 +143,6 @@ func compareRanks(a, b *v1alpha1.Record) int {
 	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
-// atName are the Records at a name, one of each type that external-dns knows.
 func (s Standing) atName(fqdn name.Name) (all []*v1alpha1.Record) {
 	for _, t := range contract.Types {
 		if r := s[contract.Key{Name: fqdn, Type: t}]; r != nil {
@@ -155,7 +152,7 @@ func (s Standing) atName(fqdn name.Name) (all []*v1alpha1.Record) {
 	return all
 }
 
-// Endpoints are what external-dns is told of them: one of each RRset, and what its TXT registry has written beside.
+// Endpoints returns an endpoint for each RRset, and the texts of the TXT registry.
 func (s Standing) Endpoints() []*contract.Endpoint {
 	endpoints, texts := make([]*contract.Endpoint, 0, len(s)), map[string]string{}
 	for _, r := range s {
@@ -173,20 +170,19 @@ func (s Standing) Endpoints() []*contract.Endpoint {
 	return endpoints
 }
 
-// readTexts are the TXT endpoints of external-dns' registry that a Record keeps, as targets by name: they are data of
-// external-dns, and not published. A tenant that may edit the Record may write others, and external-dns would take one
-// that another tenant wants for written.
+// readTexts returns the registry's TXT targets by name. The Record keeps them for external-dns, unpublished. A tenant
+// may edit them, but only registry texts count: else external-dns would take another tenant's endpoint for written.
 func readTexts(r *v1alpha1.Record) map[string]string {
 	var texts map[string]string
 	if json.Unmarshal([]byte(r.Annotations[v1alpha1.AnnotationExternalDNSTexts]), &texts) != nil {
-		return nil // it is edited, or was never there: external-dns writes it anew
+		return nil // edited or absent: external-dns writes it again
 	}
 	maps.DeleteFunc(texts, func(_, text string) bool { return !isHeritage(text) })
 	return texts
 }
 
-// KeepTexts gives the wanted Record the new texts of external-dns' registry, beside those that stand at the name: each
-// Record there keeps those of all types, since external-dns does not write again what it is told of.
+// KeepTexts adds fresh registry texts to those at the name. Each Record there keeps the texts of all types, since
+// external-dns does not write known texts again.
 func (s Standing) KeepTexts(c *Candidate, fresh map[string]string) {
 	texts := map[string]string{}
 	for _, r := range s.atName(c.Name) {
@@ -194,13 +190,13 @@ func (s Standing) KeepTexts(c *Candidate, fresh map[string]string) {
 	}
 	maps.Copy(texts, fresh)
 	if len(texts) > 0 {
-		text, _ := json.Marshal(texts) // texts have a form in JSON
+		text, _ := json.Marshal(texts) // cannot fail
 		c.Record.Annotations[v1alpha1.AnnotationExternalDNSTexts] = string(text)
 	}
 }
 
-// SplitTexts takes the TXT endpoints of external-dns' registry out: their targets by their names, by the name that they
-// speak for. An encrypted one is an error: nothing tells it from the text of a tenant.
+// SplitTexts separates the TXT endpoints of external-dns' registry: targets by TXT name, by owned name. Encrypted
+// texts are an error: a tenant's text looks the same.
 func SplitTexts(endpoints []*contract.Endpoint) (rest []*contract.Endpoint, texts map[name.Name]map[string]string, err error) {
 	texts = map[name.Name]map[string]string{}
 	for _, e := range endpoints {
@@ -222,11 +218,11 @@ func SplitTexts(endpoints []*contract.Endpoint) (rest []*contract.Endpoint, text
 	return rest, texts, err
 }
 
-// ReadEndpoint is the endpoint of a Record.
+// ReadEndpoint returns the endpoint of a Record.
 func ReadEndpoint(r *v1alpha1.Record) *contract.Endpoint {
 	e := &contract.Endpoint{DNSName: strings.TrimSuffix(r.Spec.DomainName, "."), RecordType: strings.ToUpper(r.Spec.Type),
 		Labels: map[string]string{contract.LabelResource: r.Annotations[v1alpha1.AnnotationExternalDNSResource]}}
-	t, _ := rdata.ParseType(r.Spec.Type) // the server has read it
+	t, _ := rdata.ParseType(r.Spec.Type) // validated by the server
 	for _, value := range valuesOf(r) {
 		e.Targets = append(e.Targets, contract.FormatTarget(t, value))
 	}
@@ -243,7 +239,7 @@ func valuesOf(r *v1alpha1.Record) []string {
 	return r.Spec.Values
 }
 
-// standsAs says whether a Record has what is wanted, as external-dns compares: without a wanted TTL any is right.
+// standsAs compares a Record with the wanted one as external-dns does: no wanted TTL accepts any.
 func standsAs(r, wanted *v1alpha1.Record) bool {
 	if wanted.Spec.TTL != nil && (r.Spec.TTL == nil || *r.Spec.TTL != *wanted.Spec.TTL) {
 		return false
@@ -252,13 +248,13 @@ func standsAs(r, wanted *v1alpha1.Record) bool {
 	return slices.EqualFunc(values, wanted.Spec.Values, strings.EqualFold)
 }
 
-// Resource is the object that an endpoint comes from.
+// Resource is the object of an endpoint.
 type Resource struct{ Kind, Namespace, Name string }
 
-// String is as external-dns writes it.
+// String formats a Resource as external-dns does.
 func (r Resource) String() string { return r.Kind + "/" + r.Namespace + "/" + r.Name }
 
-// ReadResource reads the label of an endpoint. ok is false where it names no object of a namespace.
+// ReadResource parses the label of an endpoint. ok is false without a namespaced object.
 func ReadResource(e *contract.Endpoint) (r Resource, ok bool) {
 	return parseResource(e.Labels[contract.LabelResource])
 }
@@ -271,8 +267,8 @@ func parseResource(text string) (r Resource, ok bool) {
 	return Resource{parts[0], parts[1], parts[2]}, true
 }
 
-// ResourceOf returns the object that a Record was made for. ok is false if the annotation, which a tenant may edit,
-// names none whose Records are in the namespace of this one.
+// ResourceOf returns the object of a Record. ok is false if the annotation, editable by tenants, names an object
+// whose Records would be in another namespace.
 func (m Mapping) ResourceOf(r *v1alpha1.Record) (resource Resource, ok bool) {
 	resource, ok = parseResource(r.Annotations[v1alpha1.AnnotationExternalDNSResource])
 	namespace, err := m.NamespaceOf(resource.Namespace)
@@ -282,7 +278,7 @@ func (m Mapping) ResourceOf(r *v1alpha1.Record) (resource Resource, ok bool) {
 	return resource, true
 }
 
-// NamespaceOf is the namespace of Records for objects of a namespace.
+// NamespaceOf returns the namespace of Records for a namespace's objects.
 func (m Mapping) NamespaceOf(local string) (string, error) {
 	if m.Cluster == "" {
 		return local, nil

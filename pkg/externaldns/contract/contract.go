@@ -16,21 +16,21 @@ import (
 )
 
 const (
-	// MediaType is that of all bodies. external-dns compares it octet by octet.
+	// MediaType of all bodies. external-dns compares octets.
 	MediaType = "application/external.dns.webhook+json;version=1"
-	// MaxBody is the most octets that a body may have; external-dns has the same limit.
+	// MaxBody bounds a body, in octets, as in external-dns.
 	MaxBody = 32 << 20
 
-	// LabelResource is KIND/NAMESPACE/NAME of the object that an endpoint comes from.
+	// LabelResource is KIND/NAMESPACE/NAME of an endpoint's object.
 	LabelResource = "resource"
-	// labelOwned is on the TXT endpoints of external-dns' registry: the name of the RRset that they speak for.
+	// labelOwned is the RRset name in a TXT endpoint of external-dns' registry.
 	labelOwned = "ownedRecord"
 )
 
-// Types are those that external-dns knows.
+// Types are the types of external-dns.
 var Types = []rdata.Type{rdata.A, rdata.AAAA, rdata.CNAME, rdata.DNAME, rdata.MX, rdata.NAPTR, rdata.NS, rdata.PTR, rdata.SRV, rdata.TXT}
 
-// Endpoint is one RRset as external-dns has it. What a provider adds comes back to it as it was.
+// Endpoint is an RRset in external-dns. A provider's additions come back unchanged.
 type Endpoint struct {
 	DNSName          string            `json:"dnsName,omitempty"`
 	Targets          []string          `json:"targets,omitempty"`
@@ -41,13 +41,13 @@ type Endpoint struct {
 	ProviderSpecific []Property        `json:"providerSpecific,omitempty"`
 }
 
-// Property is a setting for one provider.
+// Property is a provider's setting.
 type Property struct {
 	Name  string `json:"name,omitempty"`
 	Value string `json:"value,omitempty"`
 }
 
-// Changes are what external-dns wants changed. An update is the pair of the same index.
+// Changes are requested by external-dns. Old and new of an update have the same index.
 type Changes struct {
 	Create    []*Endpoint `json:"create,omitempty"`
 	UpdateOld []*Endpoint `json:"updateOld,omitempty"`
@@ -55,13 +55,13 @@ type Changes struct {
 	Delete    []*Endpoint `json:"delete,omitempty"`
 }
 
-// Key is an RRset.
+// Key identifies an RRset.
 type Key struct {
 	Name name.Name
 	Type rdata.Type
 }
 
-// Key is the RRset of the endpoint, or why it is none. With a wrong type it has the name.
+// Key returns the RRset of the endpoint. With an invalid type the key has the name.
 func (e *Endpoint) Key() (key Key, err error) {
 	if key.Name, err = ParseName(e.DNSName); err != nil {
 		return key, fmt.Errorf("dnsName %q: %w", e.DNSName, err)
@@ -72,24 +72,24 @@ func (e *Endpoint) Key() (key Key, err error) {
 	return key, nil
 }
 
-// String is the RRset for people.
+// String formats an RRset.
 func (k Key) String() string { return k.Name.String() + " " + k.Type.String() }
 
-// ParseName reads a name as external-dns has it: absolute, with a dot at its end or without.
+// ParseName parses an absolute name with or without trailing dot.
 func ParseName(text string) (name.Name, error) {
 	return name.Parse(strings.TrimSuffix(text, ".") + ".")
 }
 
-// OwnedName is the name that a TXT endpoint of external-dns' registry speaks for; zero for any other endpoint.
+// OwnedName returns the name in a TXT endpoint of external-dns' registry; zero for other endpoints.
 func (e *Endpoint) OwnedName() (owned name.Name) {
 	if strings.EqualFold(e.RecordType, "TXT") && e.Labels[labelOwned] != "" && len(e.Targets) == 1 {
-		owned, _ = ParseName(e.Labels[labelOwned]) // one that is wrong owns nothing
+		owned, _ = ParseName(e.Labels[labelOwned]) // an invalid name is zero
 	}
 	return owned
 }
 
-// FormatTarget returns rdata as a target of external-dns (NewEndpointWithTTL): without the last dot, except for TXT,
-// NAPTR, SRV and the root.
+// FormatTarget returns rdata as a target (NewEndpointWithTTL): without trailing dot, except for TXT, NAPTR, SRV and
+// the root.
 func FormatTarget(t rdata.Type, data string) string {
 	if t == rdata.TXT || t == rdata.NAPTR || t == rdata.SRV || strings.HasSuffix(" "+data, " .") {
 		return data
@@ -97,13 +97,13 @@ func FormatTarget(t rdata.Type, data string) string {
 	return strings.TrimSuffix(data, ".")
 }
 
-// ReadEndpoints reads a list of endpoints.
+// ReadEndpoints decodes endpoints.
 func ReadEndpoints(body io.Reader) (all []*Endpoint, err error) {
 	err = readBody(body, &all)
 	return dropNil(all), err
 }
 
-// ReadChanges reads the body of a change.
+// ReadChanges decodes changes.
 func ReadChanges(body io.Reader) (c Changes, err error) {
 	err = readBody(body, &c)
 	c.Create, c.Delete, c.UpdateNew = dropNil(c.Create), dropNil(c.Delete), dropNil(c.UpdateNew)

@@ -1,11 +1,11 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package contract is what external-dns and its webhook providers send each other (version 1, as v0.22 speaks it).
+// Package contract is the protocol of external-dns and its webhook providers (version 1, as of v0.22).
 //
-// It promises: (1) what is read is bounded; (2) whatever it is, nothing panics.
+// It promises: (1) reads are bounded; (2) no input panics.
 //
-// It does not know Records, nor who sends.
+// It does not know Records or the sender.
 //
 // Read contract.go.
 package contract
