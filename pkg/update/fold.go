@@ -10,15 +10,15 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// Present is the data at a name that the namespace of the key answers for.
+// Present is a namespace's data at a name.
 type Present struct {
-	// Share are the RRsets that updates made: one for each type.
+	// Share has the RRsets made by updates, one a type.
 	Share []RRset
-	// Records are the RRsets of the other Records of the namespace, one for each Record.
+	// Records has the RRsets of other Records of the namespace, one a Record.
 	Records []RRset
-	// Made are the RRsets of spec.nameServers of the Zone; nil in a zone of another namespace.
+	// Made has the RRsets of the Zone's spec.nameServers; nil in another namespace's zone.
 	Made []RRset
-	// ForeignNS reports that another namespace has NS at the name, which is the apex.
+	// ForeignNS reports NS of another namespace at the name, the apex.
 	ForeignNS bool
 }
 
@@ -29,15 +29,14 @@ func (p *Present) Has(t rdata.Type, value string) bool {
 	})
 }
 
-// Change is an RRset of the dynamic share as it is to be. Without values it is to go.
+// Change is a wanted RRset of the dynamic share. No values: delete.
 type Change struct {
 	Name name.Name
 	RRset
 }
 
-// Fold carries the updates of a checked message out in their order (RFC 2136 §3.4.2) and returns the RRsets of the
-// dynamic share that differ afterwards, in the order in which the message names them. present has the data of all names
-// of the message (UpdatedNames). The message changes nothing where it fails.
+// Fold applies a checked message's updates in order (RFC 2136 §3.4.2) and returns the changed RRsets of the dynamic
+// share, in the order of the message. present has the data of UpdatedNames. After a failure nothing changes.
 func (m *Message) Fold(present map[name.Name]Present) ([]Change, *Failure) {
 	f := folding{zone: m.Zone, names: map[name.Name]*foldedName{}}
 	for i := range m.Updates {
@@ -54,15 +53,15 @@ func (m *Message) Fold(present map[name.Name]Present) ([]Change, *Failure) {
 	return f.listChanges(), nil
 }
 
-// folding is the contents of the names of a message as its updates so far leave them.
+// folding is the state after the updates so far.
 type folding struct {
 	zone  name.Name
 	names map[name.Name]*foldedName
 	order []name.Name
 }
 
-// foldedName is the data at one name. before and now are the dynamic share before the message and after the updates so
-// far, by type; order has the types as they came. fixed is the data that updates do not change.
+// foldedName is the data at a name: before and now are the dynamic share, order its types, fixed the data that
+// updates do not change.
 type foldedName struct {
 	before, now map[rdata.Type]RRset
 	order       []rdata.Type
@@ -70,7 +69,7 @@ type foldedName struct {
 	foreignNS   bool
 }
 
-// fixedRRset is an RRset that updates do not change, with the reason, which names the next step.
+// fixedRRset is an RRset that updates do not change; reason has the next step.
 type fixedRRset struct {
 	RRset
 	reason string
@@ -96,7 +95,7 @@ func newFoldedName(p Present) *foldedName {
 	return n
 }
 
-// put has an RRset stand at the name, or go where it has no values.
+// put sets an RRset, or deletes an RRset without values.
 func (n *foldedName) put(set RRset) {
 	if !slices.Contains(n.order, set.Type) {
 		n.order = append(n.order, set.Type)
@@ -106,7 +105,7 @@ func (n *foldedName) put(set RRset) {
 	}
 }
 
-// findFixed returns why updates may not change a value of a type, or any value of it if value is ""; "": they may.
+// findFixed returns why updates may not change a value, or any value for ""; "" if they may.
 func (n *foldedName) findFixed(t rdata.Type, value string) (reason string) {
 	for _, set := range n.fixed {
 		if set.Type == t && (value == "" || slices.Contains(set.Values, value)) {
@@ -129,7 +128,7 @@ func (f *folding) foldRecord(n *foldedName, rr *RR) *Failure {
 				n.put(RRset{Type: t})
 			}
 		}
-	case rr.Class == ClassANY && apexNS: // RFC 2136 §3.4.2.3 has it ignored
+	case rr.Class == ClassANY && apexNS: // RFC 2136 §3.4.2.3 ignores it
 		return rr.Fail(Refused, "the NS of a zone are deleted value by value, and one is left")
 	case rr.Class != ClassIN && fixed != "":
 		return rr.Fail(Refused, "%s", fixed)
@@ -139,17 +138,17 @@ func (f *folding) foldRecord(n *foldedName, rr *RR) *Failure {
 		set := n.now[rr.Type]
 		left := slices.DeleteFunc(slices.Clone(set.Values), func(v string) bool { return v == rr.Data })
 		if apexNS && len(left) == 0 && len(set.Values) > 0 && n.findFixed(rr.Type, "") == "" && !n.foreignNS {
-			return rr.Fail(Refused, "it is the last NS of the zone; add another one before") // §3.4.2.4 has it ignored
+			return rr.Fail(Refused, "it is the last NS of the zone; add another one before") // ignored by §3.4.2.4
 		}
 		set.Type, set.Values = rr.Type, left
 		n.put(set)
-	case fixed != "": // the name has the value already
-	case n.isBesideCNAME(rr.Type): // RFC 2136 §3.4.2.2 has it ignored
+	case fixed != "": // already there
+	case n.isBesideCNAME(rr.Type): // RFC 2136 §3.4.2.2 ignores it
 		return rr.Fail(Refused, "a CNAME stands alone at its name; delete what is there by an update before this one")
 	default:
 		set := n.now[rr.Type]
 		if set.Type, set.TTL = rr.Type, rr.TTL; rr.Type.Single() {
-			set.Values = nil // one takes the place of the other
+			set.Values = nil // replace the old value
 		}
 		if !slices.Contains(set.Values, rr.Data) {
 			set.Values = append(slices.Clone(set.Values), rr.Data)
@@ -159,7 +158,7 @@ func (f *folding) foldRecord(n *foldedName, rr *RR) *Failure {
 	return nil
 }
 
-// isBesideCNAME reports whether a record of the type would stand beside a CNAME, or is one beside other data.
+// isBesideCNAME reports whether a record of the type conflicts with a CNAME, or as a CNAME with other data.
 func (n *foldedName) isBesideCNAME(t rdata.Type) bool {
 	beside := func(other rdata.Type) bool { return other != t && (other == rdata.CNAME || t == rdata.CNAME) }
 	for other := range n.now {

@@ -12,10 +12,9 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// RCode is how a message is answered (RFC 2136 §2.2).
+// RCode is a response code (RFC 2136 §2.2).
 type RCode uint16
 
-// The RCODEs of answers to an UPDATE.
 const (
 	NoError  RCode = 0
 	FormErr  RCode = 1
@@ -32,7 +31,7 @@ const (
 var rcodeNames = map[RCode]string{NoError: "NOERROR", FormErr: "FORMERR", ServFail: "SERVFAIL", NXDomain: "NXDOMAIN",
 	Refused: "REFUSED", YXDomain: "YXDOMAIN", YXRRset: "YXRRSET", NXRRset: "NXRRSET", NotAuth: "NOTAUTH", NotZone: "NOTZONE"}
 
-// String is the mnemonic of the RCODE.
+// String returns the mnemonic.
 func (r RCode) String() string {
 	if text, ok := rcodeNames[r]; ok {
 		return text
@@ -40,10 +39,10 @@ func (r RCode) String() string {
 	return fmt.Sprintf("RCODE%d", uint16(r))
 }
 
-// RCodes are all that a message may be answered with.
+// RCodes returns all RCODEs of answers.
 func RCodes() iter.Seq[RCode] { return maps.Keys(rcodeNames) }
 
-// ParseRCode reads what String wrote.
+// ParseRCode parses a mnemonic.
 func ParseRCode(text string) (RCode, bool) {
 	for r, name := range rcodeNames {
 		if name == text {
@@ -53,38 +52,37 @@ func ParseRCode(text string) (RCode, bool) {
 	return 0, false
 }
 
-// Class is the RR class of a record in a message, which says what is meant by it.
+// Class is the RR class of a record, which determines its meaning.
 type Class string
 
 const (
-	// ClassIN is that of a record to add, or to require.
+	// ClassIN: add, or require, the record.
 	ClassIN Class = "IN"
-	// ClassANY is that of an RRset or of all of a name: to delete it, or to require that it is there.
+	// ClassANY: delete an RRset or all of a name, or require that it exists.
 	ClassANY Class = "ANY"
-	// ClassNONE is that of a record to delete, or of an RRset or a name that is not to be there.
+	// ClassNONE: delete a record, or require that an RRset or name does not exist.
 	ClassNONE Class = "NONE"
 )
 
-// RR is one record of a section.
+// RR is a record of a section.
 type RR struct {
 	Name  name.Name
 	Type  rdata.Type
 	Class Class
-	// TTL is in seconds.
-	TTL uint32
-	// Data is the canonical text of the value with all names absolute; empty where the record has none.
+	TTL   uint32
+	// Data is the canonical text with absolute names; empty if none.
 	Data string
 }
 
-// Message is what an UPDATE says. Zone is of the class IN.
+// Message is an UPDATE. The zone's class is IN.
 type Message struct {
 	Zone                   name.Name
 	Prerequisites, Updates []RR
-	// ID identifies the signed octets; "": nothing was signed.
+	// ID identifies the signed octets; "": unsigned.
 	ID string
 }
 
-// UpdatedNames returns the names of the updates, each once, in their order.
+// UpdatedNames returns the names of the updates, in order, without duplicates.
 func (m *Message) UpdatedNames() (names []name.Name) {
 	seen := map[name.Name]bool{}
 	for i := range m.Updates {
@@ -95,32 +93,32 @@ func (m *Message) UpdatedNames() (names []name.Name) {
 	return names
 }
 
-// Failure says why a message changes nothing.
+// Failure is why a message changes nothing.
 type Failure struct {
 	RCode RCode
-	// Name and Type are those of the record, zero where it is none.
+	// Name and Type of the record; zero if none.
 	Name name.Name
 	Type rdata.Type
-	// Reason is a sentence for the log, and for the people whose key it is.
+	// Reason is a sentence for the log and the key's owner.
 	Reason string
 }
 
 func (f *Failure) Error() string { return f.RCode.String() + ": " + f.Reason }
 
-// Fail says why the message of the record changes nothing.
+// Fail returns a Failure of the record.
 func (rr *RR) Fail(rcode RCode, format string, args ...any) *Failure {
 	return &Failure{RCode: rcode, Name: rr.Name, Type: rr.Type,
 		Reason: fmt.Sprintf("%s %s: ", rr.Name, rr.Type) + fmt.Sprintf(format, args...)}
 }
 
 const (
-	// MaxRRsets bounds the RRsets that a message touches, and those that it requires something of.
+	// MaxRRsets bounds the RRsets of each section.
 	MaxRRsets = 100
-	// MaxRecords bounds the records of both sections together.
+	// MaxRecords bounds the records of both sections.
 	MaxRecords = 500
 )
 
-// CheckCount judges the number of records of a message, before any of them is read.
+// CheckCount checks the number of records, before reading them.
 func CheckCount(prerequisites, updates int) *Failure {
 	if prerequisites+updates > MaxRecords {
 		return &Failure{RCode: Refused, Reason: fmt.Sprintf("the message has more than %d records; send several messages", MaxRecords)}
@@ -128,7 +126,7 @@ func CheckCount(prerequisites, updates int) *Failure {
 	return nil
 }
 
-// Check judges the form of a message (RFC 2136 §3.2, §3.4.1), before anything is read.
+// Check checks the form of a message (RFC 2136 §3.2, §3.4.1).
 func (m *Message) Check() *Failure {
 	if f := CheckCount(len(m.Prerequisites), len(m.Updates)); f != nil {
 		return f
@@ -178,7 +176,7 @@ func (rr *RR) checkUpdate() *Failure {
 	return rr.checkClass()
 }
 
-// wantsData says whether the record is to have data, which it has the other way round.
+// wantsData returns the text for a record whose data is wrongly present or absent.
 func (rr *RR) wantsData() string {
 	if rr.Data == "" {
 		return "data"
@@ -194,12 +192,12 @@ func (rr *RR) checkClass() *Failure {
 	return rr.Fail(FormErr, "the class is none of IN, ANY and NONE")
 }
 
-// IsMeta reports whether no RRset has the type: those of questions, and of the message itself (RFC 6895 §3.1).
+// IsMeta reports whether no RRset can have the type (RFC 6895 §3.1).
 func (rr *RR) IsMeta() bool {
 	return rr.Type == 0 || rr.Type == rdata.OPT || rr.Type >= 128 && rr.Type <= 255
 }
 
-// RRset is the values of one owner and type, each once, with their TTL in seconds.
+// RRset has the values of an owner and type, without duplicates. TTL is in seconds.
 type RRset struct {
 	Type   rdata.Type
 	TTL    uint32

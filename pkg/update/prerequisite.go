@@ -10,18 +10,18 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// Prerequisite is what a message requires of a name, or of one RRset there (RFC 2136 §2.4).
+// Prerequisite is a requirement on a name or RRset (RFC 2136 §2.4).
 type Prerequisite struct {
 	Name name.Name
-	// Type is ANY where the name itself is meant: that it has some RRset, or none.
+	// Type ANY is the name itself: any RRset, or none.
 	Type rdata.Type
-	// Exists says whether it is to be there. Values are all that the RRset is to have; nil: any.
+	// Values are all values of an RRset that Exists; nil: any.
 	Exists bool
 	Values []string
 }
 
-// ListPrerequisites returns what a checked message requires, in the order in which it is judged: as it stands, and then
-// the values of RRsets, each with all of them (RFC 2136 §3.2.5).
+// ListPrerequisites returns a checked message's requirements in the order of evaluation: those without values, then
+// RRsets with all their values (RFC 2136 §3.2.5).
 func (m *Message) ListPrerequisites() []Prerequisite {
 	var all, valued []Prerequisite
 	at := map[setKey]int{}
@@ -43,7 +43,7 @@ func (m *Message) ListPrerequisites() []Prerequisite {
 	return append(all, valued...)
 }
 
-// Judge returns NoError where a name with these RRsets is as required, else the RCODE of the answer (RFC 2136 §3.2.5).
+// Judge returns NoError if a name with these RRsets meets the requirement, else the RCODE (RFC 2136 §3.2.5).
 func (p Prerequisite) Judge(sets []RRset) RCode {
 	var there *RRset
 	for i := range sets {
@@ -66,7 +66,7 @@ func (p Prerequisite) Judge(sets []RRset) RCode {
 	return NoError
 }
 
-// sameValues compares two lists as sets, each value once in either.
+// sameValues compares lists without order. Neither has duplicates.
 func sameValues(a, b []string) bool {
 	if len(a) != len(b) {
 		return false

@@ -13,13 +13,13 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// ScopeRecords are names and types that a key may write, as its object says.
+// ScopeRecords are names and types in an UpdateKey.
 type ScopeRecords struct {
 	Pattern string
 	Types   []string
 }
 
-// Scope is what a key may write, before any rule of a zone (S13.1). A primary and the API server judge alike.
+// Scope is the names and types that a key may write, before a zone's rules (S13.1), for primary and API server alike.
 type Scope []scopeOf
 
 type scopeOf struct {
@@ -27,7 +27,7 @@ type scopeOf struct {
 	types   []rdata.Type
 }
 
-// NewScope reads what validation has taken.
+// NewScope parses validated records.
 func NewScope(records []ScopeRecords) (Scope, error) {
 	var scope Scope
 	for i, r := range records {
@@ -61,7 +61,7 @@ func (s Scope) Covers(fqdn name.Name, t rdata.Type) bool {
 	})
 }
 
-// Reaches reports whether a name that the key may write can lie in a zone.
+// Reaches reports whether the key may write a name in a zone.
 func (s Scope) Reaches(zone name.Name) bool {
 	return slices.ContainsFunc(s, func(of scopeOf) bool { return of.pattern.CanMatch(zone) })
 }

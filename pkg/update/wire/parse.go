@@ -16,8 +16,8 @@ import (
 
 const headerLen = 12
 
-// Parse reads the zone, the prerequisites and the updates of a message, and checks them. What stands in its additional
-// section, OPT and TSIG, is the caller's.
+// Parse reads and checks the zone, prerequisites and updates of a message. The caller handles the additional section:
+// OPT and TSIG.
 func Parse(msg []byte) (*update.Message, *update.Failure) {
 	r := &reader{msg: msg, off: headerLen, names: map[string]name.Name{}, values: map[sentData]string{}}
 	fail := func(what string) (*update.Message, *update.Failure) {
@@ -56,16 +56,16 @@ func Parse(msg []byte) (*update.Message, *update.Failure) {
 	return m, nil
 }
 
-// reader reads a message from its beginning. It trusts no count and no length in it. A compressed record of 16 octets
-// may have two names of 255, so each name and value is parsed once.
+// reader trusts no count or length. A compressed record of 16 octets may have two names of 255, so names and values
+// are cached.
 type reader struct {
 	msg []byte
 	off int
-	// names are by their text as sent.
+	// names are keyed by text as sent.
 	names map[string]name.Name
-	// values are by their octets as sent. In one message equal octets are equal data, compressed names included.
+	// values are keyed by octets as sent: within a message equal octets are equal data, even compressed.
 	values map[sentData]string
-	// space is for one value, without compression.
+	// space is for an uncompressed value.
 	space []byte
 }
 
@@ -85,7 +85,6 @@ func (r *reader) readUint16(to *uint16) bool {
 	return true
 }
 
-// readName reads a name that may be compressed.
 func (r *reader) readName() (name.Name, *update.Failure) {
 	text, next, err := mdns.UnpackDomainName(r.msg, r.off)
 	if err != nil {
@@ -103,7 +102,6 @@ func (r *reader) readName() (name.Name, *update.Failure) {
 	return n, nil
 }
 
-// classes are the RR classes that mean something in a message.
 var classes = map[uint16]update.Class{mdns.ClassINET: update.ClassIN, mdns.ClassANY: update.ClassANY,
 	mdns.ClassNONE: update.ClassNONE}
 
@@ -135,10 +133,10 @@ func (r *reader) readRR() (rr update.RR, failure *update.Failure) {
 	return rr, failure
 }
 
-// expansion is above the octets by which data without compression is longer: Records have types with two names at most.
+// expansion bounds the growth of data by decompression: types of Records have at most two names.
 const expansion = 2 * 255
 
-// readData reads the data of a record, which are the last octets before the offset.
+// readData parses the data of a record, the last octets before the offset.
 func (r *reader) readData(rr *update.RR, length int) *update.Failure {
 	if rr.IsMeta() {
 		return rr.Fail(update.FormErr, "no record has this type")
@@ -151,7 +149,7 @@ func (r *reader) readData(rr *update.RR, length int) *update.Failure {
 	if err != nil {
 		return rr.Fail(update.FormErr, "its data cannot be read: %v", err)
 	}
-	const head = 1 + 10 // the root, type, class, TTL and length
+	const head = 1 + 10 // root, type, class, TTL and length
 	if room := head + length + expansion; len(r.space) < room {
 		r.space = make([]byte, room)
 	}
