@@ -11,19 +11,19 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// Change is the write of one Record.
+// Change is a write of one Record.
 type Change struct {
-	// Before is the Record as it was read; nil: it is created. After is the Record as it is to be; nil: it is deleted.
+	// Before is the Record as read; nil: create. After is the wanted Record; nil: delete.
 	Before, After *v1alpha1.Record
-	// Applied is the JSON of After as its author applies it; nil: the JSON of After.
+	// Applied is the author's JSON of After; nil: that of After.
 	Applied []byte
-	// Others are the field managers beside the owner that have set fields of Before.
+	// Others are other managers with fields in Before.
 	Others []string
-	// Alone sends the change by a request of its own: a Record of no zone is in no change set.
+	// Alone requires a separate request: change sets have no Records without zone.
 	Alone bool
 }
 
-// Record returns After, or of a deletion Before.
+// Record returns After, or Before of a deletion.
 func (c *Change) Record() *v1alpha1.Record {
 	if c.After != nil {
 		return c.After
@@ -31,12 +31,11 @@ func (c *Change) Record() *v1alpha1.Record {
 	return c.Before
 }
 
-// isAlone reports whether no change set can have the change.
+// isAlone reports whether the change must not be in a change set.
 func (c *Change) isAlone() bool {
 	return c.Alone || c.After == nil && len(c.Before.Finalizers) > 0 || c.Before != nil && c.After != nil && c.Applied == nil
 }
 
-// operation returns what the change is if it is made.
 func (c *Change) operation() string {
 	switch {
 	case c.After == nil:
@@ -47,9 +46,8 @@ func (c *Change) operation() string {
 	return v1alpha1.OperationUpdated
 }
 
-// Item returns the change as an item of a change set, with After in JSON. A change of Before requires its
-// resourceVersion, and a deletion its uid, too, as far as Before has them. The apply of After leaves fields that it
-// lacks and that were not applied.
+// Item returns the change as an item of a change set, with After in JSON. Before's resourceVersion is required, as
+// far as known, and by a deletion the uid. An apply keeps absent fields that were not applied.
 func (c *Change) Item() (item v1alpha1.ChangeSetItem, err error) {
 	item = c.objectItem()
 	for _, of := range []*runtime.RawExtension{item.Apply, item.Create} {
@@ -61,7 +59,7 @@ func (c *Change) Item() (item v1alpha1.ChangeSetItem, err error) {
 	return item, err
 }
 
-// objectItem is Item with After as an object, unless its author has applied JSON.
+// objectItem returns the item with After as an object, unless Applied is set.
 func (c *Change) objectItem() (item v1alpha1.ChangeSetItem) {
 	if c.After == nil {
 		item.Delete = &v1alpha1.ChangeSetDelete{Name: c.Before.Name, UID: c.Before.UID, ResourceVersion: c.Before.ResourceVersion}
@@ -84,7 +82,7 @@ func (c *Change) objectItem() (item v1alpha1.ChangeSetItem) {
 	return item
 }
 
-// NewSet returns a change set of changes. It has no field manager yet.
+// NewSet returns a change set without field manager.
 func NewSet(changes []Change) (*v1alpha1.ChangeSet, error) {
 	set := &v1alpha1.ChangeSet{}
 	for i := range changes {
@@ -97,7 +95,7 @@ func NewSet(changes []Change) (*v1alpha1.ChangeSet, error) {
 	return set, nil
 }
 
-// NewLocalSet returns a change set of changes, with Records as objects, for the storage of change sets in this process.
+// NewLocalSet returns a change set for storage in this process: Records are objects.
 func NewLocalSet(changes []Change) *v1alpha1.ChangeSet {
 	set := &v1alpha1.ChangeSet{}
 	for i := range changes {
@@ -106,7 +104,6 @@ func NewLocalSet(changes []Change) *v1alpha1.ChangeSet {
 	return set
 }
 
-// patch returns the merge patch from Before to After.
 func (c *Change) patch() ([]byte, error) {
 	about := map[string]any{"uid": c.Before.UID, "resourceVersion": c.Before.ResourceVersion}
 	if len(c.After.Annotations) > 0 {

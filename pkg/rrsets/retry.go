@@ -12,12 +12,11 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
-// maxAttempts bounds how often a request is sent that failed at the server or on its way, and how often a change is
-// made anew of a Record that others keep changing.
+// maxAttempts bounds the tries of a request, and the new plans of a change.
 const maxAttempts = 6
 
-// Retry calls do until it succeeds or fails for a reason that another attempt does not change. A request whose answer
-// was lost may have been carried out, so do must be idempotent.
+// Retry calls do until success or a permanent error. do must be idempotent: a request without an answer may have been
+// served.
 func Retry[T any](ctx context.Context, do func() (T, error)) (T, error) {
 	pause := 200 * time.Millisecond
 	for attempt := 1; ; attempt++ {

@@ -19,11 +19,11 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// MaxSets is how many change sets of one namespace the server carries out at a time.
+// MaxSets is the number of a namespace's change sets that the server serves at a time.
 const MaxSets = 4
 
-// Pages divides writes of one namespace and zone into change sets, in their order. What is at one name is in one of
-// them, as far as it fits. A write that no change set can have is alone. of returns the change of a write.
+// Pages divides writes of a namespace and zone into change sets, in order. Writes of a name share a page if they fit.
+// A write that must not be in a change set has its own page. of returns a write's change.
 func Pages[T any](writes []T, of func(T) *Change) (pages [][]T) {
 	var page []T
 	octets := 0
@@ -68,34 +68,33 @@ func Pages[T any](writes []T, of func(T) *Change) (pages [][]T) {
 	return pages
 }
 
-// Writer writes changes of Records in one namespace.
+// Writer writes changes in a namespace.
 type Writer struct {
 	Client    typed.KubizoneV1alpha1Interface
 	Namespace string
-	// Manager is the field manager. Force takes over the fields of other managers in changes that are applied.
+	// Manager is the field manager. Force takes over other managers' fields in applied changes.
 	Manager string
 	Force   bool
-	// DryRun is that of the requests: with metav1.DryRunAll the server decides about each change and keeps none.
+	// DryRun of the requests: with metav1.DryRunAll the server decides each change without storing it.
 	DryRun []string
-	// Context returns the context of a request for the changes with these indices; nil: that of Write.
+	// Context returns the context of a request for the changes with these indices; nil: the context of Write.
 	Context func(ctx context.Context, indices []int) context.Context
-	// Anew returns the change to make instead of one whose Record is another one than Before. now is that Record; nil:
-	// there is none. No change: nothing is left to do. A nil function has the change refused.
+	// Anew returns a new change for a Record that is now another than Before, or nil if nothing is left to do. now is
+	// nil if the Record is gone. Without Anew the change is refused.
 	Anew func(ctx context.Context, index int, now *v1alpha1.Record) (*Change, error)
 }
 
-// Outcome is the outcome of one change.
+// Outcome is the outcome of a change.
 type Outcome struct {
-	// Change is the change as it was made, maybe anew.
+	// Change is the change as made, perhaps anew.
 	Change Change
-	// Operation is one of those of v1alpha1.ChangeSetItemStatus; "": the change is refused, or Anew left nothing to do.
+	// Operation as in v1alpha1.ChangeSetItemStatus; "": refused, or nothing left to do.
 	Operation string
-	// Refused has the refusals of the change.
-	Refused []refusal.Refusal
+	Refused   []refusal.Refusal
 }
 
-// Write writes a page of Pages, each change for itself: a refused one does not keep the others from being written. An
-// error says that the server does not answer, or that the caller may not create change sets.
+// Write writes a page, each change for itself: a refusal does not block others. The error means that the server does
+// not answer, or the caller may not create change sets.
 func (w *Writer) Write(ctx context.Context, page []Change) ([]Outcome, error) {
 	outcomes, indices := make([]Outcome, len(page)), make([]int, len(page))
 	for i := range page {
@@ -104,8 +103,8 @@ func (w *Writer) Write(ctx context.Context, page []Change) ([]Outcome, error) {
 	return outcomes, w.writeItems(ctx, outcomes, indices)
 }
 
-// WriteAll writes changes in one request, which is sent once, or none of them. made is the Record of a change that is
-// alone; nil: a deletion, or a change set.
+// WriteAll writes all changes or none in one request, without retry. made is the Record of a change outside of change
+// sets; nil for a deletion.
 func (w *Writer) WriteAll(ctx context.Context, changes ...Change) (made *v1alpha1.Record, err error) {
 	if len(changes) == 1 && changes[0].isAlone() {
 		return w.sendAlone(ctx, &changes[0])
@@ -114,7 +113,7 @@ func (w *Writer) WriteAll(ctx context.Context, changes ...Change) (made *v1alpha
 	return nil, err
 }
 
-// writeItems writes the changes with these indices, until each has its outcome.
+// writeItems writes the changes with these indices until each has an outcome.
 func (w *Writer) writeItems(ctx context.Context, outcomes []Outcome, left []int) error {
 	for attempt := 1; len(left) > 0; attempt++ {
 		operations, err := w.sendPage(ctx, outcomes, left)
@@ -131,7 +130,7 @@ func (w *Writer) writeItems(ctx context.Context, outcomes []Outcome, left []int)
 			return err
 		case len(left) == 1:
 			refused = map[int][]refusal.Refusal{0: refusal.Of(err)}
-		default: // the whole of it is refused, as by the bound of a transaction
+		default: // the whole set is refused, such as for its size
 			half := len(left) / 2
 			if err := w.writeItems(ctx, outcomes, left[:half]); err != nil {
 				return err
@@ -168,7 +167,7 @@ func (w *Writer) writeItems(ctx context.Context, outcomes []Outcome, left []int)
 	return nil
 }
 
-// makeAnew returns the change to make of the Record that has the name now; nil: nothing is left to do.
+// makeAnew returns a new change of the current Record, or nil if nothing is left to do.
 func (w *Writer) makeAnew(ctx context.Context, index int, object string) (*Change, error) {
 	now, err := Retry(ctx, func() (*v1alpha1.Record, error) {
 		return w.Client.Records(w.Namespace).Get(ctx, object, metav1.GetOptions{})
@@ -182,7 +181,6 @@ func (w *Writer) makeAnew(ctx context.Context, index int, object string) (*Chang
 	return w.Anew(ctx, index, now)
 }
 
-// sendPage sends the changes with these indices, and returns the operation of each.
 func (w *Writer) sendPage(ctx context.Context, outcomes []Outcome, indices []int) (operations []string, err error) {
 	if w.Context != nil {
 		ctx = w.Context(ctx, indices)
@@ -200,7 +198,6 @@ func (w *Writer) sendPage(ctx context.Context, outcomes []Outcome, indices []int
 	})
 }
 
-// sendSet sends changes in one change set, and returns the operation of each.
 func (w *Writer) sendSet(ctx context.Context, changes []Change) (operations []string, err error) {
 	set, err := NewSet(changes)
 	if err != nil {
@@ -220,7 +217,6 @@ func (w *Writer) sendSet(ctx context.Context, changes []Change) (operations []st
 	return operations, nil
 }
 
-// sendAlone sends a change by a request of its own, and returns the Record in the answer, nil for a deletion.
 func (w *Writer) sendAlone(ctx context.Context, c *Change) (*v1alpha1.Record, error) {
 	records := w.Client.Records(w.Namespace)
 	switch {
@@ -241,7 +237,7 @@ func (w *Writer) sendAlone(ctx context.Context, c *Change) (*v1alpha1.Record, er
 		metav1.PatchOptions{FieldManager: w.Manager, DryRun: w.DryRun})
 }
 
-// refusedItems returns the refusals of an answer by item.
+// refusedItems returns the refusals by item.
 func refusedItems(err error) map[int][]refusal.Refusal {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Code < 400 || status.Status().Code >= 500 {
@@ -256,7 +252,7 @@ func refusedItems(err error) map[int][]refusal.Refusal {
 	return out
 }
 
-// isRefusal reports whether an answer refuses what was sent, and not that the caller creates change sets.
+// isRefusal reports whether the server refuses the changes, rather than the creation of change sets.
 func isRefusal(err error) bool {
 	var answer apierrors.APIStatus
 	if !errors.As(err, &answer) {
@@ -277,7 +273,7 @@ func isRefusal(err error) bool {
 	return status.Code/100 == 4
 }
 
-// isStale reports whether the Record of a change is another one than the change was made for.
+// isStale reports whether the Record is another than the change was made for.
 func isStale(refused []refusal.Refusal) bool {
 	return slices.ContainsFunc(refused, func(one refusal.Refusal) bool {
 		switch metav1.StatusReason(one.Reason) {
