@@ -18,21 +18,21 @@ import (
 	"time"
 )
 
-// clockSkew lets a client whose clock is behind use a certificate made just now.
+// clockSkew lets clients with a slow clock use a new certificate.
 const clockSkew = time.Hour
 
-// ErrForeignKey says that a certificate was made for another key.
+// ErrForeignKey reports a certificate for another key.
 var ErrForeignKey = errors.New("the key is not the certificate's")
 
-// Pair is a certificate and its key, known to belong together. CertPEM holds this one certificate, KeyPEM is PKCS #8.
+// Pair is a certificate and key. CertPEM has only this certificate, KeyPEM is PKCS #8.
 type Pair struct {
 	Cert            *x509.Certificate
 	Key             *ecdsa.PrivateKey
 	CertPEM, KeyPEM []byte
 }
 
-// ParsePair reads the first certificate of certPEM and the key of keyPEM. The error is ErrForeignKey when both are
-// readable and do not belong together.
+// ParsePair parses the first certificate of certPEM and the key of keyPEM. ErrForeignKey: they do not belong
+// together.
 func ParsePair(certPEM, keyPEM []byte) (*Pair, error) {
 	certBlock, _ := pem.Decode(certPEM)
 	if certBlock == nil {
@@ -58,7 +58,7 @@ func ParsePair(certPEM, keyPEM []byte) (*Pair, error) {
 		keyBlock.Bytes)}, nil
 }
 
-// Authority is the template of a certificate authority that signs leaves.
+// Authority returns the template of a certificate authority.
 func Authority(commonName string) x509.Certificate {
 	return x509.Certificate{
 		Subject:               pkix.Name{CommonName: commonName},
@@ -68,7 +68,7 @@ func Authority(commonName string) x509.Certificate {
 	}
 }
 
-// Serving is the template of a TLS server's certificate. hosts are names or addresses.
+// Serving returns the template of a TLS server's certificate. hosts are names or addresses.
 func Serving(commonName string, hosts []string) x509.Certificate {
 	template := x509.Certificate{
 		Subject:     pkix.Name{CommonName: commonName},
@@ -85,8 +85,8 @@ func Serving(commonName string, hosts []string) x509.Certificate {
 	return template
 }
 
-// Issue makes a key and a certificate for it that is valid from now for validity, or as long as authority if that is
-// shorter. authority signs it, or the new key itself when authority is nil.
+// Issue returns a new key and certificate, valid for validity from now but not longer than authority. If authority is
+// nil, the certificate is self-signed.
 func Issue(authority *Pair, template x509.Certificate, now time.Time, validity time.Duration) (*Pair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -121,12 +121,12 @@ func Issue(authority *Pair, template x509.Certificate, now time.Time, validity t
 	return &Pair{Cert: cert, Key: key, CertPEM: encodePEM("CERTIFICATE", der), KeyPEM: encodePEM("PRIVATE KEY", keyDER)}, nil
 }
 
-// SignedBy says whether authority signed the certificate.
+// SignedBy reports whether authority signed the certificate.
 func (p *Pair) SignedBy(authority *Pair) bool {
 	return p.Cert.CheckSignatureFrom(authority.Cert) == nil
 }
 
-// Covers says whether the certificate is good for all of hosts.
+// Covers reports whether the certificate is valid for all hosts.
 func (p *Pair) Covers(hosts []string) bool {
 	for _, host := range hosts {
 		if p.Cert.VerifyHostname(host) != nil {
@@ -138,6 +138,6 @@ func (p *Pair) Covers(hosts []string) bool {
 
 func encodePEM(kind string, der []byte) []byte {
 	var text bytes.Buffer
-	pem.Encode(&text, &pem.Block{Type: kind, Bytes: der}) // a bytes.Buffer takes every write
+	pem.Encode(&text, &pem.Block{Type: kind, Bytes: der}) // cannot fail
 	return text.Bytes()
 }

@@ -21,22 +21,21 @@ import (
 
 const (
 	validity = 10 * 365 * 24 * time.Hour
-	// renewBefore is also the longest a process may run before its certificates could expire under it.
+	// renewBefore is also the longest safe run time of a process.
 	renewBefore = 365 * 24 * time.Hour
-	// AdminUser is the name the administrator's certificate carries; AdminGroup is what gives it its rights.
+	// AdminUser and AdminGroup are in the administrator's certificate; the group grants the rights.
 	AdminUser  = "kubizone-admin"
 	AdminGroup = "system:masters"
 )
 
-// Bundle is PEM text, keys in PKCS #8.
+// Bundle is in PEM, keys in PKCS #8.
 type Bundle struct {
 	CA                      []byte
 	ServingCert, ServingKey []byte
 	AdminCert, AdminKey     []byte
 }
 
-// Open reads the bundle kept in dir and makes what is missing or no longer good (P2). hosts are the names and addresses
-// that the serving certificate must cover; now decides what is still valid.
+// Open reads the bundle in dir, and issues missing or invalid parts (P2). The serving certificate covers hosts.
 func Open(dir string, hosts []string, now time.Time) (*Bundle, error) {
 	err := os.MkdirAll(dir, 0o700)
 	if err == nil {
@@ -81,7 +80,8 @@ func Open(dir string, hosts []string, now time.Time) (*Bundle, error) {
 	}, nil
 }
 
-// Kubeconfig is the administrator's: certificates embedded, one context, namespace default. server is an https URL.
+// Kubeconfig returns the administrator's, with embedded certificates, one context and namespace default. server is an
+// https URL.
 func (b *Bundle) Kubeconfig(server string) ([]byte, error) {
 	const name = "kubizone"
 	config := clientcmdapi.NewConfig()
@@ -92,8 +92,8 @@ func (b *Bundle) Kubeconfig(server string) ([]byte, error) {
 	return clientcmd.Write(*config)
 }
 
-// Hosts are the names and addresses under which a server listening on host is reached: always those of loopback, all of
-// this machine's when host is unspecified (empty, 0.0.0.0, ::), else host itself.
+// Hosts returns the names and addresses of a server that listens on host: loopback, and host, or all of this
+// machine's if host is unspecified (empty, 0.0.0.0, ::).
 func Hosts(host string) []string {
 	hosts := []string{"localhost", "127.0.0.1", "::1"}
 	add := func(h string) {
@@ -109,7 +109,7 @@ func Hosts(host string) []string {
 	if name, err := os.Hostname(); err == nil {
 		add(name)
 	}
-	// Without them the server still serves: clients elsewhere then need one of the names above.
+	// Without interface addresses, remote clients need a name above.
 	addresses, _ := net.InterfaceAddrs()
 	for _, address := range addresses {
 		if network, ok := address.(*net.IPNet); ok && !network.IP.IsLinkLocalUnicast() {
@@ -119,7 +119,7 @@ func Hosts(host string) []string {
 	return hosts
 }
 
-// WriteFile replaces name by text with mode 0600 (P1, P3).
+// WriteFile atomically replaces a file, with mode 0600 (P1, P3).
 func WriteFile(name string, text []byte) error {
 	temporary, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*") // mode 0600
 	if err != nil {
@@ -145,8 +145,8 @@ func lasts(p *Pair, now time.Time) bool {
 	return !now.Before(p.Cert.NotBefore) && now.Add(renewBefore).Before(p.Cert.NotAfter)
 }
 
-// ensurePair keeps the pair stored under name if choose does, else it stores what choose made. The key goes first: a
-// certificate without its key would be kept for good.
+// ensurePair returns the pair stored under name if choose keeps the pair, else stores the chosen pair. The key is
+// written first: a certificate without its key would be kept forever.
 func ensurePair(dir, name string, choose func(have *Pair) (*Pair, error)) (*Pair, error) {
 	certFile, keyFile := filepath.Join(dir, name+".crt"), filepath.Join(dir, name+".key")
 	have, err := readPair(certFile, keyFile)
@@ -169,7 +169,7 @@ func ensurePair(dir, name string, choose func(have *Pair) (*Pair, error)) (*Pair
 	return chosen, nil
 }
 
-// readPair returns nil for a pair that is not there, or of which a crash left half.
+// readPair returns nil if the pair is absent, or a crash left half.
 func readPair(certFile, keyFile string) (*Pair, error) {
 	var keyPEM []byte
 	certPEM, err := os.ReadFile(certFile)
