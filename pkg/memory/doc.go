@@ -1,13 +1,13 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package memory says how much memory this process has, for bounds that are a share of it, and lets a server's garbage
-// take such a share.
+// Package memory reports this process's memory, for bounds that are a share of it, and tunes the garbage collector of
+// a server.
 //
-// It promises: (1) A container's limit counts where that is less than the machine's memory. (2) What cannot be told
-// is 0, never a guess. (3) GOGC and GOMEMLIMIT of the environment are kept.
+// It promises: (1) A lower limit of the container counts. (2) Unknown is 0, never a guess. (3) GOGC and GOMEMLIMIT in
+// the environment are respected.
 //
-// It does not know what the memory is for.
+// It does not know the use of the memory.
 //
 // Read memory.go first.
 package memory
