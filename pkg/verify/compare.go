@@ -23,33 +23,33 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// State is where a server stands against the zone.
+// State is the state of a server compared with the zone.
 type State string
 
 const (
-	Current State = "Current" // the same serial, and what was compared is the same
-	Differs State = "Differs" // the same serial, and something differs
-	Behind  State = "Behind"  // an earlier serial
-	Ahead   State = "Ahead"   // a serial that the zone has not
-	Failed  State = "Failed"  // no answer that can be compared
-	Unknown State = "Unknown" // it was not asked, or has no way to tell
+	Current State = "Current" // same serial and data
+	Differs State = "Differs" // same serial, other data
+	Behind  State = "Behind"  // earlier serial
+	Ahead   State = "Ahead"   // serial unknown to the zone
+	Failed  State = "Failed"  // no comparable answer
+	Unknown State = "Unknown" // not asked, or cannot tell
 )
 
-// How a server was compared.
+// Methods of comparison.
 const (
 	ByTransfer  = "transfer"
 	ByQuestions = "questions"
-	ByRequests  = "requests" // the provider of the class asked for each RRset, and cannot find what is foreign either
+	ByRequests  = "requests" // the class's provider was asked for each RRset; foreign data is not found
 )
 
-// Zone is what a zone contains at one serial.
+// Zone is the content of a zone at a serial.
 type Zone struct {
 	FQDN   name.Name
 	Serial serial.Serial
 	sets   map[key]set
 	// guest and signed: see Guest and Signed.
 	guest, signed bool
-	// undone: of the SOA the serial alone is known, see Undo.
+	// undone: only the serial of the SOA is known, see Undo.
 	undone bool
 }
 
@@ -62,7 +62,7 @@ func compareKeys(one, other key) int {
 	return cmp.Or(one.name.Compare(other.name), cmp.Compare(one.t, other.t))
 }
 
-// set is an RRset; data is sorted and each once.
+// set is an RRset; data is sorted, without duplicates.
 type set struct {
 	ttl  uint32
 	data []string
@@ -70,45 +70,44 @@ type set struct {
 
 func (s set) equal(other set) bool { return s.ttl == other.ttl && slices.Equal(s.data, other.data) }
 
-// RRset is one in a report.
+// RRset is an RRset in a report.
 type RRset struct {
 	Name string `json:"name"`
 	Type string `json:"type"`
-	// TTL is in seconds.
-	TTL uint32 `json:"ttl"`
-	// Data is in presentation format, names absolute, sorted.
+	TTL  uint32 `json:"ttl"`
+	// Data is sorted, in presentation format with absolute names.
 	Data []string `json:"data"`
 }
 
-// Difference is an RRset that both have, and not the same.
+// Difference is an RRset that differs.
 type Difference struct {
 	Zone   RRset `json:"zone"`
 	Server RRset `json:"server"`
 }
 
-// Report is one server against the zone.
+// Report compares a server with the zone.
 type Report struct {
 	Server string `json:"server"`
 	State  State  `json:"state"`
-	// Serial is the server's, 0 where it did not say.
+	// Serial is the server's; 0 if unknown.
 	Serial uint32 `json:"serial"`
-	// By says how it was compared: by transfer, or by questions or requests, which cannot find what is foreign; empty
-	// where it was not.
+	// By is the method. By questions and requests foreign RRsets are not found. Empty: not compared.
 	By string `json:"by,omitempty"`
-	// Missing are RRsets that the server has not, Foreign those that the zone has not. Lists are in canonical order.
+	// Missing are RRsets that only the zone has, Foreign those that only the server has. Lists are in canonical
+	// order.
 	Missing   []RRset      `json:"missing,omitempty"`
 	Foreign   []RRset      `json:"foreign,omitempty"`
 	Differing []Difference `json:"differing,omitempty"`
-	// Error is why the server is Failed or Unknown.
+	// Error is why the state is Failed or Unknown.
 	Error string `json:"error,omitempty"`
 }
 
-// Equal reports whether the server answers as the zone is.
+// Equal reports whether the server has the zone's serial and data.
 func (r Report) Equal() bool {
 	return r.State == Current && len(r.Missing)+len(r.Foreign)+len(r.Differing) == 0
 }
 
-// Read reads a zone from a master file with absolute names and one SOA.
+// Read reads a master file with absolute names and an SOA.
 func Read(text io.Reader) (*Zone, error) {
 	z := &Zone{sets: make(map[key]set)}
 	for row, err := range zonefile.Read(text, zonefile.ReadOptions{}) {
@@ -137,7 +136,7 @@ func (z *Zone) add(row zonefile.RR) {
 	k := key{row.Name, row.Type}
 	s := z.sets[k]
 	if s.data == nil || row.TTL < s.ttl {
-		s.ttl = row.TTL // those of one RRset are one (RFC 2181 §5.2)
+		s.ttl = row.TTL // an RRset has one TTL (RFC 2181 §5.2)
 	}
 	if i, found := slices.BinarySearch(s.data, row.Data); !found {
 		s.data = slices.Insert(s.data, i, row.Data)
@@ -145,8 +144,7 @@ func (z *Zone) add(row zonefile.RR) {
 	z.sets[k] = s
 }
 
-// Undo is the zone as it was at a serial, since which it has had the changes, oldest first. They say nothing of the
-// SOA.
+// Undo returns the zone at an earlier serial, given the changes since, oldest first, without the SOA.
 func (z *Zone) Undo(at serial.Serial, changes []dns.Change) *Zone {
 	was := &Zone{FQDN: z.FQDN, Serial: at, sets: maps.Clone(z.sets), guest: z.guest, signed: z.signed, undone: true}
 	for _, change := range slices.Backward(changes) {
@@ -169,8 +167,8 @@ func (z *Zone) Undo(at serial.Serial, changes []dns.Change) *Zone {
 	return was
 }
 
-// Guest is the zone as it is at a primary of another party, which takes updates (RFC 2136): the SOA, its serial, the
-// name servers at the apex and the signatures of the zone are that party's, and no difference.
+// Guest returns the zone for comparison with another party's primary that accepts updates (RFC 2136), whose SOA,
+// serial, name servers at the apex and signatures do not count.
 func (z *Zone) Guest() *Zone {
 	guest := *z
 	guest.guest, guest.sets = true, maps.Clone(z.sets)
@@ -179,8 +177,8 @@ func (z *Zone) Guest() *Zone {
 	return &guest
 }
 
-// Signed is the zone as it is at a server that signs it, or that transfers it from one that does: the serial, and the
-// records that signing makes, are that server's, and no difference (S6.14).
+// Signed returns the zone for comparison with a server that signs the zone or transfers it signed: its serial and the
+// records of signing do not count (S6.14).
 func (z *Zone) Signed() *Zone {
 	signed := *z
 	signed.signed, signed.sets = true, maps.Clone(z.sets)
@@ -188,7 +186,7 @@ func (z *Zone) Signed() *Zone {
 	return &signed
 }
 
-// withSerial is an SOA with a serial in the place of its own.
+// withSerial returns an SOA with another serial.
 func (s set) withSerial(at serial.Serial) set {
 	s.data = slices.Clone(s.data)
 	for i, data := range s.data {
@@ -200,16 +198,15 @@ func (s set) withSerial(at serial.Serial) set {
 	return s
 }
 
-// hasOtherSerial says whether a server counts serials of its own: the primary at which the zone is a guest, or one that
-// has it signed.
+// hasOtherSerial reports whether servers have serials of their own: that of Guest, or of Signed.
 func (z *Zone) hasOtherSerial() bool { return z.guest || z.signed }
 
-// isOwnOfServer says whether an RRset beside the zone's is the own data of such a server.
+// isOwnOfServer reports whether an RRset is such a server's own.
 func (z *Zone) isOwnOfServer(k key) bool {
 	return z.guest && isOwnOfHost(k, z.FQDN) || z.signed && k.t.BySigner()
 }
 
-// isOwnOfHost says whether an RRset beside the zone's is the own data of the primary at which the zone is a guest.
+// isOwnOfHost reports whether an RRset is the own data of a Guest's primary.
 func isOwnOfHost(k key, apex name.Name) bool {
 	switch k.t {
 	case rdata.RRSIG, rdata.NSEC, rdata.NSEC3, rdata.NSEC3PARAM:
@@ -220,11 +217,11 @@ func isOwnOfHost(k key, apex name.Name) bool {
 	return false
 }
 
-// Len is the number of RRsets.
+// Len returns the number of RRsets.
 func (z *Zone) Len() int { return len(z.sets) }
 
-// Compare asks the server, HOST:PORT, for all of the zone. key signs questions and has to sign answers; nil asks
-// without.
+// Compare transfers the zone from the server, HOST:PORT, or asks for each RRset if the server refuses. If key is not
+// nil, questions are signed and answers must be.
 func (z *Zone) Compare(ctx context.Context, server string, key *transfer.Key) Report {
 	text, err := transfer.Receive(ctx, transfer.Source{Server: server, Zone: z.FQDN, Key: key})
 	if err == nil {
@@ -261,7 +258,7 @@ func (z *Zone) compareWith(server, by string, got *Zone) Report {
 		}
 		switch {
 		case k == soa && (r.State != Current || z.undone):
-			// The serial says all that is known.
+			// Only the serial can be compared.
 		case has.data == nil:
 			r.Missing = append(r.Missing, want.rrset(k))
 		case !want.equal(has):
@@ -277,14 +274,14 @@ func (z *Zone) compareWith(server, by string, got *Zone) Report {
 	return r
 }
 
-// Judge says Differs of what has the zone's serial, and something else.
+// Judge sets State to Differs if a server has the zone's serial but other records.
 func (r *Report) Judge() {
 	if r.State == Current && len(r.Missing)+len(r.Foreign)+len(r.Differing) > 0 {
 		r.State = Differs
 	}
 }
 
-// Entries are those of the zone but its SOA, in canonical order.
+// Entries returns the entries except the SOA, in canonical order.
 func (z *Zone) Entries() []dns.Entry {
 	var entries []dns.Entry
 	for _, k := range slices.SortedFunc(maps.Keys(z.sets), compareKeys) {

@@ -1,17 +1,15 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package verify compares what a name server answers with what a zone contains.
+// Package verify compares a name server with the content of a zone.
 //
 // It promises:
 //
-//  1. A server's answer is read by the same reader as the truth, so that spelling is no difference, and every other
-//     thing is: owner, type, TTL and each value.
-//  2. A server that does not hand the zone out is asked for every RRset one by one, and the report says so: what the
-//     server has beside them is then not seen.
-//  3. A server that cannot be asked, or whose answers are not signed as they have to be, is Failed, never equal.
+//  1. Server and zone are parsed by the same reader: spelling does not count, but owner, type, TTL and each value do.
+//  2. If a server refuses transfers, each RRset is queried, and the report tells: other data on the server is unseen.
+//  3. An unreachable server, or an answer without a required signature, is Failed.
 //
-// It does not know where the truth comes from, and changes nothing anywhere.
+// It does not know the source of the zone, and changes nothing.
 //
 // Read compare.go first, then questions.go.
 package verify

@@ -21,14 +21,14 @@ import (
 )
 
 const (
-	// answerTimeout is how long one answer may take, attempts how often a question is asked over UDP.
+	// answerTimeout bounds an answer, attempts the tries of a question.
 	answerTimeout = 2 * time.Second
 	attempts      = 3
-	// payload is what fits through without fragments.
+	// payload is the largest unfragmented answer, in octets.
 	payload = 1232
 )
 
-// askEach asks the server for every RRset of the zone, its SOA first.
+// askEach queries every RRset of the zone, the SOA first.
 func (z *Zone) askEach(ctx context.Context, server string, signs *transfer.Key) (*Zone, error) {
 	got := &Zone{FQDN: z.FQDN, sets: make(map[key]set)}
 	order := slices.SortedFunc(maps.Keys(z.sets), compareKeys)
@@ -52,8 +52,8 @@ func (z *Zone) askEach(ctx context.Context, server string, signs *transfer.Key) 
 	return got, nil
 }
 
-// takeAnswer keeps the RRset that was asked for. The server does not answer for what stands at or below a cut: it
-// refers, and the RRset is in the sections of a referral (RFC 1034 §4.3.2, 3b).
+// takeAnswer adds the RRset of the question. At or below a zone cut a server answers with a referral, whose sections
+// have the RRset (RFC 1034 §4.3.2, 3b).
 func (z *Zone) takeAnswer(got *Zone, k key, answer *mdns.Msg) error {
 	if answer.Rcode != mdns.RcodeSuccess && answer.Rcode != mdns.RcodeNameError {
 		return fmt.Errorf("the server answers %s", mdns.RcodeToString[answer.Rcode])
@@ -63,7 +63,7 @@ func (z *Zone) takeAnswer(got *Zone, k key, answer *mdns.Msg) error {
 	}
 	var text strings.Builder
 	for _, rr := range slices.Concat(answer.Answer, answer.Ns, answer.Extra) {
-		// The SOA of a negative answer has another TTL (RFC 2308 §3), and is no RRset that was asked for.
+		// Not the SOA of a negative answer, which has another TTL (RFC 2308 §3).
 		if mdns.CanonicalName(rr.Header().Name) == k.name.String() && rr.Header().Rrtype == uint16(k.t) {
 			text.WriteString(rr.String() + "\n")
 		}
@@ -82,7 +82,6 @@ func (z *Zone) takeAnswer(got *Zone, k key, answer *mdns.Msg) error {
 	return nil
 }
 
-// delegated reports whether another zone answers for the RRset.
 func (z *Zone) delegated(k key) bool {
 	for at := k.name; at != z.FQDN; {
 		if _, cut := z.sets[key{at, rdata.NS}]; cut {
@@ -96,7 +95,7 @@ func (z *Zone) delegated(k key) bool {
 	return false
 }
 
-// askQuestion asks over UDP, and over TCP where the answer does not fit.
+// askQuestion asks over UDP, and over TCP if truncated.
 func askQuestion(ctx context.Context, server string, k key, signs *transfer.Key) (*mdns.Msg, error) {
 	var last error
 	network := "udp"
