@@ -26,12 +26,12 @@ import (
 const (
 	bindyGroup = "bindy.firestoned.io"
 	bindyZone  = "DNSZone"
-	// The values that bindy serves for absent fields.
+	// bindy's defaults for absent fields.
 	bindyRecordTTL, bindyZoneTTL                            = 300, 3600
 	bindyRefresh, bindyRetry, bindyExpire, bindyNegativeTTL = 3600, 600, 604800, 86400
 )
 
-// zoneSpecOfBindy has the fields of a DNSZone, those of all releases. No release has two names of one field.
+// zoneSpecOfBindy has the fields of a DNSZone in all releases. No release has two names for a field.
 type zoneSpecOfBindy struct {
 	ZoneName      string            `json:"zoneName"`
 	TTL           *int32            `json:"ttl"`
@@ -43,7 +43,7 @@ type zoneSpecOfBindy struct {
 	RecordsFrom   []struct {
 		Selector metav1.LabelSelector `json:"selector"`
 	} `json:"recordsFrom"`
-	// Servers are no data of a zone.
+	// Not zone data.
 	ClusterRef         any `json:"clusterRef"`
 	ClusterProviderRef any `json:"clusterProviderRef"`
 	Bind9InstancesFrom any `json:"bind9InstancesFrom"`
@@ -67,7 +67,7 @@ type hostOfBindy struct {
 	IPv6Address string `json:"ipv6Address"`
 }
 
-// placeOfBindy has the fields of every kind of record.
+// placeOfBindy has the fields common to all kinds of record.
 type placeOfBindy struct {
 	Name    string           `json:"name"`
 	TTL     *int32           `json:"ttl"`
@@ -75,13 +75,13 @@ type placeOfBindy struct {
 	ZoneRef referenceOfBindy `json:"zoneRef"`
 }
 
-// referenceOfBindy is the name of a DNSZone object, or an object with it.
+// referenceOfBindy is a DNSZone's name, or an object with the name.
 type referenceOfBindy struct {
 	Name      string `json:"name"`
 	Namespace string `json:"namespace"`
 }
 
-// UnmarshalJSON reads both forms.
+// UnmarshalJSON decodes both forms.
 func (r *referenceOfBindy) UnmarshalJSON(text []byte) error {
 	if text[0] == '"' {
 		return strictjson.UnmarshalCaseSensitivePreserveInts(text, &r.Name)
@@ -91,8 +91,8 @@ func (r *referenceOfBindy) UnmarshalJSON(text []byte) error {
 	return errors.Join(append(unknown, err)...)
 }
 
-// kindOfBindy is a kind of record: its type, and the fields of its data in their order. Addresses have had three names,
-// and the host of an NS two; no release has two of them.
+// kindOfBindy is a kind of record: type, and data fields in order. Addresses have had three names and the host of an
+// NS two, never two in a release.
 type kindOfBindy struct {
 	rrType string
 	fields []string
@@ -110,7 +110,6 @@ var bindyRecords = map[string]kindOfBindy{
 	"CAARecord":   {"CAA", []string{"flags", "tag", "value"}},
 }
 
-// readRecord reads where a record stands, and its values.
 func (k kindOfBindy) readRecord(o *unstructured.Unstructured) (place placeOfBindy, values []string, err error) {
 	spec, _ := o.Object["spec"].(map[string]any)
 	rest := maps.Clone(spec)
@@ -134,37 +133,36 @@ func (k kindOfBindy) readRecord(o *unstructured.Unstructured) (place placeOfBind
 		}
 	}
 	if k.rrType != "A" && k.rrType != "AAAA" {
-		values = []string{strings.Join(values, " ")} // the texts of a TXT are the character strings of one value
+		values = []string{strings.Join(values, " ")} // texts are the strings of one TXT value
 	}
-	t, _ := rdata.ParseType(k.rrType) // of bindyRecords
+	t, _ := rdata.ParseType(k.rrType) // valid in bindyRecords
 	for i, text := range values {
 		values[i] = rdata.Absolute(t, text)
 	}
 	return place, values, readSpec(rest, &place)
 }
 
-// zoneOfBindy is a DNSZone and the Zone that it becomes.
+// zoneOfBindy is a DNSZone and the Zone made of it.
 type zoneOfBindy struct {
 	was  *unstructured.Unstructured
 	fqdn name.Name
 	spec v1alpha1.ZoneSpec
-	// selectors are those of recordsFrom, which select in the namespace of the DNSZone.
+	// selectors of recordsFrom apply in the DNSZone's namespace.
 	selectors []labels.Selector
-	// refused: it is not imported, so its records are not either.
+	// refused: neither the zone nor its records are imported.
 	refused bool
-	// uses has, for each namespace and owner name, the types of the records that are imported.
+	// uses has the types of imported records by namespace and owner name.
 	uses map[string]map[string][]string
-	// cuts are the child zones for which NS stand in this zone.
+	// cuts are the child zones for which this zone has NS.
 	cuts map[name.Name]bool
 }
 
-// zonesOfBindy are all DNSZones, and those that serve a name: the oldest of each name.
+// zonesOfBindy has all DNSZones, and the oldest of each name, which is served.
 type zonesOfBindy struct {
 	all     []*zoneOfBindy
 	serving map[name.Name]*zoneOfBindy
 }
 
-// convertBindy converts DNSZones and the kinds of records of bindy.
 func (c *conversion) convertBindy(all []*unstructured.Unstructured) {
 	zones := &zonesOfBindy{serving: make(map[name.Name]*zoneOfBindy)}
 	for _, o := range all {
@@ -248,7 +246,6 @@ func (c *conversion) readBindyZone(o *unstructured.Unstructured, zones *zonesOfB
 	}
 }
 
-// takeSpec makes the Zone of a DNSZone.
 func (z *zoneOfBindy) takeSpec(spec *zoneSpecOfBindy) error {
 	soa := cmp.Or(spec.SOARecord, spec.SOA)
 	if soa == nil {
@@ -275,7 +272,7 @@ func (z *zoneOfBindy) takeSpec(spec *zoneSpecOfBindy) error {
 		Retry:                 ptr.To(ptr.Deref(soa.Retry, bindyRetry)),
 		Expire:                ptr.To(ptr.Deref(soa.Expire, bindyExpire)),
 		NegativeResponseCache: ptr.To(ptr.Deref(soa.NegativeTTL, bindyNegativeTTL)),
-		// The namespace may have everything at and below the apex, every type but those by number.
+		// Everything at and below the apex, except types by number.
 		Delegations: []v1alpha1.DelegationRule{{
 			Namespace: z.was.GetNamespace(),
 			Records:   []v1alpha1.RecordDelegation{{Pattern: "@"}, {Pattern: "*"}},
@@ -287,8 +284,8 @@ func (z *zoneOfBindy) takeSpec(spec *zoneSpecOfBindy) error {
 	return z.takeNameServers(primary, spec)
 }
 
-// takeNameServers takes the name servers that bindy has at the apex: the one of the SOA, then those of nameServers, or
-// of nameServerIps if nameServers is absent.
+// takeNameServers takes bindy's name servers of the apex: that of the SOA, then nameServers, or if absent
+// nameServerIps.
 func (z *zoneOfBindy) takeNameServers(primary string, spec *zoneSpecOfBindy) error {
 	hosts := append([]hostOfBindy{{Hostname: primary}}, spec.NameServers...)
 	if len(spec.NameServers) == 0 {
@@ -311,7 +308,7 @@ func (z *zoneOfBindy) takeNameServers(primary string, spec *zoneSpecOfBindy) err
 			if _, err := netip.ParseAddr(address); err != nil && address != "" {
 				return fmt.Errorf("spec.nameServers: %s: %q is not an address", host.Hostname, address)
 			}
-			// A zone has addresses of hosts in it alone.
+			// A Zone has only addresses of hosts inside.
 			if address != "" && z.fqdn.Encloses(fqdn) && !slices.Contains(servers[i].Addresses, address) {
 				servers[i].Addresses = append(servers[i].Addresses, address)
 			}
@@ -367,14 +364,14 @@ func (c *conversion) convertBindyRecord(o *unstructured.Unstructured, zones *zon
 		DomainName: owner.String(),
 		ZoneRef:    &v1alpha1.ZoneReference{Name: z.was.GetName()},
 		Type:       kind.rrType,
-		// bindy does not use the TTL of the zone here.
+		// bindy ignores the zone's TTL here.
 		TTL: ptr.To(ptr.Deref(place.TTL, bindyRecordTTL)),
 	}
 	if zoneNamespace != namespace {
 		record.ZoneRef.Namespace = zoneNamespace
 	}
 	setData(&record, values)
-	// Objects of two kinds may have one name.
+	// Objects of two kinds may have the same name.
 	c.addReplacement(o, "Record", o.GetName()+"-"+strings.ToLower(kind.rrType), &record)
 	if z.uses[namespace] == nil {
 		z.uses[namespace] = make(map[string][]string)
@@ -384,8 +381,8 @@ func (c *conversion) convertBindyRecord(o *unstructured.Unstructured, zones *zon
 	}
 }
 
-// isServedByBindy reports what the operator says in the status, which authors of records cannot write: a rule for
-// another namespace is made of names that it has, and not of names that it wants.
+// isServedByBindy reads the operator's status, which authors of records cannot write: a rule for another namespace
+// covers names it has, not names it wants.
 func isServedByBindy(o *unstructured.Unstructured) bool {
 	var status struct {
 		Conditions []metav1.Condition `json:"conditions"`
@@ -396,7 +393,7 @@ func isServedByBindy(o *unstructured.Unstructured) bool {
 	})
 }
 
-// named finds the DNSZone object of a name, nil if there is none.
+// named returns a DNSZone by its object name, or nil.
 func (zones *zonesOfBindy) named(namespace, object string) *zoneOfBindy {
 	for _, z := range zones.all {
 		if z.was.GetNamespace() == namespace && z.was.GetName() == object {
@@ -406,8 +403,8 @@ func (zones *zonesOfBindy) named(namespace, object string) *zoneOfBindy {
 	return nil
 }
 
-// findZone finds the DNSZone that takes a record: the one that the record names, or else the one that selects it by its
-// labels. Of several that select it, bindy writes into the one of its status.
+// findZone returns the DNSZone named by a record, or else selecting the record by labels. Of several, bindy writes
+// into that of the status.
 func (zones *zonesOfBindy) findZone(o *unstructured.Unstructured, place *placeOfBindy) (z *zoneOfBindy, reason, fix string) {
 	here := o.GetNamespace()
 	const importBoth = "import it in the same source, or name another one"
@@ -416,7 +413,7 @@ func (zones *zonesOfBindy) findZone(o *unstructured.Unstructured, place *placeOf
 		return zones.named(namespace, ref.Name), fmt.Sprintf("spec.zoneRef: there is no DNSZone %s/%s", namespace, ref.Name), importBoth
 	}
 	if place.Zone != "" {
-		// The name of the zone, or in older releases that of the object.
+		// The zone's name, or in older releases the object's.
 		if fqdn, err := name.Parse(absoluteHost(place.Zone)); err == nil {
 			z = zones.serving[fqdn]
 		}
@@ -455,7 +452,7 @@ func (zones *zonesOfBindy) findZone(o *unstructured.Unstructured, place *placeOf
 		"write one object for each zone"
 }
 
-// enclosing is the DNSZone with the longest name that encloses fqdn.
+// enclosing returns the closest served DNSZone at or above fqdn.
 func (zones *zonesOfBindy) enclosing(fqdn name.Name) *zoneOfBindy {
 	for {
 		if z := zones.serving[fqdn]; z != nil {
@@ -469,9 +466,8 @@ func (zones *zonesOfBindy) enclosing(fqdn name.Name) *zoneOfBindy {
 	}
 }
 
-// addRules adds the rules for what other namespaces have in the zone: each name and type of their records, and the
-// names of child zones, those of other namespaces where the zone has NS for them. The rule for the zone's own
-// namespace stands first.
+// addRules adds rules for other namespaces: names and types of their records, and names of child zones for which the
+// zone has NS. The rule of the zone's own namespace stays first.
 func (c *conversion) addRules(z *zoneOfBindy, zones *zonesOfBindy) {
 	own := z.was.GetNamespace()
 	rules := map[string]*v1alpha1.DelegationRule{own: &z.spec.Delegations[0]}

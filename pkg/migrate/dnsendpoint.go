@@ -19,7 +19,7 @@ import (
 
 const externalDNSGroup = "externaldns.k8s.io"
 
-// convertExternalDNS converts DNSEndpoints of external-dns' source crd. The Zones of the Records are not in them.
+// convertExternalDNS converts DNSEndpoints of external-dns' source crd. The Zones are not in them.
 func (c *conversion) convertExternalDNS(all []*unstructured.Unstructured) {
 	for _, o := range all {
 		if kind := o.GetKind(); kind != "DNSEndpoint" {
@@ -37,8 +37,8 @@ func (c *conversion) convertExternalDNS(all []*unstructured.Unstructured) {
 	}
 }
 
-// convertEndpoints makes one Record for each name and type of a DNSEndpoint. An endpoint that is refused keeps none of
-// the others back. Labels of an endpoint are left out: external-dns' source writes its own.
+// convertEndpoints makes a Record for each name and type of a DNSEndpoint. A refused endpoint does not affect others.
+// Labels of endpoints are dropped, since external-dns writes its own.
 func (c *conversion) convertEndpoints(o *unstructured.Unstructured, endpoints []contract.Endpoint) {
 	if len(endpoints) == 0 {
 		c.omit(o, "spec.endpoints: there are none", "")
@@ -51,13 +51,13 @@ func (c *conversion) convertEndpoints(o *unstructured.Unstructured, endpoints []
 			c.refuse(o, at+err.Error(), fixFields)
 			continue
 		}
-		key, _ := endpoints[i].Key() // MakeRecord has read it
+		key, _ := endpoints[i].Key() // valid after MakeRecord
 		switch before := made[key]; {
 		case before == nil:
 			made[key], order = &r.Spec, append(order, key)
 		case !ptr.Equal(before.TTL, r.Spec.TTL):
 			c.refuse(o, fmt.Sprintf("%srecordTTL: another endpoint has %s with another TTL", at, key), "write one TTL")
-		default: // as external-dns does
+		default: // join as external-dns does
 			before.Values = append(before.Values, r.Spec.Values...)
 		}
 	}
@@ -69,6 +69,6 @@ func (c *conversion) convertEndpoints(o *unstructured.Unstructured, endpoints []
 		setData(spec, values)
 		owner, _ := key.Name.Rel(name.Root)
 		c.addReplacement(o, "Record", objectname.OfRecord(owner, key.Type, o.GetName())[0], spec)
-		o.SetOwnerReferences(nil) // they are said once
+		o.SetOwnerReferences(nil) // report owners once
 	}
 }

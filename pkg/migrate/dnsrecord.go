@@ -18,14 +18,12 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// webhookGroup is the API group of the operator whose webhook protocol Kubizone speaks.
 const (
 	webhookGroup = "dns.homelab.mortenolsen.pro"
-	// webhookTTL is the TTL of a DNSRecord if neither it nor its DNSClass has one.
+	// webhookTTL is the default TTL if neither DNSRecord nor DNSClass has one.
 	webhookTTL = 300
 )
 
-// recordSpec is the spec of a DNSRecord.
 type recordSpec struct {
 	Type        string      `json:"type"`
 	Domain      string      `json:"domain"`
@@ -45,7 +43,6 @@ type namedObject struct {
 	Name string `json:"name"`
 }
 
-// classSpec is the spec of its DNSClass.
 type classSpec struct {
 	Server         string             `json:"server"`
 	DefaultTTL     *int32             `json:"defaultTTL"`
@@ -53,8 +50,8 @@ type classSpec struct {
 	HMACAuth       *v1alpha1.HMACAuth `json:"hmacAuth"`
 }
 
-// convertWebhook makes Records of DNSRecords and DNSClasses of DNSClasses. It makes no Zones: DNSRecords have no rules
-// about namespaces and names, so the administrator writes the Zones.
+// convertWebhook converts DNSRecords and DNSClasses. Zones are the administrator's to write: DNSRecords have no rules
+// about namespaces and names.
 func (c *conversion) convertWebhook(all []*unstructured.Unstructured) {
 	using, having := make(map[string][]string), make(map[string]*unstructured.Unstructured)
 	for _, o := range all {
@@ -73,7 +70,7 @@ func (c *conversion) convertWebhook(all []*unstructured.Unstructured) {
 	}
 }
 
-// convertDNSClass makes a DNSClass for the namespaces that have DNSRecords of it.
+// convertDNSClass makes a DNSClass for the namespaces with DNSRecords of it.
 func (c *conversion) convertDNSClass(o *unstructured.Unstructured, namespaces []string) {
 	var spec classSpec
 	if err := readSpec(o.Object["spec"], &spec); err != nil {
@@ -93,8 +90,7 @@ func (c *conversion) convertDNSClass(o *unstructured.Unstructured, namespaces []
 	c.addReplacement(o, "DNSClass", o.GetName(), &class)
 }
 
-// convertDNSRecord makes a Record of a DNSRecord. It adds to having the DNSRecord of its RRset, and to using the
-// namespace of its class.
+// convertDNSRecord makes a Record. It notes the RRset in having, and the class's namespace in using.
 func (c *conversion) convertDNSRecord(o *unstructured.Unstructured, using map[string][]string,
 	having map[string]*unstructured.Unstructured) {
 	var spec recordSpec
@@ -127,7 +123,7 @@ func (c *conversion) convertDNSRecord(o *unstructured.Unstructured, using map[st
 	c.addReplacement(o, "Record", o.GetName(), &record)
 }
 
-// makeValues returns the data of a DNSRecord of a type. Hosts are absolute, with or without the last dot.
+// makeValues returns the data. Hosts are absolute, with or without trailing dot.
 func (s *recordSpec) makeValues(rrType string) ([]string, error) {
 	t, err := rdata.ParseType(rrType)
 	if err != nil {

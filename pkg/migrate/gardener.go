@@ -20,29 +20,28 @@ import (
 const (
 	gardenerGroup  = "dns.gardener.cloud"
 	gardenerIgnore = gardenerGroup + "/ignore"
-	// maxTextString is what one character string of a TXT record has (RFC 1035 §3.3).
+	// maxTextString bounds a character string of TXT, in octets (RFC 1035 §3.3).
 	maxTextString = 255
 )
 
-// entrySpec has the fields of a DNSEntry.
 type entrySpec struct {
 	DNSName string `json:"dnsName"`
 	TTL     *int32 `json:"ttl"`
 	Targets texts  `json:"targets"`
 	Text    texts  `json:"text"`
 	Resolve bool   `json:"resolveTargetsToAddresses"`
-	// The owner is a mark in the provider. Without a lookup, its interval says nothing.
+	// ownerId is a mark in the provider. The interval has no use without lookups.
 	OwnerID             any `json:"ownerId"`
 	CNAMELookupInterval any `json:"cnameLookupInterval"`
-	// These are refused.
+	// Refused.
 	RoutingPolicy any `json:"routingPolicy"`
 	Reference     any `json:"reference"`
 }
 
-// convertGardener converts DNSEntries of external-dns-management. The Zones that take the Records are not in them.
+// convertGardener converts DNSEntries of external-dns-management. The Zones are not in them.
 func (c *conversion) convertGardener(all []*unstructured.Unstructured) {
 	having := make(map[name.Name]*unstructured.Unstructured)
-	// entries are the names of the objects, for the second Record of an entry.
+	// entries has the objects' names, which a second Record of an entry must not take.
 	entries := make(map[string]bool)
 	for _, o := range all {
 		entries[o.GetKind()+" "+id(o)] = true
@@ -60,7 +59,7 @@ func (c *conversion) convertGardener(all []*unstructured.Unstructured) {
 	}
 }
 
-// convertEntry makes one Record for each type that a DNSEntry has. The first has the name of the entry.
+// convertEntry makes a Record for each type of a DNSEntry. The first has the entry's name.
 func (c *conversion) convertEntry(o *unstructured.Unstructured, having map[name.Name]*unstructured.Unstructured, entries map[string]bool) {
 	if ignored := o.GetAnnotations()[gardenerIgnore]; ignored != "" && ignored != "false" {
 		c.refuse(o, fmt.Sprintf("metadata.annotations: %s is %q, so its present data is not known", gardenerIgnore, ignored),
@@ -93,7 +92,7 @@ func (c *conversion) convertEntry(o *unstructured.Unstructured, having map[name.
 		return
 	}
 	having[owner] = o
-	// Without a TTL of its own it has the one that the provider has by default.
+	// The provider's default TTL is in the status.
 	var status struct {
 		TTL *int32 `json:"ttl"`
 	}
@@ -109,7 +108,7 @@ func (c *conversion) convertEntry(o *unstructured.Unstructured, having map[name.
 	}
 }
 
-// makeData makes the values of each type.
+// makeData returns the values by type.
 func (s *entrySpec) makeData() (map[string][]string, error) {
 	data := make(map[string][]string)
 	for _, target := range s.Targets {
@@ -143,7 +142,7 @@ func (s *entrySpec) makeData() (map[string][]string, error) {
 	return data, nil
 }
 
-// textValue is one value of a TXT RRset. The providers quote a text that is not quoted, and divide a long one.
+// textValue returns a value of a TXT RRset. Providers quote unquoted text, and split long text.
 func textValue(text string) string {
 	if len(text) > 1 && strings.HasPrefix(text, `"`) && strings.HasSuffix(text, `"`) {
 		return text

@@ -20,18 +20,17 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Finding is a custom resource that is not carried over, or a part of one.
+// Finding is a custom resource, or a part, that is not carried over.
 type Finding struct {
 	Of *unstructured.Unstructured
-	// Refused: nothing is made of the object, or of the item of a list that Reason names. Otherwise the rest of it is
-	// carried over.
+	// Refused: the object, or the list item named in Reason, is not converted. Otherwise the rest is.
 	Refused bool
-	// Reason is why, Fix the next step if the reason does not name it.
+	// Fix is the next step, if Reason does not name one.
 	Reason, Fix string
 }
 
-// Convert makes objects of this API of custom resources. Those of bindy need all of their group at once, since records
-// select their zones.
+// Convert converts custom resources to objects of this API. bindy's records select their zones, so pass all of its
+// group.
 func Convert(all []*unstructured.Unstructured) (converted []*unstructured.Unstructured, found []Finding) {
 	c := &conversion{}
 	groups := make(map[string][]*unstructured.Unstructured)
@@ -40,7 +39,7 @@ func Convert(all []*unstructured.Unstructured) (converted []*unstructured.Unstru
 			c.refuse(o, "it is being deleted", "let it go, or make it again")
 			continue
 		}
-		// Optional fields may be stored as null, and lists as empty ones.
+		// Optional fields may be null, and lists empty.
 		dropEmpty(o.Object)
 		switch group := o.GroupVersionKind().Group; group {
 		case bindyGroup, gardenerGroup, externalDNSGroup, webhookGroup:
@@ -50,7 +49,7 @@ func Convert(all []*unstructured.Unstructured) (converted []*unstructured.Unstru
 		}
 	}
 	for _, group := range groups {
-		// The oldest first: bindy and Gardener let the older of two objects of one name have it.
+		// The oldest first: in bindy and Gardener the older object of a name wins.
 		slices.SortFunc(group, func(one, other *unstructured.Unstructured) int {
 			return cmp.Or(one.GetCreationTimestamp().Compare(other.GetCreationTimestamp().Time),
 				strings.Compare(one.GetKind(), other.GetKind()), strings.Compare(id(one), id(other)))
@@ -63,28 +62,26 @@ func Convert(all []*unstructured.Unstructured) (converted []*unstructured.Unstru
 	return c.converted, c.found
 }
 
-// conversion takes what converters make and find.
 type conversion struct {
 	converted []*unstructured.Unstructured
 	found     []Finding
 }
 
-// refuse reports an object that is not carried over.
+// refuse reports an object that is not converted.
 func (c *conversion) refuse(o *unstructured.Unstructured, reason, fix string) {
 	c.found = append(c.found, Finding{Of: o, Refused: true, Reason: reason, Fix: fix})
 }
 
-// omit reports a part without which the rest is carried over.
+// omit reports a part that is dropped.
 func (c *conversion) omit(o *unstructured.Unstructured, reason, fix string) {
 	c.found = append(c.found, Finding{Of: o, Reason: reason, Fix: fix})
 }
 
-// fixFields is the next step for fields that cannot be read.
 const fixFields = "change the custom resource, or import a file without what is named"
 
-// addReplacement makes the object of this API that replaces a custom resource. It keeps labels and annotations that are
-// not those of the replaced operator, and the time of creation, by which the older of two objects holds a name (S4.8).
-// The owners go: the garbage collector of another cluster, which has none of them, would delete the object.
+// addReplacement adds the object that replaces a custom resource. It keeps labels and annotations except the replaced
+// operator's, and the time of creation, by which the older object holds a name (S4.8). Owners are dropped: in another
+// cluster, without them, the garbage collector would delete the object.
 func (c *conversion) addReplacement(was *unstructured.Unstructured, kind, object string, spec any) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(spec)
 	if err != nil {
@@ -118,7 +115,7 @@ func (c *conversion) addReplacement(was *unstructured.Unstructured, kind, object
 	c.converted = append(c.converted, o)
 }
 
-// dropEmpty removes fields that are null or empty, at any depth.
+// dropEmpty removes null or empty fields at any depth.
 func dropEmpty(content map[string]any) {
 	maps.DeleteFunc(content, func(_ string, value any) bool {
 		switch value := value.(type) {
@@ -139,8 +136,8 @@ func dropEmpty(content map[string]any) {
 	})
 }
 
-// readSpec reads the spec of a custom resource. It refuses a field that the type of into does not have: the object
-// would mean something else without it.
+// readSpec decodes the spec of a custom resource. Unknown fields are errors: without them the object has another
+// meaning.
 func readSpec(spec, into any) error {
 	text, err := json.Marshal(spec)
 	if err != nil {
@@ -153,20 +150,19 @@ func readSpec(spec, into any) error {
 	return nil
 }
 
-// readStatus reads the fields of a status that into has.
 func readStatus(o *unstructured.Unstructured, into any) {
 	if text, err := json.Marshal(o.Object["status"]); err == nil {
-		_ = strictjson.UnmarshalCaseSensitivePreserveInts(text, into) // a status that says nothing is one without the fields
+		_ = strictjson.UnmarshalCaseSensitivePreserveInts(text, into) // invalid: as if absent
 	}
 }
 
-// id is how findings name another object of the same kind.
+// id names an object in findings about objects of its kind.
 func id(o *unstructured.Unstructured) string { return o.GetNamespace() + "/" + o.GetName() }
 
-// texts is a field that is a list of texts, or one text.
+// texts is a list of texts, or a text.
 type texts []string
 
-// UnmarshalJSON reads both forms.
+// UnmarshalJSON decodes both forms.
 func (t *texts) UnmarshalJSON(text []byte) error {
 	var one string
 	if json.Unmarshal(text, &one) == nil {
@@ -176,7 +172,7 @@ func (t *texts) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*[]string)(t))
 }
 
-// quoteText writes a character string of a TXT or CAA record as a zone file has it (RFC 1035 §5.1).
+// quoteText quotes a character string as in a zone file (RFC 1035 §5.1).
 func quoteText(text string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -195,7 +191,7 @@ func quoteText(text string) string {
 	return b.String()
 }
 
-// absoluteHost is a host name of an operator that takes every host name as absolute, with or without its last dot.
+// absoluteHost adds a trailing dot if missing.
 func absoluteHost(text string) string {
 	if text == "" || name.IsAbsolute(text) {
 		return text
@@ -203,7 +199,7 @@ func absoluteHost(text string) string {
 	return text + "."
 }
 
-// setData puts values into a RecordSpec, in the field for their number.
+// setData sets rdata for a single value, else values.
 func setData(spec *v1alpha1.RecordSpec, values []string) {
 	if len(values) == 1 {
 		spec.RData = values[0]

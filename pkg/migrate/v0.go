@@ -20,17 +20,15 @@ import (
 )
 
 const (
-	// devGroup is the group of development builds of v0.
-	devGroup = "dev." + v1alpha1.GroupName
-	// parentLabel is written by the server for each object it adopts (S6.12).
+	// devGroup is the group of v0's development builds.
+	devGroup    = "dev." + v1alpha1.GroupName
 	parentLabel = v1alpha1.GroupName + "/parent-zone"
 )
 
-// convertV0 converts an object of the CRDs of v0.1 to v0.4. Group and version stay the same, and the status stays for
-// Compare.
+// convertV0 converts an object of v0.1 to v0.4. Group and version stay, and the status for Compare.
 //
-// It removes the owners, finalizers and labels that the replaced controller set: the garbage collector would delete an
-// object whose owner has another uid, and no controller would remove the finalizers.
+// Owners, finalizers and labels of the replaced controller go: the garbage collector would delete an object whose
+// owner has another uid, and no controller would remove the finalizers.
 func (c *conversion) convertV0(o *unstructured.Unstructured) {
 	kind := o.GroupVersionKind()
 	switch {
@@ -53,12 +51,11 @@ func (c *conversion) convertV0(o *unstructured.Unstructured) {
 	}))
 	dropEmpty(o.Object)
 	if spec, ok := o.Object["spec"].(map[string]any); ok {
-		// Secondaries that have seen the old serial must see a later one (S6.8).
+		// Secondaries with the old serial must see a later serial (S6.8).
 		last, found, _ := unstructured.NestedInt64(o.Object, "status", "serial")
 		if kind.Kind == "Zone" && found && last > 0 && spec["minimumSerial"] == nil {
 			spec["minimumSerial"] = last
 		}
-		// Class was free text in v0.1 and v0.2.
 		if class, ok := spec["class"].(string); ok {
 			spec["class"] = strings.ToUpper(class)
 		}
@@ -66,13 +63,13 @@ func (c *conversion) convertV0(o *unstructured.Unstructured) {
 	c.converted = append(c.converted, o)
 }
 
-// entry is one row of a zone but its class.
+// entry is a row of a zone without class.
 type entry struct {
 	name, typ, data string
 	ttl             uint32
 }
 
-// ServedBefore returns the entries that v0 served for a Zone, as a master file, empty if the object does not tell.
+// ServedBefore returns the entries that v0 served for a Zone, as a master file; empty if unknown.
 func ServedBefore(o *unstructured.Unstructured) string {
 	entries, _, _ := unstructured.NestedSlice(o.Object, "status", "entries")
 	var text strings.Builder
@@ -84,9 +81,8 @@ func ServedBefore(o *unstructured.Unstructured) string {
 	return text.String()
 }
 
-// Compare compares, entry by entry, what a zone has now with ServedBefore, both as master files. It returns a line for
-// each entry that is missing or added, and counts the missing ones; additions are no fault, since name servers are
-// among them. The SOA is not compared: its serial and names are new.
+// Compare compares the entries of a zone now with ServedBefore, both master files. It returns a line for each missing
+// or added entry, and the number missing. Additions are normal: name servers are among them. The SOA is not compared.
 func Compare(before string, now io.Reader) (lines []string, missing int, err error) {
 	old, unreadable := readEntries(strings.NewReader(before))
 	entries, errs := readEntries(now)
@@ -115,7 +111,7 @@ func compareEntries(one, other entry) int {
 	return strings.Compare(fmt.Sprint(one), fmt.Sprint(other))
 }
 
-// readEntries reads the entries of a master file but the SOA, and the errors of lines that cannot be read.
+// readEntries returns the entries of a master file except the SOA, and the errors of invalid lines.
 func readEntries(text io.Reader) (entries map[entry]bool, unreadable []error) {
 	entries = make(map[entry]bool)
 	for row, err := range zonefile.Read(text, zonefile.ReadOptions{}) {
