@@ -12,18 +12,18 @@ import (
 	"kubi.zone/kubizone/pkg/primary/tsig"
 )
 
-// Rule allows a peer to ask for SOA, AXFR and IXFR. A request matches when its source is
-// in Prefixes (none: any source) and it is signed by Key (empty: signed by any key of the
-// server, or not at all). A rule with neither would allow the world and is refused.
+// Rule allows a peer to query SOA, AXFR and IXFR. A request must come from one of Prefixes (none: any source) and be
+// signed by Key (empty: by any key of the server, or unsigned). A rule with neither would allow everyone, and is
+// refused.
 type Rule struct {
 	Prefixes []netip.Prefix
-	Key      string // as in Key.Name or without the trailing dot, any case
-	// Signs says that the peer signs what it transfers: of Membership.Signed it alone sees anything.
+	Key      string // with or without trailing dot, any case
+	// Signs: the peer signs what it transfers, and alone sees Membership.Signed.
 	Signs bool
 }
 
-// Rules are the rules for a list of prefixes and a list of keys: where there are keys, a
-// peer needs both, its address and any one of them; where there are none, its address.
+// Rules returns rules for prefixes and keys: a peer needs an address in prefixes and, if there are keys, any of the
+// keys.
 func Rules(prefixes []netip.Prefix, keys []tsig.Key) []Rule {
 	if len(keys) == 0 {
 		return []Rule{{Prefixes: prefixes}}
@@ -35,19 +35,19 @@ func Rules(prefixes []netip.Prefix, keys []tsig.Key) []Rule {
 	return rules
 }
 
-// Target is a secondary that is told of new serials.
+// Target is a secondary to notify of new serials.
 type Target struct {
 	Addr netip.AddrPort
-	Key  string // signs the NOTIFY; a name in Keys, empty: unsigned
-	// NoCatalog says that it does not follow the catalog, and is not told of it.
+	Key  string // signs the NOTIFY: a name in Keys; empty: unsigned
+	// NoCatalog: the target does not use the catalog, and gets no NOTIFY of it.
 	NoCatalog bool
-	// NoZones says that it transfers the zones from another server, and is told of the catalog alone.
+	// NoZones: the target transfers zones from another server, and gets NOTIFY only of the catalog.
 	NoZones bool
-	// Signs says that it signs the zones in Membership.Signed, and is told of these alone. No other target is.
+	// Signs: the target signs the zones in Membership.Signed, and gets NOTIFY only of these. Other targets do not.
 	Signs bool
 }
 
-// newAccess checks rules and brings them into the form in which they are compared. Without a rule no peer is allowed.
+// newAccess checks and normalizes rules. Without a rule no peer is allowed.
 func newAccess(rules []Rule, keys tsig.Keyring) ([]Rule, error) {
 	var out []Rule
 	var faults []error
@@ -72,31 +72,29 @@ func newAccess(rules []Rule, keys tsig.Keyring) ([]Rule, error) {
 	return out, errors.Join(faults...)
 }
 
-// rules are those of one class.
 type rules []Rule
 
 func (r Rule) covers(from netip.Addr) bool {
 	if len(r.Prefixes) == 0 {
 		return true
 	}
-	from = from.WithZone("") // a prefix contains no address that names its interface
+	from = from.WithZone("") // prefixes contain no address with a zone
 	return slices.ContainsFunc(r.Prefixes, func(p netip.Prefix) bool { return p.Contains(from) })
 }
 
-// standing is what a source is before it has said anything.
+// standing is the trust in a source before its first message.
 type standing int
 
 const (
-	// An outsider is a source that no key could get allowed. It is answered, from a small budget of its own.
+	// outsider: no key can make the source a peer. It has a small budget of its own.
 	outsider standing = iota
-	// An unproven source is a peer once it has signed with a key.
+	// unproven: a peer once it has signed with a key.
 	unproven
-	// A peer is allowed by its address alone.
+	// peer: allowed by address alone.
 	peer
 )
 
-// allow reports whether the rules let a request in; its signature, if any, has been verified, and key is nil for an
-// unsigned one. signs reports whether it is from a peer that signs.
+// allow reports whether the rules allow a request, and whether the peer signs. key has been verified; nil: unsigned.
 func (rules rules) allow(from netip.Addr, key *tsig.SigningKey) (allowed, signs bool) {
 	for _, r := range rules {
 		if r.covers(from) && (r.Key == "" || key != nil && r.Key == key.Name) {
@@ -120,7 +118,6 @@ func (rules rules) standingOf(from netip.Addr) standing {
 	return is
 }
 
-// newTargets checks targets; the keys that they name are of this class.
 func newTargets(list []Target, keys tsig.Keyring) ([]Target, error) {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }

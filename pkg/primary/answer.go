@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// answerMessage decides in an order that keeps zones' names from sources that are not allowed: form, signature,
-// opcode, version, access, and only then the zone.
+// answerMessage checks form, signature, opcode, version and access before it looks at zones, so that sources without
+// access learn no zone names.
 func (r *responder) answerMessage(msg []byte, from netip.Addr, overTCP bool) answer {
 	req, state := readRequest(msg)
 	switch state {
@@ -41,7 +41,7 @@ func (r *responder) answerMessage(msg []byte, from netip.Addr, overTCP bool) ans
 	updater := roster.updaterOf(key)
 	switch {
 	case req.opcode == opcodeNotify:
-		return reply(rcodeRefused, "NOTIFY") // a primary is no secondary
+		return reply(rcodeRefused, "NOTIFY") // never a secondary
 	case req.opcode == opcodeUpdate && updater == nil:
 		return reply(rcodeRefused, "UPDATE that no update key signed")
 	case req.opcode != opcodeQuery && req.opcode != opcodeUpdate:
@@ -70,11 +70,10 @@ func (r *responder) answerMessage(msg []byte, from netip.Addr, overTCP bool) ans
 	return a
 }
 
-// answerPeer answers a peer that may know of the zones of the classes that are open to it.
 func (r *responder) answerPeer(req request, key *tsig.SigningKey, open []opening, overTCP bool,
 	reply func(rcode uint16, why string) answer) answer {
 	if req.qtype == typeAXFR && !overTCP {
-		return reply(rcodeFormErr, "AXFR over UDP") // RFC 5936 §4.2 defines none
+		return reply(rcodeFormErr, "AXFR over UDP") // undefined (RFC 5936 §4.2)
 	}
 	if req.qtype == typeIXFR && !req.hasSerial {
 		return reply(rcodeFormErr, "IXFR without a serial")
@@ -92,11 +91,10 @@ func (r *responder) answerPeer(req request, key *tsig.SigningKey, open []opening
 	if has := serial.Serial(req.serial); has == zone.Serial() || has.Ahead(zone.Serial()) {
 		return r.replySOA(req, key, zone, overTCP)
 	}
-	// A serial that cannot be compared is one that is behind.
+	// A serial that cannot be compared counts as behind.
 	return r.answerDifference(req, key, zone, overTCP)
 }
 
-// isMetaType reports whether no record, and no question that is answered here, has the type.
 func isMetaType(t uint16) bool {
 	switch t {
 	case 0, typeOPT, typeTKEY, typeTSIG, typeMAILB, typeMAILA:
@@ -105,12 +103,10 @@ func isMetaType(t uint16) bool {
 	return false
 }
 
-// answerQuestion answers an ordinary question.
 func (r *responder) answerQuestion(req request, key *tsig.SigningKey, open []opening, overTCP bool) answer {
 	fail := func(rcode uint16, why string, fault error) answer {
 		return answer{msg: r.replyStatus(req, key, rcode), zone: req.qname, refusal: why, fault: fault}
 	}
-	// The question is read already; its name stands in it uncompressed.
 	q, ok := readName(req.question[:len(req.question)-4], true)
 	if !ok {
 		return fail(rcodeRefused, "zone not served", nil)
@@ -126,8 +122,8 @@ func (r *responder) answerQuestion(req request, key *tsig.SigningKey, open []ope
 	return r.writeResult(req, key, zone, res, overTCP)
 }
 
-// findEnclosing is the zone with the longest name at or above n (S2.1) among those that the peer may know of. A DS is
-// the parent's (RFC 4035 §3.1.4.1): its question goes to the zone above, where that one is served too.
+// findEnclosing returns the closest open zone at or above the name (S2.1). A question for DS belongs to the parent
+// zone, if that is served (RFC 4035 §3.1.4.1).
 func (r *responder) findEnclosing(open []opening, q qname, qtype rdata.Type) (*zoneview.Snapshot, bool) {
 	var own *zoneview.Snapshot
 	for at, ok := q.known, true; ok; at, ok = at.Parent() {
@@ -144,9 +140,9 @@ func (r *responder) findEnclosing(open []opening, q qname, qtype rdata.Type) (*z
 	return own, own != nil
 }
 
-// answerDifference answers an IXFR from a peer that is behind: by the difference where there is one, over TCP else by
-// the whole zone, over UDP else by the SOA, upon which the peer asks over TCP (RFC 1995 §2, §4). Over TCP the
-// difference is made when the transfer has its place.
+// answerDifference answers an IXFR of a peer that is behind, with the difference if known. Otherwise the answer is
+// the whole zone over TCP, and the SOA over UDP, so that the peer retries over TCP (RFC 1995 §2, §4). Over TCP the
+// difference is read once the transfer has a slot.
 func (r *responder) answerDifference(req request, key *tsig.SigningKey, zone *zoneview.Snapshot, overTCP bool) answer {
 	t := &transfer{zone: zone, request: req.clone(), key: key, incremental: true}
 	if overTCP {

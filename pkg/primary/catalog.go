@@ -20,34 +20,31 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// catalogInterval is the least time between two serials of a catalog: zones that come together are one change of it.
+// catalogInterval is the minimum time between serials of a catalog: members added together make one change.
 const catalogInterval = 250 * time.Millisecond
 
-// catalog makes the catalog zone of a class (RFC 9432). It is a snapshot like any other, so that AXFR, IXFR and NOTIFY
-// need not know it. All of it is guarded by the class's mutex.
+// catalog maintains the catalog zone of a class (RFC 9432), a snapshot like any other for AXFR, IXFR and NOTIFY. The
+// class's mutex guards all fields.
 //
-// Its serial is that of the Membership. Two primaries may leave out different ones; what one has not published itself
-// it answers with the whole zone, so that no difference is ever laid upon another content than it was made from.
+// Its serial is the Membership's. Two primaries may skip different serials; for a serial that it has not published, a
+// primary sends the whole zone, so that a difference always applies to the content it was made from.
 type catalog struct {
 	class string
 	fqdn  name.Name
-	// due are the members whose row is not as it is published: what shall be there, or the zero listing.
+	// due has the members whose published row is outdated: the wanted listing, or zero for none.
 	due map[name.Rel]listing
-	// published is what the snapshot has.
+	// published has the rows of the snapshot.
 	published map[name.Rel]listing
-	// serial is the snapshot's, wanted that of the members.
+	// serial is the snapshot's, wanted the Membership's.
 	serial, wanted serial.Serial
-	// last is when the snapshot was published.
-	last time.Time
+	last           time.Time
 }
 
-// listing is what a catalog says of one member.
 type listing struct {
 	zone        name.Name
 	unconfirmed bool
 }
 
-// ttl of the member's PTR.
 func (l listing) ttl() content.TTL {
 	if l.unconfirmed {
 		return content.ExplicitTTL(dns.UnconfirmedTTL)
@@ -59,7 +56,7 @@ func newCatalog(class string, fqdn name.Name) *catalog {
 	return &catalog{class: class, fqdn: fqdn, due: map[name.Rel]listing{}, published: map[name.Rel]listing{}}
 }
 
-const catalogUID = "catalog of class " // no object's uid has blanks in it
+const catalogUID = "catalog of class " // uids contain no blanks
 
 func (c *catalog) uid() string { return catalogUID + c.class }
 
@@ -67,14 +64,14 @@ func isCatalog(s *zoneview.Snapshot) bool { return strings.HasPrefix(s.Zone().UI
 
 var memberID = base32.HexEncoding.WithPadding(base32.NoPadding)
 
-// memberRow is where a zone is listed. The label is another one for a zone made anew, or with another name, because
-// then consumers have to forget what they had under it (RFC 9432 §5.3, §5.4).
+// memberRow returns the owner of a member's PTR. The label changes with uid and name, so that consumers reset the
+// member's state (RFC 9432 §5.3, §5.4).
 func memberRow(uid string, zone name.Name) name.Rel {
 	sum := sha256.Sum256([]byte(uid + "\n" + zone.String()))
 	return name.MustRel(strings.ToLower(memberID.EncodeToString(sum[:20])) + ".zones")
 }
 
-// addMember and remove take note of a change, on nil of none.
+// addMember and removeMember note a change. c may be nil.
 func (c *catalog) addMember(uid string, of listing) {
 	if c != nil {
 		c.due[memberRow(uid, of.zone)] = of
@@ -87,7 +84,7 @@ func (c *catalog) removeMember(uid string, zone name.Name) {
 	}
 }
 
-// makeHeader makes what RFC 9432 §4.1 asks for: an SOA, and an NS that no resolver is meant to follow.
+// makeHeader returns the SOA and NS of RFC 9432 §4.1, which no resolver follows.
 func (c *catalog) makeHeader() content.Header {
 	return content.Header{
 		FQDN: c.fqdn, Refresh: 3600, Retry: 600, Expire: 3600000,
@@ -99,7 +96,6 @@ func memberPointer(row name.Rel, zone name.Name) content.Row {
 	return content.Row{Owner: row, Type: rdata.PTR, Data: zone.String()}
 }
 
-// makeSnapshot is the catalog of these members, from nothing.
 func (c *catalog) makeSnapshot(members map[string]name.Name, unconfirmed map[string]bool, at serial.Serial) *zoneview.Snapshot {
 	sets := []content.RRset{{Owner: name.MustRel("version"), Type: rdata.TXT, TTL: content.InheritTTL(), Data: []string{`"2"`}}}
 	for uid, zone := range members {
@@ -110,14 +106,14 @@ func (c *catalog) makeSnapshot(members map[string]name.Name, unconfirmed map[str
 	slices.SortFunc(sets, content.RRset.Compare)
 	state := content.Step{}.State
 	for _, set := range sets {
-		// Nothing is taken out of it, and only that can fail.
+		// Only removals can fail.
 		state, _ = state.Update(nil, set.Elements(nil))
 	}
 	c.serial, c.wanted = at, at
 	return zoneview.NewSnapshot(zoneview.Zone{UID: c.uid(), Name: c.class}, c.makeHeader(), c.serial, 1, state, slices.Values(sets))
 }
 
-// timeToPublish is how long the next change has to wait; false: nothing is due.
+// timeToPublish returns the time until the next change may be published; false: none is due.
 func (c *catalog) timeToPublish(now time.Time) (time.Duration, bool) {
 	if c == nil || len(c.due) == 0 {
 		return 0, false
@@ -125,7 +121,7 @@ func (c *catalog) timeToPublish(now time.Time) (time.Duration, bool) {
 	return max(0, c.last.Add(catalogInterval).Sub(now)), true
 }
 
-// makeStep is what leads from a snapshot to all that is due; false where that is nothing.
+// makeStep returns the step from a snapshot to all that is due; false: nothing to do.
 func (c *catalog) makeStep(from *zoneview.Snapshot) (content.Step, bool, error) {
 	step := content.Step{N: from.N() + 1, From: from.Serial()}
 	for row, after := range c.due {
@@ -145,7 +141,7 @@ func (c *catalog) makeStep(from *zoneview.Snapshot) (content.Step, bool, error) 
 			c.published[row] = after
 		}
 		step.TTLs = append(step.TTLs, change)
-		// The label follows from the zone's name, so what is listed before and after is the same zone.
+		// The label depends on the zone's name, so before and after are the same zone.
 		switch {
 		case change.Before == nil:
 			step.Added = append(step.Added, memberPointer(row, after.zone))

@@ -20,72 +20,67 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// ClassConfig says which peers a group of zones has. The zones of Config.Views with Config.Keys, Allow and Notify
-// are a class too, one without a name, a catalog or members: all zones of the views are in it.
+// ClassConfig configures the peers of a group of zones. Config.Views with Config.Keys, Allow and Notify form a class
+// too, without name, catalog or members, which has all zones of the views.
 type ClassConfig struct {
-	// Name tells classes apart.
 	Name string
-	// Tenant is the namespace that has the class and can read the keys of its peers. They have places for connections
-	// and transfers apart from other peers (Config.MaxConns, MaxTransfers). Empty: the peers are the platform's. Update
-	// does not change it.
-	Tenant string
-	// Catalog is the name of the catalog zone (RFC 9432) that lists the zones. Zero: none is served.
+	// Tenant is the namespace that owns the class and can read its peers' keys. Its peers have separate slots for
+	// connections and transfers (Config.MaxConns, MaxTransfers). Empty: peers of the platform. Update does not change
+	// it.
+	Tenant  string
 	Catalog name.Name
-	// Keys are the TSIG keys of its peers. Allow and Notify name them. A key of the same name in another class is the
-	// same key.
+	// Keys are the peers' TSIG keys, for Allow and Notify. Keys of a name must be equal in all classes.
 	Keys []tsig.Key
-	// Allow says which peers may ask for the zones and the catalog. Without a rule none may.
+	// Allow has the rules for zones and catalog. Without a rule no peer is allowed.
 	Allow []Rule
-	// Notify are the secondaries told of new serials, and of a new catalog.
+	// Notify are the secondaries to notify of zones and catalog.
 	Notify []Target
 }
 
-// Member is a zone in a class: an object and the name under which its class has it, so that a zone with another name
-// since is still listed as it is served.
+// Member is a zone in a class: an object, and the name under which the class serves and lists the object.
 type Member struct {
 	UID  string
 	Zone name.Name
 }
 
-// Membership is all zones of a class at one moment. What it has is not changed any more.
+// Membership is the immutable set of a class's zones at a moment.
 type Membership struct {
-	// Members, in the order in which they have a right to their names: of two of one name the later is not in the
-	// class, nor is one that is named as the catalog.
+	// Members are in the order of their right to a name: later members of a name are left out, and members with the
+	// catalog's name.
 	Members []Member
-	// Serial stands for Members: each primary of the class has the same ones under the same serial, so that a
-	// secondary may ask any primary. It is the catalog's, and not 0 where there is one.
+	// Serial identifies Members: all primaries of the class have the same Members under it, so that a secondary may
+	// ask any. Also the catalog's serial: not 0 with a catalog.
 	Serial serial.Serial
-	// Paused are members, by UID, that are listed and not handed out: what secondaries have of them stays.
+	// Paused members (by uid) are listed but not transferred: secondaries keep their data.
 	Paused map[string]bool
-	// Unconfirmed are members, by UID, that the catalog lists as dns.UnconfirmedTTL says.
+	// Unconfirmed members (by uid) are listed with dns.UnconfirmedTTL.
 	Unconfirmed map[string]bool
-	// Signed are members, by UID, that are handed out to peers that sign, and to no other: a secondary that had the
-	// zone from two servers, signed and unsigned, would answer without signatures.
+	// Signed members (by uid) are served only to peers that sign: a secondary with a signed and an unsigned source
+	// would answer without signatures.
 	Signed map[string]bool
-	// Signing are members, by UID, that peers that sign are told of beside the others: they begin to sign them.
+	// Signing members (by uid) are also announced to peers that sign, which begin to sign them.
 	Signing map[string]bool
 }
 
-// Class is a group of zones and its peers. Peers see no zone of other classes: what they ask of one is answered as if
-// there were none.
+// Class is a group of zones with their peers. To a peer other classes' zones do not exist.
 type Class struct {
 	all    *classes
 	name   string
 	tenant string
-	by     openingBy // while classes.changing is held
-	// views are those of the nameless class, whose zones are not listed.
+	by     openingBy // guarded by classes.changing
+	// views of the nameless class, whose zones are not listed.
 	views []string
 
 	mu      sync.RWMutex
 	access  rules
 	notify  []Target
-	members map[string]name.Name // by UID
+	members map[string]name.Name // by uid
 	byName  map[name.Name]string
 	now     Membership
 	catalog *catalog // nil: none
 }
 
-// nameMembers are the members that have a name, and the names with the member that has each.
+// nameMembers returns the members that hold a name, by uid and by name.
 func nameMembers(members []Member, catalog name.Name) (map[string]name.Name, map[name.Name]string) {
 	has, _ := precedence.Decide(members, func(m Member) map[name.Name]string { return map[name.Name]string{m.Zone: m.UID} }, nil)
 	delete(has, catalog)
@@ -96,7 +91,7 @@ func nameMembers(members []Member, catalog name.Name) (map[string]name.Name, map
 	return named, byName
 }
 
-// Update gives the class other peers, keys or another catalog. Its members stay.
+// Update replaces peers, keys and catalog. The members stay.
 func (c *Class) Update(config ClassConfig) error {
 	config.Name = c.name
 	return c.configureClass(config, false)
@@ -150,7 +145,7 @@ func (c *Class) configureClass(config ClassConfig, isNew bool) error {
 	return nil
 }
 
-// replaceCatalog serves the class's catalog under a name, none for the zero Name. The mutex is held.
+// replaceCatalog serves the catalog under a name; zero: none. The caller holds c.mu.
 func (c *Class) replaceCatalog(fqdn name.Name) {
 	if c.catalog != nil && c.catalog.fqdn != fqdn {
 		c.all.catalogs.Remove(c.catalog.uid())
@@ -162,7 +157,7 @@ func (c *Class) replaceCatalog(fqdn name.Name) {
 	}
 }
 
-// Close ends the class: its zones are no longer handed to its peers.
+// Close ends the class: its peers lose access to the zones.
 func (c *Class) Close() {
 	s := c.all
 	s.changing.Lock()
@@ -172,7 +167,7 @@ func (c *Class) Close() {
 	if at < 0 {
 		return
 	}
-	// Fewer keys do not differ where more did not.
+	// Fewer keys cannot conflict.
 	after, _ := newRoster(slices.Delete(slices.Clone(before.classes), at, at+1), before.updaters)
 	s.roster.Store(after)
 	c.mu.Lock()
@@ -184,8 +179,7 @@ func (c *Class) Close() {
 	s.changes.note(classUID{class: c}, false)
 }
 
-// Set says which members the class has now. Peers see those that came and do not see those that went at once; the
-// catalog follows within a moment.
+// Set replaces the members. Peers see the change at once; the catalog follows shortly.
 func (c *Class) Set(to Membership) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -210,12 +204,12 @@ func (c *Class) Set(to Membership) {
 	}
 	for uid := range c.now.Paused {
 		if !to.Paused[uid] {
-			c.all.changes.note(classUID{uid: uid}, false) // its secondaries have missed what came meanwhile
+			c.all.changes.note(classUID{uid: uid}, false) // secondaries have missed changes
 		}
 	}
 	for uid := range members {
 		if c.now.Signed[uid] != to.Signed[uid] || c.now.Signing[uid] != to.Signing[uid] {
-			c.all.changes.note(classUID{uid: uid}, false) // other targets are to be told
+			c.all.changes.note(classUID{uid: uid}, false) // the targets change
 		}
 	}
 	c.members, c.byName, c.now = members, byName, to
@@ -225,14 +219,14 @@ func (c *Class) Set(to Membership) {
 	wake(c.all.changes.catalogs)
 }
 
-// Announce tells the class's targets of a zone's serial again, and of the catalog: a target that lacks the zone may
-// have missed the serial of the catalog that lists it.
+// Announce notifies the class's targets again of a zone, and of the catalog: a target without the zone may have
+// missed the catalog's serial.
 func (c *Class) Announce(uid string) {
 	c.all.changes.note(classUID{c, uid}, true)
 	c.AnnounceCatalog()
 }
 
-// AnnounceCatalog tells the class's targets of the serial of the catalog again.
+// AnnounceCatalog notifies the class's targets again of the catalog.
 func (c *Class) AnnounceCatalog() {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -253,7 +247,7 @@ func (c *Class) standingOf(from netip.Addr) standing {
 	return c.access.standingOf(from)
 }
 
-// findZone is the zone of that name that the class's peers may know of; signs says that the peer signs.
+// findZone returns a zone served to the class's peers. signs: the peer signs.
 func (c *Class) findZone(fqdn name.Name, signs bool) (*zoneview.Snapshot, bool) {
 	if fqdn.IsZero() {
 		return nil, false
@@ -282,7 +276,6 @@ func (c *Class) findZone(fqdn name.Name, signs bool) (*zoneview.Snapshot, bool) 
 	return s, true
 }
 
-// nameOf is that under which the class may have something to say about a zone now; zero: it has not.
 func (c *Class) nameOf(uid string) name.Name {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -301,14 +294,13 @@ func (c *Class) nameOf(uid string) name.Name {
 	return name.Name{}
 }
 
-// isCatalog reports whether the class has its catalog under this name.
 func (c *Class) isCatalog(fqdn name.Name) bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.catalog != nil && c.catalog.fqdn == fqdn
 }
 
-// uids are all zones that the class lists, and its catalog.
+// uids returns the listed zones and the catalog.
 func (c *Class) uids() []string {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -325,7 +317,6 @@ func (c *Class) targets() []Target {
 	return c.notify
 }
 
-// targetsOf are the targets that are told of a zone, or of the catalog.
 func (c *Class) targetsOf(fqdn name.Name) []Target {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -340,8 +331,7 @@ func (c *Class) targetsOf(fqdn name.Name) []Target {
 	})
 }
 
-// publishCatalog brings the catalog up to date where its time has come. It returns how long it has to wait else, 0
-// for not.
+// publishCatalog publishes the catalog if due, and returns the time to wait otherwise; 0: no change.
 func (c *Class) publishCatalog(now time.Time) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -362,8 +352,8 @@ func (c *Class) publishCatalog(now time.Time) time.Duration {
 		err = set.Apply(c.catalog.uid(), content.Transaction{Steps: []content.Step{step}, Settled: true}, zoneview.Zone{})
 	}
 	if err != nil {
-		// Secondaries that follow the catalog delete what is missing in it, so it begins again from what is known.
-		// Where the store was set back, they take it when its revisions have passed what they have.
+		// Secondaries delete zones missing in the catalog, so start again from the known members. If the store was
+		// set back, secondaries accept the catalog once its serial has passed theirs.
 		c.all.log.Error(err, "Catalog zone is made anew; its journal did not fit. Secondaries do not take it before its serial is ahead "+
 			"of theirs", "class", c.name, "zone", c.catalog.fqdn.String())
 		c.catalog = newCatalog(c.name, c.catalog.fqdn)

@@ -24,10 +24,10 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// classes are the classes of a primary, with what they share.
+// classes are the classes of a primary, and their shared state.
 type classes struct {
 	zones    Zones
-	catalogs *zoneview.Set // a zone of each class that has a catalog
+	catalogs *zoneview.Set // the catalog zones of all classes
 	changes  *changes
 	log      klog.Logger
 
@@ -35,10 +35,9 @@ type classes struct {
 	changing sync.Mutex // held while the roster is replaced
 }
 
-// openingBy is what lets requests in to a class.
 type openingBy struct {
 	keys tsig.Keyring
-	// address says that some rule depends on the source, anyAddress that some key is taken from every source.
+	// address: a rule depends on the source. anyAddress: a key is accepted from every source.
 	address, anyAddress bool
 }
 
@@ -51,30 +50,28 @@ func newOpeningBy(keys tsig.Keyring, rules []Rule) openingBy {
 	return by
 }
 
-// roster is all classes and keys at one moment. It is replaced, never changed.
+// roster is an immutable snapshot of all classes and keys.
 type roster struct {
 	keys    tsig.Keyring
 	classes []*Class
-	// byKey are the classes that have a key, and byAddress those of which some rule depends on the source, in the order
-	// of classes: a question is for few of many classes, and its cost does not grow with their number.
+	// byKey and byAddress index the classes with a key, and with a rule on the source, in order of classes: the cost
+	// of a question does not grow with their number.
 	byKey     map[string][]*Class
 	byAddress []*Class
-	// updaters are the keys with which updates are sent, by name. None has the name of a key of a class.
+	// updaters are the update keys by name. Class keys take precedence.
 	updaters map[string]*updater
-	// anyAddress says that some class takes a key from every source, or there are updaters.
+	// anyAddress: a class accepts a key from every source, or there are updaters.
 	anyAddress bool
 }
 
-// newClasses begins with the nameless class, which has the zones of views.
 func newClasses(config *Config, keys tsig.Keyring, log klog.Logger) *classes {
 	s := &classes{zones: config.Zones, catalogs: zoneview.NewSet(zoneview.Config{}), changes: newChanges(), log: log}
 	nameless := &Class{all: s, views: config.Views, access: config.Allow, notify: config.Notify, by: newOpeningBy(keys, config.Allow)}
-	first, _ := newRoster([]*Class{nameless}, nil) // keys of one class do not differ
+	first, _ := newRoster([]*Class{nameless}, nil) // keys of one class cannot conflict
 	s.roster.Store(first)
 	return s
 }
 
-// addClass makes a class with its members.
 func (s *classes) addClass(c ClassConfig, of Membership) (*Class, error) {
 	if c.Name == "" {
 		return nil, errors.New("primary: class: Name: required")
@@ -84,8 +81,8 @@ func (s *classes) addClass(c ClassConfig, of Membership) (*Class, error) {
 	return class, class.configureClass(c, true)
 }
 
-// newRoster is of classes in the order of their names, the nameless class first, and has the keys of all. Those of
-// classes have a name before updaters.
+// newRoster returns the roster of classes sorted by name, the nameless first. Class keys take precedence over
+// updaters of the same name.
 func newRoster(classes []*Class, updaters map[string]*updater) (*roster, error) {
 	after := &roster{keys: tsig.Keyring{}, classes: classes, byKey: map[string][]*Class{}, updaters: map[string]*updater{}}
 	for _, c := range after.classes {
@@ -111,13 +108,11 @@ func newRoster(classes []*Class, updaters map[string]*updater) (*roster, error) 
 	return after, nil
 }
 
-// opening is a class that lets a request in.
 type opening struct {
 	*Class
-	signs bool // the peer signs the zones that it transfers
+	signs bool // the peer signs transferred zones
 }
 
-// classesFor are the classes that let this request in.
 func (r *roster) classesFor(from netip.Addr, key *tsig.SigningKey) []opening {
 	var open []opening
 	for _, c := range r.candidatesFor(key) {
@@ -128,7 +123,6 @@ func (r *roster) classesFor(from netip.Addr, key *tsig.SigningKey) []opening {
 	return open
 }
 
-// candidatesFor are the classes that may let in a request with this key, nil for none, in the order of classes.
 func (r *roster) candidatesFor(key *tsig.SigningKey) []*Class {
 	if key == nil {
 		return r.byAddress
@@ -140,7 +134,7 @@ func (r *roster) candidatesFor(key *tsig.SigningKey) []*Class {
 
 func compareNames(a, b *Class) int { return cmp.Compare(a.name, b.name) }
 
-// tenantOf is the tenant of the first of the classes that let a request in, "" where one of them has none.
+// tenantOf returns the first class's tenant, or "" if a class is the platform's.
 func tenantOf(open []opening) string {
 	if slices.ContainsFunc(open, func(class opening) bool { return class.tenant == "" }) {
 		return ""
@@ -148,8 +142,8 @@ func tenantOf(open []opening) string {
 	return open[0].tenant
 }
 
-// standingOf of a source is the best that it has in any class. A peer that only classes of tenants allow, and by its
-// address, is unproven until its first message: a connection has a place of the tenants from then on.
+// standingOf returns the best standing of a source in any class. A peer allowed by address in tenants' classes only
+// is unproven until its first message, after which its connection counts as the tenant's.
 func (r *roster) standingOf(from netip.Addr) standing {
 	is := outsider
 	if r.anyAddress {
@@ -165,7 +159,7 @@ func (r *roster) standingOf(from netip.Addr) standing {
 	return is
 }
 
-// zonesOf returns the journal of the zone, or of the catalog, of a snapshot.
+// zonesOf returns the journal of a snapshot's zone or catalog.
 func (s *classes) zonesOf(zone *zoneview.Snapshot) interface {
 	Difference(*zoneview.Snapshot, serial.Serial) (zoneview.Difference, error)
 	Changes(string, serial.Serial, serial.Serial) ([]content.Step, error)
@@ -176,7 +170,7 @@ func (s *classes) zonesOf(zone *zoneview.Snapshot) interface {
 	return s.zones
 }
 
-// countServed counts the zones that some peer may know of, without the catalogs.
+// countServed counts the zones served to any peer, without catalogs.
 func (s *classes) countServed() int {
 	served := map[string]bool{}
 	count := func(class *Class, uid string) {
@@ -198,7 +192,7 @@ func (s *classes) countServed() int {
 	return len(served)
 }
 
-// publishCatalogs publishes catalogs as their classes change, until ctx ends.
+// publishCatalogs publishes changed catalogs until ctx ends.
 func (s *classes) publishCatalogs(ctx context.Context, clock func() time.Time) {
 	for {
 		var wait time.Duration
@@ -220,17 +214,16 @@ func (s *classes) publishCatalogs(ctx context.Context, clock func() time.Time) {
 	}
 }
 
-// changes are those of classes and not of zones, of which the loops have not taken notice.
+// changes are changes of classes, not of zones, for the loops.
 type changes struct {
 	mu sync.Mutex
-	// noted are the zones to announce; true: also what was announced already. Without a class it is in every one,
-	// without a uid every zone of the class.
+	// noted are the zones to announce; true: even if already announced. A nil class means every class, an empty uid
+	// every zone of the class.
 	noted    map[classUID]bool
 	wake     chan struct{}
-	catalogs chan struct{} // a catalog has something to publish
+	catalogs chan struct{} // a catalog may be due
 }
 
-// classUID is a zone in a class.
 type classUID struct {
 	class *Class
 	uid   string
@@ -247,7 +240,6 @@ func (s *changes) note(at classUID, again bool) {
 	wake(s.wake)
 }
 
-// takeNoted returns what was noted and forgets it.
 func (s *changes) takeNoted() map[classUID]bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -256,7 +248,6 @@ func (s *changes) takeNoted() map[classUID]bool {
 	return noted
 }
 
-// wake wakes the loop that waits for the channel, now or when it comes to that.
 func wake(loop chan<- struct{}) {
 	select {
 	case loop <- struct{}{}:
@@ -264,13 +255,12 @@ func wake(loop chan<- struct{}) {
 	}
 }
 
-// updater is an update key as the roster has it.
 type updater struct {
 	*updates.Key
 	signing *tsig.SigningKey
-	// advised is when the log last told of a client with another algorithm, in unix seconds.
+	// advised is the time of the last advice about the algorithm, in unix seconds.
 	advised atomic.Int64
-	// open are the zones of its view, as of a class that lets the key in.
+	// open are the zones of the key's view, as a class.
 	open []opening
 }
 
@@ -294,7 +284,6 @@ func (s *classes) setUpdaters(keys []*updates.Key) error {
 	return nil
 }
 
-// updaterOf is the update key that signed a request; nil: none did.
 func (r *roster) updaterOf(key *tsig.SigningKey) *updater {
 	if key == nil {
 		return nil
@@ -302,11 +291,11 @@ func (r *roster) updaterOf(key *tsig.SigningKey) *updater {
 	return r.updaters[key.Name]
 }
 
-// adviseInterval is the time between two lines of the log about the algorithm of a key, which any source can cause.
+// adviseInterval is the minimum time between log lines about a key's algorithm, which any source can cause.
 const adviseInterval = time.Minute
 
-// adviseAlgorithm says what to set where a client signs with another algorithm than its update key has: most clients
-// begin with HMAC-MD5 or HMAC-SHA1, which are not served. "" says nothing: it is another key, or was said a moment ago.
+// adviseAlgorithm returns advice if a client signs with another algorithm than its update key's: most clients default
+// to HMAC-MD5 or HMAC-SHA1, which are not served. "" for other keys, and within adviseInterval.
 func (r *roster) adviseAlgorithm(known *tsig.SigningKey, asked string, now time.Time) string {
 	u := r.updaterOf(known)
 	if u == nil {

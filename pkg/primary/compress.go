@@ -14,40 +14,38 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// compressor remembers where names stand in a message and points at them (RFC 1035
-// §4.1.4). It keeps offsets only, and compares with the octets of the message itself.
+// compressor compresses names (RFC 1035 §4.1.4). It keeps only offsets, and compares with the octets of the message.
 //
-// Names in it are canonical (lower case), so names that are equal are equal octet by octet.
-// A name that it does not remember is written out: it may forget, it must not err.
+// Names are canonical (lower case), so equal names are equal octets. A forgotten name is written in full: forgetting
+// is safe, a wrong pointer is not.
 type compressor struct {
-	zone []byte // wire form of the zone's name, empty for none
-	// zoneAt is where the zone's name stands in this message, 0 while it does not. Names in
-	// the zone are remembered as what they have in front of it, all others down to the root.
+	zone []byte // wire form of the zone's name; empty: none
+	// zoneAt is the offset of the zone's name in the message, or 0. Names in the zone are stored by their labels
+	// before the zone's name, others down to the root.
 	zoneAt uint16
-	slots  []slot // a power of two
+	slots  []slot // the length is a power of two
 	used   int
 
-	owner   name.Rel // the last one
-	ownerAt uint16   // where it stands, 0: out of reach
+	owner   name.Rel // the last owner
+	ownerAt uint16   // its offset; 0: beyond reach
 
-	// Scratch: the labels of a name, where they begin, and the hash from each to the end.
+	// Scratch: a name's labels, their starts, and the hash from each to the end.
 	labels []byte
 	starts [128]uint8
 	hashes [128]uint64
 }
 
-// slot is one name: its place and a part of its hash, so that most others are told apart
-// without a look at the message. The place 0 is none: there the message's ID stands.
+// slot is a name's offset, and a part of its hash that spares most comparisons. Offset 0, the message's ID, marks a
+// free slot.
 type slot struct{ at, tag uint16 }
 
-// lengthOctets are those of TCP in front of each message.
 const lengthOctets = 2
 
 const (
-	// pointerReach is the first offset that no pointer can name.
+	// pointerReach is the first offset beyond pointers.
 	pointerReach = 1 << 14
 
-	transferSlots = 4096 // 16 KiB of names of eight octets and more
+	transferSlots = 4096 // 16 KiB of names of eight octets or more
 	answerSlots   = 16
 )
 
@@ -55,10 +53,10 @@ func newCompressor(slots int) compressor {
 	return compressor{slots: make([]slot, slots), labels: make([]byte, 0, 256)}
 }
 
-// Every process hashes differently: no owner can choose names that collide.
+// A seed of the process: owners cannot choose colliding names.
 var hashSeed = maphash.MakeSeed()
 
-// Names in the zone and names down to the root differ in what their hash begins with.
+// Initial hashes of names down to the root, and in the zone.
 const (
 	hashOfRoot = 0x9e3779b97f4a7c15
 	hashOfZone = 0xc2b2ae3d27d4eb4f
@@ -68,7 +66,6 @@ func hashOf(label []byte, rest uint64) uint64 {
 	return (maphash.Bytes(hashSeed, label) ^ rest) * 0xd6e8feb86659fd93
 }
 
-// forgetNames forgets the last message.
 func (c *compressor) forgetNames(zone name.Name) {
 	clear(c.slots)
 	c.used, c.zoneAt, c.ownerAt, c.owner = 0, 0, 0, name.Rel{}
@@ -78,7 +75,6 @@ func (c *compressor) forgetNames(zone name.Name) {
 	}
 }
 
-// appendOwner appends the owner's name.
 func (c *compressor) appendOwner(b []byte, owner name.Rel) []byte {
 	if owner == c.owner && c.ownerAt != 0 {
 		return appendPointer(b, c.ownerAt)
@@ -96,12 +92,12 @@ func (c *compressor) appendOwner(b []byte, owner name.Rel) []byte {
 	return b
 }
 
-// appendName appends the name that wire begins with and returns what follows it there.
+// appendName appends the name at the start of wire, and returns the rest of wire.
 func (c *compressor) appendName(b, wire []byte) (message, rest []byte) {
 	end := 0
 	for {
 		if end >= len(wire) || end > 254 || wire[end] > 63 {
-			return b, wire // no name: the octets go as they are
+			return b, wire // not a name: copied unchanged
 		}
 		left := len(wire) - end
 		if len(c.zone) > 1 && left >= len(c.zone) && wire[end] == c.zone[0] && bytes.Equal(wire[end:end+len(c.zone)], c.zone) {
@@ -114,8 +110,7 @@ func (c *compressor) appendName(b, wire []byte) (message, rest []byte) {
 	}
 }
 
-// appendZone appends the zone's name, which is not in the message yet, and has all names
-// in the zone point at it.
+// appendZone appends the zone's name for the first time, as the target of names in the zone.
 func (c *compressor) appendZone(b []byte) []byte {
 	at := len(b) - lengthOctets
 	b = c.appendLabels(b, c.zone[:len(c.zone)-1], false)
@@ -125,11 +120,11 @@ func (c *compressor) appendZone(b []byte) []byte {
 	return b
 }
 
-// appendLabels appends labels and then the zone's name or the root: as many labels as have to be
-// written, and a pointer to the longest name that is there.
+// appendLabels appends labels and the zone's name or root: the labels not yet in the message, and a pointer to the
+// longest known suffix.
 func (c *compressor) appendLabels(b, labels []byte, inZone bool) []byte {
 	if inZone && len(c.zone) <= 1 {
-		inZone = false // the root, or no zone at all
+		inZone = false // the root, or no zone
 	}
 	starts, hashes := &c.starts, &c.hashes
 	n := 0
@@ -141,7 +136,7 @@ func (c *compressor) appendLabels(b, labels []byte, inZone bool) []byte {
 	if inZone {
 		rest = hashOfZone
 	}
-	// From the right: a name is there only if what it ends in is.
+	// From the right: a name is known only if its suffix is.
 	known, target := n, uint16(0)
 	if inZone {
 		target = c.zoneAt
@@ -174,7 +169,7 @@ func (c *compressor) appendLabels(b, labels []byte, inZone bool) []byte {
 	return append(b, 0)
 }
 
-// findName is where label stands in front of what stands at rest; rest 0 is the root.
+// findName returns the offset of label followed by the name at rest; rest 0 is the root.
 func (c *compressor) findName(b []byte, hash uint64, label []byte, rest uint16) uint16 {
 	mask := len(c.slots) - 1
 	for i := int(hash) & mask; ; i = (i + 1) & mask {
@@ -195,10 +190,10 @@ func (c *compressor) findName(b []byte, hash uint64, label []byte, rest uint16) 
 	}
 }
 
-// follows says that the name at b[at:] is the one at offset rest, 0 being the root.
+// follows reports whether the name at b[at:] is the one at rest; 0: the root.
 func follows(b []byte, at int, rest uint16) bool {
 	if at+1 >= len(b) {
-		return false // the name is being written
+		return false // still being written
 	}
 	if b[at] >= 0xC0 {
 		at = lengthOctets + int(binary.BigEndian.Uint16(b[at:])&^0xC000)
@@ -209,8 +204,7 @@ func follows(b []byte, at int, rest uint16) bool {
 	return at == lengthOctets+int(rest)
 }
 
-// rememberName keeps a name that stands at an offset, while it can be pointed at and there is
-// room; a table half full stays quick.
+// rememberName stores the offset of a name if in reach of pointers, up to half of the table, to keep probing short.
 func (c *compressor) rememberName(hash uint64, at int) {
 	if at >= pointerReach || c.used >= len(c.slots)/2 {
 		return
@@ -226,7 +220,6 @@ func (c *compressor) rememberName(hash uint64, at int) {
 
 func appendPointer(b []byte, at uint16) []byte { return append(b, 0xC0|byte(at>>8), byte(at)) }
 
-// packName returns a name in wire format, without compression.
 func packName(text string) ([]byte, error) {
 	buf := make([]byte, 256)
 	n, err := mdns.PackDomainName(text, buf, 0, nil, false)

@@ -22,98 +22,92 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Zones is what the primary serves. Every snapshot it hands out is immutable and settled
-// (S7.2): what is delivered. zoneview.Set is one.
+// Zones provides the zones to serve. Snapshots are immutable and settled, that is, deliverable (S7.2). zoneview.Set
+// implements it.
 type Zones interface {
-	// Find is the zone of the view that has exactly this name.
+	// Find returns the zone of a view with exactly this name.
 	Find(view string, fqdn name.Name) (*zoneview.Snapshot, bool)
-	// Settled is the zone with this uid.
+	// Settled returns the zone with this uid.
 	Settled(uid string) (*zoneview.Snapshot, bool)
-	// Difference is what lies between a serial of a zone and a snapshot of it. An error: it is not known any more.
+	// Difference returns the changes of a zone from a serial to a snapshot, or an error if unknown.
 	Difference(after *zoneview.Snapshot, since serial.Serial) (zoneview.Difference, error)
-	// Changes are the steps from a serial of a zone to another one. An error: they are not known any more.
+	// Changes returns the steps between serials of a zone, or an error if unknown.
 	Changes(uid string, since, until serial.Serial) ([]content.Step, error)
-	// All is every zone of every view, in no order.
+	// All yields every zone of every view, in no order.
 	All() iter.Seq[*zoneview.Snapshot]
-	// Subscribe tells of zones that changed or went, coalesced; the function ends it.
+	// Subscribe returns coalesced events of changed or removed zones, and a function that ends them.
 	Subscribe() (<-chan zoneview.Event, func())
 }
 
 var _ Zones = (*zoneview.Set)(nil)
 
-// Config says what a primary serves, where, and to which peers. Zones and Listen are required;
-// every other zero value has the meaning its comment gives.
+// Config configures a primary. Zones and Listen are required; for other fields the comment describes the zero value.
 type Config struct {
 	Zones Zones
 
-	// Views are the views served to those that Allow lets in, in order: a name that several
-	// have is served from the first. None: nothing is served but the zones of classes, which
-	// have peers of their own (AddClass).
+	// Views are the views served to peers of Allow; of several zones with a name, the first view's is served. None:
+	// only classes have zones and peers (AddClass).
 	Views []string
-	// Listen is the address, served over UDP and TCP. Port 0 takes a free port,
-	// the same for both; see Addr.
+	// Listen is the address for UDP and TCP. Port 0 takes a free port, the same for both; see Addr.
 	Listen netip.AddrPort
-	// Keys are the TSIG keys known. Allow and Notify name them.
-	Keys []tsig.Key
-	// Allow says which peers may ask. Without a rule every source is REFUSED.
-	Allow []Rule
-	// Notify are the secondaries told of new serials.
+	Keys   []tsig.Key
+	Allow  []Rule
+	// Notify are the secondaries to notify.
 	Notify []Target
 
-	// Updates carries out what keys of SetUpdateKeys send; required where there are any.
+	// Updates applies messages of SetUpdateKeys' keys. Required with such keys.
 	Updates updates.Handler
 
-	// MaxConns bounds TCP connections of peers, in total; as many more wait for a place for a moment. 0: 512. A
-	// source that Allow admits by a key alone is a peer once it has signed; before that as many have places apart, 2
-	// s without a message each, and where these are taken the oldest is cut. Sources it cannot admit share a
-	// sixteenth of it, at least 4, apart. Peers that classes with a tenant alone let in have as many places apart.
+	// MaxConns bounds peers' TCP connections; as many more wait briefly for a slot. 0: 512. Separate slots:
+	//
+	//   - as many for sources that only a key can admit, until they have signed: 2 s without a message each, and the
+	//     oldest is cut if all are taken;
+	//   - as many for peers allowed only by classes with a tenant;
+	//   - a sixteenth, at least 4, for sources that cannot be admitted.
 	MaxConns int
-	// MaxConnsPerClient bounds them for one IPv4 address or IPv6 /64, and for one tenant, all its addresses together.
-	// 0: a quarter of MaxConns, which is 128: BIND opens a connection for each transfer, is often told to run 100 at
-	// a time from one server (transfers-per-ns), and takes one that is closed on it for a server that is down.
+	// MaxConnsPerClient bounds connections of an IPv4 address or IPv6 /64, and of a tenant over all addresses. 0: a
+	// quarter of MaxConns, 128. BIND opens a connection for each transfer, is often configured for 100 from a server
+	// (transfers-per-ns), and treats a server that closes a connection as down.
 	MaxConnsPerClient int
-	// MaxTransfers bounds transfers that run at once; more wait. Those of tenants have as many places apart, of which
-	// one tenant has a quarter. 0: 16.
+	// MaxTransfers bounds concurrent transfers; others wait. Tenants have as many separate slots, a tenant a quarter
+	// of these. 0: 16.
 	MaxTransfers int
-	// MaxTransfersPerClient is the same for one client. 0: half of MaxTransfers.
+	// MaxTransfersPerClient bounds the transfers of a client. 0: half of MaxTransfers.
 	MaxTransfersPerClient int
-	// TransferWait is how long a transfer waits for its turn, then SERVFAIL. 0: 30 s.
+	// TransferWait bounds the wait for a slot, then SERVFAIL. 0: 30 s.
 	TransferWait time.Duration
-	// LeastRate is how many octets a second a transfer has on average, WriteTimeout not counted; a slower one is cut
-	// and gives its place back. 0: 16 KiB, so that 16 at once fit a line of 2 Mbit/s.
+	// LeastRate is the minimum average rate of a transfer in octets a second, WriteTimeout not counted; slower
+	// transfers are cut. 0: 16 KiB, so that 16 fit a line of 2 Mbit/s.
 	LeastRate int
-	// IdleTimeout is how long a connection may ask nothing. 0: 30 s.
+	// IdleTimeout bounds the idle time of a connection. 0: 30 s.
 	IdleTimeout time.Duration
-	// ReadTimeout is how long a message may take to arrive once begun. 0: 5 s.
+	// ReadTimeout bounds the arrival of a message. 0: 5 s.
 	ReadTimeout time.Duration
-	// WriteTimeout is how long one message (at most 64 KiB) may take to leave. 0: 30 s.
+	// WriteTimeout bounds the write of a message (at most 64 KiB). 0: 30 s.
 	WriteTimeout time.Duration
-	// StopTimeout is how long running transfers are given when Run is told to end. 0: 5 s.
+	// StopTimeout bounds running transfers at shutdown. 0: 5 s.
 	StopTimeout time.Duration
 
-	// Reachable returns when secondaries can reach Listen; nil: they can at once. Before that no NOTIFY is sent: BIND
-	// would query at once, and after a lost query delay further NOTIFYs of the zone for 15 s.
+	// Reachable returns when secondaries can reach Listen; nil: at once. No NOTIFY is sent before: BIND would query
+	// at once, and after a lost query delay further NOTIFYs of the zone for 15 s.
 	Reachable func(ctx context.Context)
-	// NotifyTimeout is how long an answer to NOTIFY is waited for. 0: 2 s.
+	// NotifyTimeout bounds the wait for an answer to NOTIFY. 0: 2 s.
 	NotifyTimeout time.Duration
-	// NotifyInterval is the least time between two NOTIFYs of one zone to one target when
-	// its serial goes on; serials in between are coalesced. 0: 200 ms.
+	// NotifyInterval is the minimum time between NOTIFYs of new serials of a zone to a target; serials in between are
+	// coalesced. 0: 200 ms.
 	NotifyInterval time.Duration
-	// NotifyBackoff is the wait before the first repetition of the same serial; it doubles
-	// up to a minute. 0: 1 s.
+	// NotifyBackoff is the delay of the first retry of a serial; it doubles up to a minute. 0: 1 s.
 	NotifyBackoff time.Duration
-	// NotifyAttempts is how often a serial is announced to a target that does not confirm
-	// it; then its own refresh has to find it. 0: 8.
+	// NotifyAttempts bounds the NOTIFYs of a serial; after that the secondary's refresh must find the serial. 0: 8.
 	NotifyAttempts int
 
-	// Clock is the time TSIG is judged and signed by. Nil: time.Now.
+	// Clock is the time for TSIG. Nil: time.Now.
 	Clock func() time.Time
-	// Logger takes the log. The zero value: klog.Background().
+	// Logger defaults to klog.Background().
 	Logger klog.Logger
 }
 
-// completeConfig fills in the defaults, brings the rules and targets into the form in which they are compared, and
-// reports all faults at once.
+// completeConfig sets defaults, normalizes rules and targets, and reports all faults at once.
 func (c Config) completeConfig() (Config, tsig.Keyring, error) {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }

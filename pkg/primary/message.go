@@ -13,20 +13,19 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-const maxMessage = 65535 // RFC 1035 §4.2.2: the length field over TCP has two octets
+const maxMessage = 65535 // RFC 1035 §4.2.2: two length octets over TCP
 
-// udpLimit is the largest answer sent over UDP, in octets: it passes any link unfragmented. Unsigned questions get
-// less (unsignedLimit).
+// udpLimit is the largest answer over UDP, in octets: it passes any link unfragmented. Unsigned answers:
+// unsignedLimit.
 const udpLimit = 1232
 
-// message packs one DNS message. It holds the two length octets of TCP in front, so that
-// a message leaves in one write, and is used again for the next one of a transfer. All its
-// answers are of one zone. A record is packed before it is added; here it gets its place.
+// message packs a DNS message about one zone, behind the two length octets of TCP, so that it takes one write. A
+// transfer reuses it.
 type message struct {
 	buf    []byte    // two length octets, then the message
-	limit  int       // the message's greatest size, what follows the answers already taken off
-	counts [3]uint16 // records of the answer, authority and additional sections
-	full   bool      // an answer did not fit: the next message begins before the next answer
+	limit  int       // maximum size, minus the room after the answers
+	counts [3]uint16 // of the answer, authority and additional sections
+	full   bool      // an answer did not fit: begin the next message
 	names  compressor
 }
 
@@ -38,13 +37,11 @@ func newSmallMessage() *message {
 	return &message{buf: make([]byte, lengthOctets, 512), names: newCompressor(answerSlots)}
 }
 
-// overshoot is room for the record that turns out not to fit; S5.8 keeps values below 4 KiB.
+// overshoot is room for a record that does not fit; S5.8 keeps values below 4 KiB.
 const overshoot = 8 << 10
 
-// beginMessage starts a message about zone, which may be the zero Name where there will be no
-// answers. question is echoed byte for byte; answers point at it only where it is the
-// zone's name in canonical form: a pointer to EXAMPLE.org would hand the questioner's
-// spelling on as the owner's.
+// beginMessage begins a message about zone, or the zero Name without answers. The question is echoed; answers point
+// to its name only if canonical: a pointer to EXAMPLE.org would copy the client's spelling into owners.
 func (m *message) beginMessage(id, flags uint16, question []byte, zone name.Name, limit int) {
 	b := m.buf[:lengthOctets]
 	b = binary.BigEndian.AppendUint16(b, id)
@@ -67,13 +64,11 @@ func (m *message) beginMessage(id, flags uint16, question []byte, zone name.Name
 	m.buf = b
 }
 
-// errTooLarge says that one record alone does not fit a message; limits of the API (S5.8)
-// keep every record far below.
+// errTooLarge: a record alone exceeds a message. Limits of the API (S5.8) prevent that.
 var errTooLarge = errors.New("the record does not fit a DNS message")
 
-// addAnswer appends an answer; data is its canonical, uncompressed rdata. fits is false when the
-// message has no room left for it; the message then stands as it was before and is to be
-// sent, the record goes into the next.
+// addAnswer appends an answer with canonical, uncompressed rdata. If fits is false, the message is unchanged and
+// full: send it, and add the record to the next.
 func (m *message) addAnswer(owner name.Rel, t rdata.Type, ttl uint32, data []byte) (fits bool, err error) {
 	if m.full {
 		return false, nil
@@ -86,8 +81,7 @@ func (m *message) addAnswer(owner name.Rel, t rdata.Type, ttl uint32, data []byt
 	return fits, err
 }
 
-// addRecord appends a record to its owner, which stands at mark already. false: there is no room for it, and the
-// message stands as it was before the owner.
+// addRecord appends a record after its owner at mark. False: no room, and the owner is removed too.
 func (m *message) addRecord(mark, section int, t rdata.Type, ttl uint32, data []byte) bool {
 	b := append(m.buf, byte(t>>8), byte(t), 0, classIN, byte(ttl>>24), byte(ttl>>16), byte(ttl>>8), byte(ttl), 0, 0)
 	at := len(b)
@@ -96,7 +90,7 @@ func (m *message) addRecord(mark, section int, t rdata.Type, ttl uint32, data []
 		binary.BigEndian.PutUint16(b[at-2:], uint16(length))
 	}
 	if len(b)-lengthOctets > m.limit {
-		m.buf, m.full = b[:mark], true // what was remembered of its names is gone
+		m.buf, m.full = b[:mark], true // its names are lost
 		return false
 	}
 	m.buf = b
@@ -104,7 +98,7 @@ func (m *message) addRecord(mark, section int, t rdata.Type, ttl uint32, data []
 	return true
 }
 
-// appendData compresses the names of types of RFC 1035 and no others (RFC 3597 §4).
+// appendData compresses only names of RFC 1035 types (RFC 3597 §4).
 func (m *message) appendData(b []byte, t rdata.Type, data []byte) []byte {
 	switch t {
 	case rdata.NS, rdata.CNAME, rdata.PTR:
@@ -120,7 +114,6 @@ func (m *message) appendData(b []byte, t rdata.Type, data []byte) []byte {
 	return append(b, data...)
 }
 
-// addOPT appends an OPT record with an extended rcode's upper bits (RFC 6891 §6.1.3).
 func (m *message) addOPT(rcode uint16) {
 	m.buf = append(m.buf, 0, 0, typeOPT)
 	m.buf = binary.BigEndian.AppendUint16(m.buf, udpLimit)
@@ -130,7 +123,7 @@ func (m *message) addOPT(rcode uint16) {
 
 const optLen = 11
 
-// finishMessage writes the counts that were open and returns the message without length octets.
+// finishMessage writes the counts, and returns the message without length octets.
 func (m *message) finishMessage() []byte {
 	b := m.buf[lengthOctets:]
 	for i, n := range m.counts {

@@ -19,13 +19,13 @@ import (
 
 const (
 	maxNotifyBackoff = time.Minute // RFC 1996 §3.6
-	// notifiesPerTarget bounds what is in flight to one target over all zones: a dead one
-	// costs that many sockets, and no other target waits for it.
+	// notifiesPerTarget bounds the NOTIFYs in flight to a target: an unreachable target takes that many sockets and
+	// delays no other.
 	notifiesPerTarget = 32
 )
 
-// notifier tells every target of every new serial (RFC 1996). For one (zone, target) at
-// most one NOTIFY is in flight; serials that come meanwhile are coalesced into the newest.
+// notifier notifies targets of new serials (RFC 1996). At most one NOTIFY is in flight for a zone and target; serials
+// in between are coalesced.
 type notifier struct {
 	config   *Config
 	classes  *classes
@@ -34,14 +34,14 @@ type notifier struct {
 	log      klog.Logger
 	done     sync.WaitGroup
 
-	// Of the loop alone:
+	// Only used by the loop:
 	announced map[servedName]map[Target]announcement
-	names     map[classUID]name.Name // the name a zone was last seen under
+	names     map[classUID]name.Name // the last known name of a zone
 
 	mu      sync.Mutex
 	limits  map[limited]chan struct{}
 	pending map[pendingKey]*pendingNotify
-	down    map[Target]bool // confirmed nothing since it was last told of something
+	down    map[Target]bool // the last NOTIFY was not confirmed
 }
 
 func newNotifier(c *Config, of *classes, counters *counters, log klog.Logger, served netip.AddrPort) *notifier {
@@ -52,7 +52,7 @@ func newNotifier(c *Config, of *classes, counters *counters, log klog.Logger, se
 	}
 }
 
-// servedName is a name in a class: two classes may have different zones of one name.
+// servedName is a name in a class. Classes may have different zones of a name.
 type servedName struct {
 	class *Class
 	fqdn  name.Name
@@ -68,21 +68,20 @@ type pendingKey struct {
 	target Target
 }
 
-// limited are the NOTIFYs that share one limit. A catalog does not wait behind the thousands of zones in it, of which
-// the target knows nothing before it has the catalog.
+// limited is a group of NOTIFYs with a common limit. A catalog does not wait behind its thousands of zones, unknown
+// to a target without the catalog.
 type limited struct {
 	Target
 	catalog bool
 }
 
-// pendingNotify is what one zone has to tell one target. It stands while its goroutine runs.
 type pendingNotify struct {
-	wanted *notification // nil: nothing left to say
-	wake   chan struct{} // something newer is wanted
+	wanted *notification // nil: done
+	wake   chan struct{} // a newer serial is wanted
 }
 
-// runNotifier turns changes of the zones and classes into NOTIFYs until ctx ends. Every zone counts as
-// changed at the start: a secondary may have missed what happened while nothing ran here.
+// runNotifier sends NOTIFYs for changes of zones and classes until ctx ends. At startup every zone counts as changed:
+// a secondary may have missed changes.
 func (n *notifier) runNotifier(ctx context.Context) {
 	defer n.done.Wait()
 	events, end := n.classes.zones.Subscribe()
@@ -113,7 +112,6 @@ func (n *notifier) runNotifier(ctx context.Context) {
 	}
 }
 
-// announceChanges announces what changed in classes.
 func (n *notifier) announceChanges(ctx context.Context) {
 	for at, again := range n.classes.changes.takeNoted() {
 		switch {
@@ -130,7 +128,6 @@ func (n *notifier) announceChanges(ctx context.Context) {
 	}
 }
 
-// announceClass announces the zones that a class had, and those that it has.
 func (n *notifier) announceClass(ctx context.Context, class *Class) {
 	for at := range n.names {
 		if at.class == class {
@@ -148,14 +145,13 @@ func (n *notifier) announceInClasses(ctx context.Context, uid string) {
 	}
 }
 
-// announceInClass compares what a class serves under the zone's name, and under the one it had before,
-// with what was announced. A zone that another view hides is not announced; when that one
-// goes, this one is.
+// announceInClass compares the zone served under the current and the previous name with the announced one. A zone
+// hidden by another view is announced when that view's zone goes.
 func (n *notifier) announceInClass(ctx context.Context, class *Class, uid string) {
 	at := classUID{class, uid}
 	before, known := n.names[at]
 	if !known && len(class.targets()) == 0 {
-		return // no target is to be told, and none was
+		return // no target, now or before
 	}
 	now := class.nameOf(uid)
 	if now.IsZero() {
@@ -211,7 +207,6 @@ func (n *notifier) announceName(ctx context.Context, at servedName) {
 	}
 }
 
-// forgetTargets lets go of the targets that are not to be told any more.
 func (n *notifier) forgetTargets(at servedName, keep []Target) {
 	for target := range n.announced[at] {
 		if slices.Contains(keep, target) {
@@ -229,7 +224,6 @@ func (n *notifier) forgetTargets(at servedName, keep []Target) {
 	}
 }
 
-// sendPending sends until nothing is wanted any more.
 func (n *notifier) sendPending(ctx context.Context, k pendingKey, h *pendingNotify, limit chan struct{}) {
 	c := n.config
 	log := n.log.WithValues("zone", k.fqdn.String(), "target", k.target.Addr.String())
@@ -253,7 +247,7 @@ func (n *notifier) sendPending(ctx context.Context, k pendingKey, h *pendingNoti
 		if err == nil || attempts == c.NotifyAttempts {
 			n.endAttempts(log, k.target, h, w, attempts, err)
 			attempts, backoff = 0, c.NotifyBackoff
-			// It stays pending for the interval, so that what comes now is coalesced.
+			// Stay pending for the interval, to coalesce changes.
 			if !sleep(ctx, c.NotifyInterval) {
 				return
 			}
@@ -265,7 +259,7 @@ func (n *notifier) sendPending(ctx context.Context, k pendingKey, h *pendingNoti
 		case <-timer.C:
 			backoff = min(2*backoff, maxNotifyBackoff)
 		case <-h.wake:
-			// A new serial does not wait out the backoff of the old one: the target may be back.
+			// Reset the backoff for a new serial: the target may be back.
 			attempts, backoff = 0, c.NotifyBackoff
 			if !sleep(ctx, min(backoff, c.NotifyInterval)) {
 				return
@@ -276,7 +270,7 @@ func (n *notifier) sendPending(ctx context.Context, k pendingKey, h *pendingNoti
 	}
 }
 
-// nextWanted is what is to be sent next. Where that is nothing it is no longer pending.
+// nextWanted returns the next notification; nil ends the pending state.
 func (n *notifier) nextWanted(k pendingKey, h *pendingNotify) *notification {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -290,15 +284,14 @@ func (n *notifier) nextWanted(k pendingKey, h *pendingNotify) *notification {
 	return h.wanted
 }
 
-// endAttempts ends the attempts for one serial, and logs whether the target confirms. A serial that was wanted
-// meanwhile stays.
+// endAttempts ends the attempts for a serial, and logs changes of the target's state. A newer serial stays wanted.
 func (n *notifier) endAttempts(log klog.Logger, target Target, h *pendingNotify, w *notification, attempts int, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if h.wanted == w {
 		h.wanted = nil
 	}
-	changed := n.down[target] != (err != nil) // a target that is down must not fill the log with its zones
+	changed := n.down[target] != (err != nil) // an unreachable target must not fill the log
 	n.down[target] = err != nil
 	log = log.WithValues("serial", uint32(w.serial), "attempts", attempts)
 	switch {
@@ -314,7 +307,7 @@ func (n *notifier) endAttempts(log klog.Logger, target Target, h *pendingNotify,
 	}
 }
 
-// sendNotify sends one NOTIFY, with the key that the target has by now, and counts it.
+// sendNotify sends and counts a NOTIFY, signed with the target's current key.
 func (n *notifier) sendNotify(ctx context.Context, target Target, w *notification) error {
 	n.counters.count(func(s *Stats) { s.NotifiesSent++ })
 	key := n.classes.roster.Load().keys[target.Key]

@@ -21,15 +21,13 @@ import (
 	"kubi.zone/kubizone/pkg/primary/tsig"
 )
 
-// notification is what one NOTIFY says: this zone is at this serial.
 type notification struct {
 	fqdn   name.Name
 	serial serial.Serial
 	soa    content.Packed
 }
 
-// sendTo sends the NOTIFY, signed by the key unless that is nil, and waits for the target's confirmation. served is the
-// address of the primary.
+// sendTo sends the NOTIFY, signed unless key is nil, and waits for the confirmation. served is the primary's address.
 func (n *notification) sendTo(ctx context.Context, config *Config, served netip.Addr, target Target, key *tsig.SigningKey) error {
 	conn, err := dialFrom(served, target.Addr)
 	if err != nil {
@@ -61,14 +59,14 @@ func (n *notification) sendTo(ctx context.Context, config *Config, served netip.
 		if answered {
 			return err
 		}
-		if err != nil { // not to be trusted, but worth telling if nothing better comes
+		if err != nil { // untrusted; reported if no better answer comes
 			doubt = err
 		}
 	}
 }
 
-// dialFrom binds to the served address if the target is reached from it: a secondary compares the source of a NOTIFY
-// with its list of primaries.
+// dialFrom binds to the served address if possible: secondaries compare a NOTIFY's source with their list of
+// primaries.
 func dialFrom(served netip.Addr, to netip.AddrPort) (*net.UDPConn, error) {
 	if a := served; !a.IsUnspecified() && a.Is4() == to.Addr().Is4() && a.IsLoopback() == to.Addr().IsLoopback() {
 		if conn, err := net.DialUDP("udp", &net.UDPAddr{IP: a.AsSlice(), Zone: a.Zone()}, net.UDPAddrFromAddrPort(to)); err == nil {
@@ -78,7 +76,6 @@ func dialFrom(served netip.Addr, to netip.AddrPort) (*net.UDPConn, error) {
 	return net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(to))
 }
 
-// packNotify makes the message, and its MAC where it is signed.
 func (n *notification) packNotify(key *tsig.SigningKey, now time.Time) (msg, mac []byte, err error) {
 	var id [2]byte
 	rand.Read(id[:])
@@ -89,7 +86,7 @@ func (n *notification) packNotify(key *tsig.SigningKey, now time.Time) (msg, mac
 	question := append(zone, 0, typeSOA, 0, classIN)
 	m := newSmallMessage()
 	m.beginMessage(binary.BigEndian.Uint16(id[:]), opcodeNotify<<11|flagAA, question, n.fqdn, udpLimit)
-	if len(n.soa.Rdata) > 0 { // a hint (RFC 1996 §3.7): what there is not or has no room is left out
+	if len(n.soa.Rdata) > 0 { // a hint (RFC 1996 §3.7), left out without room
 		if _, err := m.addAnswer(n.soa.Owner, n.soa.Type, n.soa.TTL, n.soa.Rdata[0]); err != nil && !errors.Is(err, errTooLarge) {
 			return nil, nil, err
 		}
@@ -101,8 +98,8 @@ func (n *notification) packNotify(key *tsig.SigningKey, now time.Time) (msg, mac
 	return msg, mac, nil
 }
 
-// readNotifyAnswer reports whether msg is the answer, and what it says. The socket is
-// connected, so it came from the target's address; with a key it must be signed.
+// readNotifyAnswer reports whether msg is the answer, and its error. The source is that of the connected socket; with
+// a key the answer must be signed.
 func readNotifyAnswer(msg []byte, id uint16, key *tsig.SigningKey, mac []byte, now time.Time) (answered bool, err error) {
 	if len(msg) < headerLen || msg[2]&0x80 == 0 {
 		return false, nil

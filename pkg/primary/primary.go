@@ -15,7 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/primary/updates"
 )
 
-// Primary is a hidden primary: it hands zones to secondaries and answers no other source.
+// Primary is a hidden primary.
 type Primary struct {
 	config   Config
 	classes  *classes
@@ -29,8 +29,7 @@ type Primary struct {
 	stop     func()
 }
 
-// New checks the configuration, reporting all its faults at once, and opens the listener of each transport.
-// The caller then calls Run, or Close when it never does.
+// New reports all faults of config at once, and opens the listeners. The caller calls Run or Close.
 func New(config Config) (*Primary, error) {
 	c, keys, err := config.completeConfig()
 	if err != nil {
@@ -49,36 +48,35 @@ func New(config Config) (*Primary, error) {
 	return p, nil
 }
 
-// AddClass makes a class with the members that it has, all of them: what its catalog does not list is removed by the
-// secondaries that follow it. Faults are reported all at once, by field.
+// AddClass adds a class with all its members: secondaries of its catalog remove zones not listed. The error has all
+// faults, by field.
 func (p *Primary) AddClass(c ClassConfig, of Membership) (*Class, error) {
 	return p.classes.addClass(c, of)
 }
 
-// SetUpdateKeys replaces the keys with which updates are sent, one of each name. While a class has a key of the name,
-// the update key is not served. The first call takes up to a second: signatures count whole seconds, and a message of
-// the second in which the primary began may be a replay.
+// SetUpdateKeys replaces the update keys, whose names differ. Class keys of the same name take precedence. The first
+// call takes up to a second: signatures have whole seconds, and a message of the second of startup may be a replay.
 func (p *Primary) SetUpdateKeys(keys []*updates.Key) error {
 	time.Sleep(min(time.Second, p.tcp.updates.Opens().Sub(p.config.Clock())))
 	return p.classes.setUpdaters(keys)
 }
 
-// HasClassKey reports whether a class, or the primary itself, has a key of a name.
+// HasClassKey reports whether a class or the primary has a key of this name.
 func (p *Primary) HasClassKey(keyName string) bool {
 	return p.classes.roster.Load().byKey[keyName] != nil
 }
 
-// Addr is the address served, with the port really taken.
+// Addr returns the address served, with the actual port.
 func (p *Primary) Addr() netip.AddrPort { return p.pair.at }
 
-// Stats of the moment.
+// Stats returns current statistics.
 func (p *Primary) Stats() Stats {
 	s := p.counters.readStats()
 	s.Zones = p.classes.countServed()
 	return s
 }
 
-// Close closes the listeners. It is for a Primary that is never run; Run closes them itself.
+// Close closes the listeners of a Primary that is not run.
 func (p *Primary) Close() error {
 	p.stop()
 	p.pair.udp.Close()
@@ -86,13 +84,12 @@ func (p *Primary) Close() error {
 	return nil
 }
 
-// Run serves until ctx ends, then lets running transfers finish for StopTimeout, and
-// returns when everything it started has ended. It returns nil after ctx ended and an
-// error when a listener went away under it. Run is called once.
+// Run serves until ctx ends, gives transfers StopTimeout to finish, and returns nil when all goroutines have ended.
+// The error is a failed listener. Call it once.
 func (p *Primary) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	// Connections outlive ctx by StopTimeout, everything else ends with it.
+	// Connections outlive ctx by StopTimeout.
 	connCtx, cutConns := context.WithCancel(context.WithoutCancel(ctx))
 	defer cutConns()
 

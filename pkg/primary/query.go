@@ -31,7 +31,7 @@ const (
 	typeTSIG = 250
 	typeIXFR = 251
 	typeAXFR = 252
-	// typeMAILB and typeMAILA are long gone (RFC 1035 §3.2.3).
+	// typeMAILB and typeMAILA are obsolete (RFC 1035 §3.2.3).
 	typeMAILB = 253
 	typeMAILA = 254
 	typeANY   = 255
@@ -47,43 +47,40 @@ const (
 	rcodeRefused  = 5
 	rcodeYXDomain = 6
 	rcodeNotAuth  = 9
-	rcodeBadVers  = 16 // needs the OPT record's upper bits, RFC 6891 §6.1.3
+	rcodeBadVers  = 16 // with the upper bits in OPT (RFC 6891 §6.1.3)
 
 	sectionAnswer     = 0
 	sectionAuthority  = 1
 	sectionAdditional = 2
 )
 
-// request is one message read once. All slices point into the message.
 type request struct {
 	id       uint16
 	flags    uint16
 	opcode   int
-	question []byte    // the question section's bytes as sent, empty when there is none
-	qname    name.Name // zero when the name cannot be a zone's
+	question []byte    // question section as sent; empty: none
+	qname    name.Name // zero: no possible zone
 	qtype    uint16
 	qclass   uint16
 
 	hasOPT     bool
-	udpSize    int // what the sender takes over UDP: 512 without OPT
+	udpSize    int // of the client; 512 without OPT
 	optVersion uint8
 
 	signature *tsig.Signature // nil: unsigned
 
-	hasSerial bool // the authority section of a query has an SOA (RFC 1995 §3)
+	hasSerial bool // a query's authority section has an SOA (RFC 1995 §3)
 	serial    uint32
 }
 
-// reading says what became of a message.
 type reading int
 
 const (
 	readable  reading = iota
-	malformed         // to be answered with FORMERR
-	unwanted          // to be dropped: no header, or a response (answering those makes loops)
+	malformed         // answer FORMERR
+	unwanted          // drop: no header, or a response, whose answer would loop
 )
 
-// readRequest reads what a peer asks.
 func readRequest(msg []byte) (request, reading) {
 	if len(msg) < headerLen || msg[2]&0x80 != 0 {
 		return request{}, unwanted
@@ -91,10 +88,9 @@ func readRequest(msg []byte) (request, reading) {
 	return readMessage(msg)
 }
 
-// readMessage reads a message without trusting a single count or length in it; it has at
-// least a header. It is linear in the message: records are stepped over, never followed
-// through compression pointers; only the question and the TSIG record's names are decoded.
-// When malformed, id, flags and opcode are valid, the rest may be missing.
+// readMessage parses a message with at least a header, trusting no count or length. It is linear in the message: only
+// the question's and TSIG's names are decoded, and no other compression pointers followed. If malformed, only id,
+// flags and opcode are valid.
 func readMessage(msg []byte) (request, reading) {
 	r := request{
 		id:      binary.BigEndian.Uint16(msg),
@@ -103,13 +99,13 @@ func readMessage(msg []byte) (request, reading) {
 	}
 	r.opcode = int(r.flags>>11) & 0xF
 	questions := binary.BigEndian.Uint16(msg[4:])
-	// Only queries and updates need a question (RFC 1035 §4.1.2, RFC 2136 §3.1.1). That of a NOTIFY is echoed.
+	// Only queries and updates need a question (RFC 1035 §4.1.2, RFC 2136 §3.1.1); that of NOTIFY is echoed.
 	if required := r.opcode == opcodeQuery || r.opcode == opcodeUpdate; questions > 1 || required && questions == 0 {
 		return r, malformed
 	}
 	off := headerLen
 	if questions == 1 {
-		// The first name of a message has nothing to point to.
+		// The first name has no target for a pointer.
 		end, compressed, ok := skipName(msg, off)
 		if !ok || compressed || end+4 > len(msg) {
 			return r, malformed
@@ -128,7 +124,7 @@ func readMessage(msg []byte) (request, reading) {
 		count := int(binary.BigEndian.Uint16(msg[6+2*section:]))
 		for i := 0; i < count; i++ {
 			rr, next, ok := readRecord(msg, off)
-			if !ok || r.signature != nil { // TSIG is the last record (RFC 8945 §5.1)
+			if !ok || r.signature != nil { // TSIG is last (RFC 8945 §5.1)
 				return r, malformed
 			}
 			if !r.takeRecord(msg, rr, section) {
@@ -143,7 +139,7 @@ func readMessage(msg []byte) (request, reading) {
 	return r, readable
 }
 
-// record is the frame of a record: where its parts lie.
+// record has the offsets of a record's parts.
 type record struct {
 	at, dataAt, dataEnd int
 	rtype, class        uint16
@@ -229,7 +225,7 @@ func readRecord(msg []byte, off int) (rr record, next int, ok bool) {
 	return rr, rr.dataEnd, rr.dataEnd <= len(msg)
 }
 
-// skipName steps over a name. It never follows a pointer, so no message can make it loop.
+// skipName skips a name without following pointers, so that it cannot loop.
 func skipName(msg []byte, off int) (next int, compressed, ok bool) {
 	for start := off; off < len(msg) && off-start < 255; {
 		switch c := int(msg[off]); {
@@ -237,7 +233,7 @@ func skipName(msg []byte, off int) (next int, compressed, ok bool) {
 			return off + 1, false, true
 		case c&0xC0 == 0xC0:
 			return off + 2, true, off+2 <= len(msg)
-		case c&0xC0 != 0: // label types of RFC 6891 §5, long withdrawn
+		case c&0xC0 != 0: // obsolete label types (RFC 6891 §5)
 			return 0, false, false
 		default:
 			off += c + 1
@@ -246,7 +242,7 @@ func skipName(msg []byte, off int) (next int, compressed, ok bool) {
 	return 0, false, false
 }
 
-// optionsAddUp reports whether the options of an OPT record fill it. None of them is understood here.
+// optionsAddUp reports whether the options fill an OPT record. They are ignored.
 func optionsAddUp(data []byte) bool {
 	for len(data) > 0 {
 		if len(data) < 4 {
@@ -261,7 +257,7 @@ func optionsAddUp(data []byte) bool {
 	return true
 }
 
-// clone returns a request that outlives the buffer of its message, as transfers and updates do.
+// clone returns a request that outlives the message's buffer.
 func (q request) clone() request {
 	q.question = bytes.Clone(q.question)
 	if q.signature != nil {
@@ -272,7 +268,6 @@ func (q request) clone() request {
 	return q
 }
 
-// priorMAC is what the MAC of a response begins with.
 func (q request) priorMAC() []byte {
 	if q.signature == nil {
 		return nil

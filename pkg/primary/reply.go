@@ -13,34 +13,31 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// responder makes answers to messages. It does no I/O and holds no lock (FuzzRespond).
+// responder answers messages, without I/O or locks (FuzzRespond).
 type responder struct {
 	classes *classes
 	clock   func() time.Time
 }
 
-// answer is the action for a message: send msg, run transfer, or carry out update. If all three are nil, the message
-// gets no answer.
+// answer is the action for a message: send msg, run transfer, or apply update; none: no answer.
 type answer struct {
 	msg      []byte // without length octets
 	transfer *transfer
 	update   *pendingUpdate
-	// admitted says that the source may know of the zones of some class, by its address or by the key that it signed
-	// with.
+	// admitted: a class allows the source, by address or key.
 	admitted bool
-	// tenant is the one that all these classes are of, "" where one is the platform's.
+	// tenant of all these classes; "" if one is the platform's.
 	tenant string
 
-	// For the operator's log and figures only:
+	// For logs and statistics:
 	zone       name.Name
-	refusal    string // why nothing of a zone is in msg
-	advice     string // what the client of an update key is to set
-	fault      error  // what kept a zone from being answered
-	extended   uint16 // the bits of msg's rcode that stand in OPT
-	difference bool   // msg is a whole IXFR
+	refusal    string // why msg has no data
+	advice     string // for the client of an update key
+	fault      error  // error of the zone
+	extended   uint16 // upper bits of the rcode, in OPT
+	difference bool   // msg is a complete IXFR
 }
 
-// pendingUpdate is a message of an update key that has not been carried out.
 type pendingUpdate struct {
 	updates.Message
 	request request
@@ -48,21 +45,21 @@ type pendingUpdate struct {
 	overTCP bool
 }
 
-// headerOnly answers with a header alone: twelve octets, never more than came.
+// headerOnly returns twelve octets, never more than received.
 func headerOnly(q request, rcode uint16) []byte {
 	m := newSmallMessage()
 	m.beginMessage(q.id, q.replyFlags(0, rcode), nil, name.Name{}, maxMessage)
 	return m.finishMessage()
 }
 
-// replyStatus answers with an rcode and nothing else; its size is at most the request's.
+// replyStatus returns an answer with only an rcode, at most as long as the request.
 func (r *responder) replyStatus(q request, key *tsig.SigningKey, rcode uint16) []byte {
 	m := newSmallMessage()
 	m.beginMessage(q.id, q.replyFlags(0, rcode), q.question, q.qname, maxMessage)
 	return r.finishReply(m, q, key, rcode)
 }
 
-// finishReply adds what stands behind the answers: OPT if asked with one, TSIG if signed.
+// finishReply adds OPT if requested, and TSIG if signed.
 func (r *responder) finishReply(m *message, q request, key *tsig.SigningKey, rcode uint16) []byte {
 	if q.hasOPT {
 		m.addOPT(rcode)
@@ -74,10 +71,9 @@ func (r *responder) finishReply(m *message, q request, key *tsig.SigningKey, rco
 	return b
 }
 
-// replyBadSignature answers a signature that does not hold (RFC 8945 §5.2, §5.3.2): unsigned
-// where key or MAC are in doubt, signed where only time or length is. asked is the size of
-// the request, which an unsigned answer does not exceed: a key's name may have come
-// compressed, and it goes back whole or not at all.
+// replyBadSignature answers a bad signature (RFC 8945 §5.2, §5.3.2): unsigned for key or MAC, signed for time or
+// truncation. An unsigned answer is at most asked octets, the size of the request: a compressed key name is returned
+// whole or not at all.
 func (r *responder) replyBadSignature(q request, v tsig.Verdict, asked int) []byte {
 	m := newSmallMessage()
 	m.beginMessage(q.id, q.replyFlags(0, rcodeNotAuth), q.question, q.qname, maxMessage)
@@ -108,8 +104,8 @@ func (r *responder) replyBadSignature(q request, v tsig.Verdict, asked int) []by
 	return b
 }
 
-// replySOA answers an IXFR with the zone's SOA alone: there is nothing new (RFC 1995 §4), or what is new does not fit
-// UDP (§2). An SOA that does not fit is TC.
+// replySOA answers an IXFR with the SOA: nothing is new (RFC 1995 §4), or the difference does not fit UDP (§2). An
+// SOA too large for UDP is TC.
 func (r *responder) replySOA(q request, key *tsig.SigningKey, zone *zoneview.Snapshot, overTCP bool) answer {
 	m := newSmallMessage()
 	m.beginMessage(q.id, q.replyFlags(flagAA, rcodeSuccess), q.question, q.qname, roomFor(q, key, overTCP))
@@ -124,17 +120,17 @@ func (r *responder) replySOA(q request, key *tsig.SigningKey, zone *zoneview.Sna
 		}
 		m.beginMessage(q.id, q.replyFlags(more, rcode), q.question, q.qname, maxMessage)
 		if !overTCP && errors.Is(fault, errTooLarge) {
-			fault = nil // that is what TCP is for
+			fault = nil // the peer retries over TCP
 		}
 	}
 	return answer{msg: r.finishReply(m, q, key, rcodeSuccess), fault: fault}
 }
 
-// unsignedLimit is the most octets of an unsigned answer over UDP. An attacker that forges an allowed address gets no
-// more out of it than of DNS as it was before EDNS (attack 35).
+// unsignedLimit bounds unsigned answers over UDP, in octets: forging an allowed address gains no more than with DNS
+// before EDNS (attack 35).
 const unsignedLimit = 512
 
-// roomFor is what an answer may take before OPT and TSIG.
+// roomFor returns the room of an answer before OPT and TSIG.
 func roomFor(req request, key *tsig.SigningKey, overTCP bool) int {
 	limit := maxMessage
 	if !overTCP {

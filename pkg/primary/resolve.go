@@ -16,40 +16,35 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// maxChain is how many CNAMEs and DNAMEs of a zone are followed for one question: enough for anything that is meant,
-// and a circle ends.
+// maxChain bounds the CNAMEs and DNAMEs followed for a question, so that loops end.
 const maxChain = 16
 
-// owned is an RRset with its owner: in the zone, or the name that was asked for.
 type owned struct {
 	content.Packed
-	// asked says that the owner is the question's name, in the spelling of the question (a wildcard's answer has no
-	// other name).
+	// asked: the owner is the question's name, in its spelling. A wildcard's answer has no other name.
 	asked bool
-	// at is the owner where it is neither in the zone nor asked: labels in wire form, the root included.
+	// at is an owner neither in the zone nor asked, in wire form.
 	at []byte
 }
 
-// result is what is said about a question, section by section.
 type result struct {
 	rcode                         uint16
 	authoritative                 bool
 	answer, authority, additional []owned
-	// glue is how many of additional a referral is worth nothing without (RFC 9471 §3).
+	// glue is the number of additional RRsets that a referral requires (RFC 9471 §3).
 	glue int
 }
 
-// qname is a name that is asked for on its way through a zone.
 type qname struct {
-	wire []byte // as asked, or lower case where a CNAME or DNAME led to it
-	// known is the longest suffix that can own something in a zone, and beyond how many labels stand before it: a name
-	// with a label that no Record can have is asked for like any other, and is not there.
+	wire []byte // as asked; lower case after CNAME or DNAME
+	// known is the longest suffix that a zone can have, beyond the number of labels before it. A name with a label
+	// impossible in Records does not exist.
 	known  name.Name
 	beyond int
-	first  bool // it is the question's own name
+	first  bool // the question's own name
 }
 
-// readName finds what of a name a zone may have. ok is false for a name that does not parse at all.
+// readName finds known. ok is false for a malformed name.
 func readName(wire []byte, first bool) (qname, bool) {
 	q := qname{wire: wire, first: first}
 	for at := 0; at < len(wire); at += 1 + int(wire[at]) {
@@ -66,9 +61,9 @@ func readName(wire []byte, first bool) (qname, bool) {
 	return q, false
 }
 
-// resolveQuestion answers a question from one zone (RFC 1034 §4.3.2, with RFC 4592 for wildcards, RFC 6672 for DNAME
-// and RFC 2308 for what is not there). CNAMEs are followed within the zone: what another zone has is asked there.
-// Where minimal is set ANY is answered with one RRset (RFC 8482 §4.1).
+// resolveQuestion answers a question from a zone (RFC 1034 §4.3.2, with RFC 4592 for wildcards, RFC 6672 for DNAME
+// and RFC 2308 for negative answers). It follows CNAMEs within the zone. With minimal, ANY gets one RRset (RFC 8482
+// §4.1).
 func resolveQuestion(zone *zoneview.Snapshot, q qname, qtype rdata.Type, minimal bool) (result, error) {
 	s := resolution{zone: zone, qtype: qtype, minimal: minimal}
 	for range maxChain {
@@ -81,8 +76,8 @@ func resolveQuestion(zone *zoneview.Snapshot, q qname, qtype rdata.Type, minimal
 	return s.result, nil
 }
 
-// resolveHere answers a question with the RRsets at its very name, and with NXDOMAIN if there are none: it follows no
-// CNAME or DNAME, refers to no delegation, and uses no wildcard, since those lead to other names.
+// resolveHere answers a question with the RRsets at exactly its name, or NXDOMAIN. It uses no CNAME, DNAME,
+// delegation or wildcard, which lead to other names.
 func resolveHere(zone *zoneview.Snapshot, q qname, qtype rdata.Type, minimal bool) (result, error) {
 	s := resolution{zone: zone, qtype: qtype, minimal: minimal}
 	rel, ok := q.known.Rel(zone.FQDN())
@@ -101,11 +96,11 @@ type resolution struct {
 	minimal bool
 }
 
-// resolveAt says what the zone has at one name; the query it returns is where a CNAME or DNAME leads, nil at the end.
+// resolveAt adds the answer for a name. It returns the target of a CNAME or DNAME, or nil.
 func (s *resolution) resolveAt(q qname) (*qname, error) {
 	rel, ok := q.known.Rel(s.zone.FQDN())
 	if !ok {
-		return nil, nil // the chain has left the zone
+		return nil, nil // the chain leaves the zone
 	}
 	var owners []name.Rel
 	for owner, ok := rel, true; ok; owner, ok = owner.Parent() {
@@ -141,7 +136,7 @@ func (s *resolution) resolveAt(q qname) (*qname, error) {
 	return s.answerAbsent(q, encloser)
 }
 
-// answerAbsent answers for a name that does not exist: by the wildcard at its closest encloser, or with NXDOMAIN.
+// answerAbsent answers for a nonexistent name: by the wildcard at the closest encloser, or NXDOMAIN.
 func (s *resolution) answerAbsent(q qname, encloser name.Rel) (*qname, error) {
 	wildcard, err := wildcardOf(encloser)
 	if err == nil && s.zone.Exists(wildcard) {
@@ -158,7 +153,6 @@ func wildcardOf(encloser name.Rel) (name.Rel, error) {
 	return name.ParseRel("*." + encloser.String())
 }
 
-// answerFrom answers from what stands at an owner, under the name that was asked for.
 func (s *resolution) answerFrom(q qname, owner name.Rel, wild bool) (*qname, error) {
 	add := func(set content.Packed) {
 		o := owned{Packed: set, asked: q.first}
@@ -207,15 +201,15 @@ func (s *resolution) answerFrom(q qname, owner name.Rel, wild bool) (*qname, err
 	return nil, nil
 }
 
-// findSmallest returns the type with the least text at an owner, without reading the text: a name may have megabytes.
-// The smallest says as much as any, and is worth the least to an attacker that forges the source of a question.
+// findSmallest returns the type with the least text at an owner, without reading megabytes. The smallest RRset is the
+// least useful for amplification.
 func (s *resolution) findSmallest(owner name.Rel, types []rdata.Type) rdata.Type {
 	return slices.MinFunc(types, func(one, other rdata.Type) int {
 		return cmp.Compare(s.countText(owner, one), s.countText(owner, other))
 	})
 }
 
-// countText returns the octets of text of an RRset; 0: the Zone makes it.
+// countText returns the octets of an RRset's text; 0 for RRsets made by the Zone.
 func (s *resolution) countText(owner name.Rel, t rdata.Type) (sum int) {
 	set, _ := s.zone.RRset(owner, t)
 	for _, text := range set.Data {
@@ -224,7 +218,7 @@ func (s *resolution) countText(owner name.Rel, t rdata.Type) (sum int) {
 	return sum
 }
 
-// addNegativeSOA adds the SOA that lets a resolver remember that there is nothing (RFC 2308 §3).
+// addNegativeSOA adds the SOA of negative caching (RFC 2308 §3).
 func (s *resolution) addNegativeSOA() error {
 	soa, err := s.zone.PackedSOA()
 	if err != nil {
@@ -235,7 +229,6 @@ func (s *resolution) addNegativeSOA() error {
 	return nil
 }
 
-// followDNAME follows a DNAME (RFC 6672 §3.2): the labels before its owner go in front of its target.
 func (s *resolution) followDNAME(q qname, dname content.Packed) (*qname, error) {
 	s.answer, s.authoritative = append(s.answer, owned{Packed: dname}), true
 	owner, err := dname.Owner.In(s.zone.FQDN())
@@ -254,7 +247,7 @@ func (s *resolution) followDNAME(q qname, dname content.Packed) (*qname, error) 
 	}
 	s.answer = append(s.answer, cname)
 	if s.qtype == rdata.CNAME || s.qtype == typeANY {
-		return nil, nil // that is the answer
+		return nil, nil // the final answer
 	}
 	next, ok := readName(target, false)
 	if !ok {
@@ -263,7 +256,7 @@ func (s *resolution) followDNAME(q qname, dname content.Packed) (*qname, error) 
 	return &next, nil
 }
 
-// referTo points to the name servers of a delegated zone, with the addresses that the zone has of them.
+// referTo adds a referral: the name servers of a delegated zone, with their addresses in this zone.
 func (s *resolution) referTo(servers content.Packed) error {
 	cut := servers.Owner
 	s.authority = append(s.authority, owned{Packed: servers})
@@ -297,9 +290,9 @@ func (s *resolution) referTo(servers content.Packed) error {
 	return nil
 }
 
-const maxName = 255 // octets of a name in wire form (RFC 1035 §2.3.4)
+const maxName = 255 // octets of a name (RFC 1035 §2.3.4)
 
-// addSets adds RRsets to a section, each whole or not at all; false: one did not fit.
+// addSets adds whole RRsets to a section; false: an RRset did not fit.
 func (m *message) addSets(sets []owned, section int) bool {
 	for _, set := range sets {
 		mark, count := len(m.buf), m.counts[section]
@@ -319,7 +312,7 @@ func (m *message) addOwned(section int, set owned, data []byte) bool {
 	case m.full:
 		return false
 	case set.asked:
-		m.buf = append(m.buf, 0xC0, headerLen) // the question's name, in the questioner's spelling
+		m.buf = append(m.buf, 0xC0, headerLen) // the question's name and spelling
 	case set.at != nil:
 		m.buf = append(m.buf, set.at...)
 	default:
@@ -328,7 +321,6 @@ func (m *message) addOwned(section int, set owned, data []byte) bool {
 	return m.addRecord(mark, section, set.Type, set.TTL, data)
 }
 
-// findZone returns the zone of a name in the first class that serves it.
 func findZone(open []opening, fqdn name.Name) (*zoneview.Snapshot, bool) {
 	for _, class := range open {
 		if s, ok := class.findZone(fqdn, class.signs); ok {
@@ -338,7 +330,7 @@ func findZone(open []opening, fqdn name.Name) (*zoneview.Snapshot, bool) {
 	return nil, false
 }
 
-// writeResult writes the answer to a question. Over UDP what does not fit is left to TCP (RFC 2181 §9).
+// writeResult packs an answer. Over UDP TC replaces data that does not fit (RFC 2181 §9).
 func (r *responder) writeResult(req request, key *tsig.SigningKey, zone *zoneview.Snapshot, res result,
 	overTCP bool) answer {
 	limit := roomFor(req, key, overTCP)
@@ -353,8 +345,7 @@ func (r *responder) writeResult(req request, key *tsig.SigningKey, zone *zonevie
 	if whole {
 		m.addSets(res.additional[res.glue:], sectionAdditional)
 	} else {
-		// Half an RRset would be taken for the whole. A resolver that gets TC asks again over TCP, where all of it
-		// fits but an answer of more than 64 KiB.
+		// A partial RRset would be taken for whole. After TC the resolver asks over TCP, where at most 64 KiB fit.
 		m.beginMessage(req.id, req.replyFlags(flags|flagTC, res.rcode), req.question, zone.FQDN(), limit)
 		if overTCP {
 			return answer{msg: r.replyStatus(req, key, rcodeServFail), zone: req.qname, fault: errTooLarge}

@@ -23,7 +23,7 @@ import (
 	"kubi.zone/kubizone/pkg/primary/updates"
 )
 
-// server answers messages over UDP and, as part of tcpServer, over TCP.
+// server answers messages over UDP, and in tcpServer over TCP.
 type server struct {
 	*responder
 	counters *counters
@@ -32,7 +32,6 @@ type server struct {
 	log      klog.Logger
 }
 
-// handleMessage answers a message, counts the answer and logs a refusal.
 func (s *server) handleMessage(msg []byte, from netip.AddrPort, over string) answer {
 	a := s.answerMessage(msg, from.Addr().Unmap(), over == "tcp")
 	if a.update != nil {
@@ -51,8 +50,7 @@ func (s *server) handleMessage(msg []byte, from netip.AddrPort, over string) ans
 	return a
 }
 
-// recoverPanic keeps the promise that no packet ends the process: the packet is lost, and the reason is logged
-// without its content.
+// recoverPanic drops a message that causes a panic, and logs the reason without the content.
 func (s *server) recoverPanic(from netip.AddrPort) {
 	if r := recover(); r != nil {
 		s.log.Error(fmt.Errorf("panic: %v", r), "Message not answered; this is a defect", "from", from.String(),
@@ -63,7 +61,7 @@ func (s *server) recoverPanic(from netip.AddrPort) {
 const udpReaders = 2
 
 func (s *server) serveUDP(ctx context.Context, conn *net.UDPConn) error {
-	buf := make([]byte, maxMessage) // an update may be as long
+	buf := make([]byte, maxMessage) // also for an update
 	for {
 		n, session, err := mdns.ReadFromSessionUDP(conn, buf)
 		if err != nil {
@@ -73,7 +71,7 @@ func (s *server) serveUDP(ctx context.Context, conn *net.UDPConn) error {
 			if errors.Is(err, net.ErrClosed) {
 				return fmt.Errorf("UDP socket %s was closed while it served", conn.LocalAddr())
 			}
-			// An ICMP error of an earlier answer is reported here; it says nothing about the socket.
+			// Perhaps an ICMP error of an earlier answer; the socket is fine.
 			s.log.V(2).Info("UDP read failed", "err", err)
 			if !sleep(ctx, 10*time.Millisecond) {
 				return nil
@@ -84,7 +82,7 @@ func (s *server) serveUDP(ctx context.Context, conn *net.UDPConn) error {
 	}
 }
 
-// answerUDP answers a message. An update waits for others beside the socket, which stays free for questions.
+// answerUDP answers a message. Updates wait in their own goroutine.
 func (s *server) answerUDP(ctx context.Context, conn *net.UDPConn, msg []byte, session *mdns.SessionUDP) {
 	from := session.RemoteAddr().(*net.UDPAddr).AddrPort()
 	defer s.recoverPanic(from)
@@ -104,7 +102,7 @@ func (s *server) answerUDP(ctx context.Context, conn *net.UDPConn, msg []byte, s
 	}
 }
 
-// replyUpdate answers an update or a question of an update key, and counts the answer.
+// replyUpdate answers and counts an update or question of an update key.
 func (s *server) replyUpdate(u *pendingUpdate, rcode uint16) []byte {
 	var a answer
 	switch {
@@ -128,7 +126,6 @@ func (s *server) writeUDP(conn *net.UDPConn, msg []byte, session *mdns.SessionUD
 	}
 }
 
-// sleep reports false when ctx ended first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -140,7 +137,6 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// listenError says which address was wanted and, for the usual reason, what to do.
 func listenError(network string, at netip.AddrPort, err error) error {
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return fmt.Errorf("%s %s: the port is taken by another process (%w); stop that one, or choose another port", network, at, err)
@@ -148,19 +144,17 @@ func listenError(network string, at netip.AddrPort, err error) error {
 	return fmt.Errorf("%s %s: %w; name an address of this machine and a port that this user may take", network, at, err)
 }
 
-// pair is one address served over both transports.
 type pair struct {
 	udp *net.UDPConn
 	tcp *net.TCPListener
 	at  netip.AddrPort
 }
 
-// udpBuffer is what waits in the kernel, in octets: some thousand questions. A peer repeats one that was lost after
-// seconds.
+// udpBuffer is the kernel's receive buffer, in octets: some thousand questions. Peers repeat a lost question only
+// after seconds.
 const udpBuffer = 2 << 20
 
-// listenPair opens both. With port 0 the port TCP is given may be taken for UDP: then the
-// next one is tried.
+// listenPair opens both sockets. With port 0 the port of TCP may be taken for UDP; then it tries again.
 func listenPair(at netip.AddrPort) (pair, error) {
 	for attempt := 0; ; attempt++ {
 		tcp, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at))
@@ -171,7 +165,7 @@ func listenPair(at netip.AddrPort) (pair, error) {
 		both := netip.AddrPortFrom(at.Addr(), got.Port())
 		udp, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(both))
 		if err == nil {
-			// A burst of thousands of questions; what the system does not grant is no reason not to serve.
+			// Not required: the system may grant less.
 			_ = udp.SetReadBuffer(udpBuffer)
 			err = answerFromWhereAsked(udp, at.Addr())
 			if err == nil {
@@ -186,8 +180,7 @@ func listenPair(at netip.AddrPort) (pair, error) {
 	}
 }
 
-// answerFromWhereAsked lets a socket bound to all addresses answer from the one that was
-// asked; a peer takes no answer from another.
+// answerFromWhereAsked makes a socket on all addresses answer from the address asked; peers accept no other.
 func answerFromWhereAsked(conn *net.UDPConn, at netip.Addr) error {
 	if !at.IsUnspecified() {
 		return nil

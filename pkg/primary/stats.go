@@ -12,15 +12,15 @@ import (
 	"kubi.zone/kubizone/pkg/update"
 )
 
-// Kinds of transfers: the whole zone as it was asked for, a difference, and the whole zone in the place of a difference
-// that the journal does not reach back to (RFC 1995 §4).
+// Kinds of transfers: AXFR, IXFR with a difference, and IXFR with the whole zone since the journal is too short (RFC
+// 1995 §4).
 const (
 	KindAXFR      = "axfr"
 	KindIXFR      = "ixfr"
 	KindWholeIXFR = "ixfr_whole"
 )
 
-// Results of transfers: all of it left; the peer went or was too slow; something could not be sent; there was no turn.
+// Results of transfers: complete; peer gone or too slow; a record failed; no slot in time.
 const (
 	ResultSent    = "sent"
 	ResultCut     = "cut"
@@ -28,27 +28,27 @@ const (
 	ResultNoPlace = "no_place"
 )
 
-// Stats is what a primary did since it was made. All numbers but Zones only grow.
+// Stats are statistics of a primary since it began. All but Zones only grow.
 type Stats struct {
-	// Questions are messages answered, by the mnemonic of their rcode, and those that deserved none by "dropped".
+	// Questions are messages by mnemonic of the answer's rcode, and "dropped" ones.
 	Questions map[string]int64
-	// Updates are those of Questions that an update key signed, and that were carried out or refused by what it may.
+	// Updates are Questions of update keys, applied or refused by their rights.
 	Updates map[string]int64
-	// Transfers are those that ended; the octets of a difference in one UDP answer are in TransferOctets too.
+	// Transfers have ended. TransferOctets include differences in a UDP answer.
 	Transfers      map[TransferKind]int64
 	TransferOctets map[string]int64 // by kind
-	// NotifiesSent are messages; each is confirmed or failed in the end, and a failed one may be repeated.
+	// NotifiesSent includes retries. Each is confirmed or failed in the end.
 	NotifiesSent, NotifiesConfirmed, NotifiesFailed int64
 	// ConnectionsRefused were over a limit.
 	ConnectionsRefused int64
-	// Zones is how many some peer may ask for at this moment, without the catalogs.
+	// Zones is the number of zones served to any peer now, without catalogs.
 	Zones int
 }
 
-// TransferKind is one of the Kinds and one of the Results.
+// TransferKind is a Kind with a Result.
 type TransferKind struct{ Kind, Result string }
 
-// counters are Stats as they grow. Every series is there from the beginning.
+// counters are growing Stats, with all series from the start.
 type counters struct {
 	mu    sync.Mutex
 	stats Stats
@@ -73,14 +73,12 @@ func newCounters() *counters {
 	return &counters{stats: s}
 }
 
-// count changes the stats.
 func (c *counters) count(change func(s *Stats)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	change(&c.stats)
 }
 
-// countAnswer counts what became of a message.
 func (c *counters) countAnswer(a answer) {
 	switch {
 	case a.transfer != nil: // counted when it ends
@@ -110,15 +108,13 @@ func (c *counters) readStats() Stats {
 	return s
 }
 
-// rcodeText is the mnemonic of an rcode.
 func rcodeText(rcode uint16) string {
 	if rcode == rcodeBadVers {
-		return "BADVERS" // and BADSIG in a TSIG
+		return "BADVERS" // BADSIG in a TSIG
 	}
 	return mdns.RcodeToString[int(rcode)]
 }
 
-// kind of a transfer.
 func (t *transfer) kind() string {
 	switch {
 	case t.request.qtype == typeAXFR:

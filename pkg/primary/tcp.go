@@ -19,27 +19,26 @@ import (
 )
 
 const (
-	// placeWait is how long a connection waits for a place: less than any peer waits for an answer.
+	// placeWait bounds the wait for a slot: peers wait longer for an answer.
 	placeWait = 4 * time.Second
-	// unprovenIdle is the idle timeout of sources that can only be refused, or have not signed yet.
+	// unprovenIdle is the idle timeout of outsiders and unproven sources.
 	unprovenIdle = 2 * time.Second
 )
 
-// tcpServer answers over TCP and bounds connections and transfers.
+// tcpServer answers over TCP, and bounds connections and transfers.
 type tcpServer struct {
 	*server
 	config *Config
 
 	peers, outsiders *slots.Slots // connections
-	// tenants are those of peers of tenants. A tenant chooses how many pods ask with its key, and how slowly.
+	// tenants are slots of tenants' peers: a tenant controls their number and speed.
 	tenants struct{ conns, waiting, transfers *slots.Slots }
-	// newcomers are connections of sources that a key could get allowed and that have shown none yet (attack 78). Where
-	// all places are taken the oldest is cut: a peer signs its first message, so it is through in a moment, and what
-	// holds a place for longer is not one.
+	// newcomers are connections of unproven sources (attack 78). If all slots are taken, the oldest is cut: a peer
+	// signs its first message at once, so a longer connection is no peer's.
 	newcomers *slots.Slots
-	waiting   *slots.Slots // connections for which there is no place yet, but of outsiders
+	waiting   *slots.Slots // connections without a slot, except outsiders
 	transfers *slots.Slots
-	messages  sync.Pool // *message, one a running transfer
+	messages  sync.Pool // *message of running transfers
 
 	stopping chan struct{}
 	mu       sync.Mutex
@@ -58,14 +57,11 @@ func newTCPServer(with *server, c *Config, stopping chan struct{}) *tcpServer {
 	return s
 }
 
-// acceptConnections takes connections while there is a place for them; beyond it they wait for one for a
-// moment, unread, for BIND takes a connection that is closed on it for a primary that is
-// down, for minutes, and a catalog of thousands of zones makes hundreds at once. How many
-// wait is bounded like how many are served; what is beyond that is closed at once, so that
-// a flood costs an accept each and nothing that stays. Sources that no rule could admit
-// have a budget of their own, and do not wait; those that a key could admit are newcomers
-// until they have signed with it. So neither takes the secondaries' places. Peers of tenants take none of them either:
-// once their first message says which tenant it is, they have a place of the tenants.
+// acceptConnections accepts connections. A connection without a slot waits briefly, unread, since BIND treats a
+// primary that closes a connection as down for minutes, and a catalog of thousands of zones makes hundreds at once.
+// The number waiting is bounded as that of slots; more are closed at once, so that a flood costs only accepts.
+// Outsiders have separate slots and do not wait; unproven sources are newcomers until they have signed; peers of
+// tenants move to tenants' slots with their first message. So none of these takes slots of secondaries.
 func (s *tcpServer) acceptConnections(ctx, connCtx context.Context, l *net.TCPListener, conns *sync.WaitGroup) error {
 	pause := 5 * time.Millisecond
 	for {
@@ -77,7 +73,6 @@ func (s *tcpServer) acceptConnections(ctx, connCtx context.Context, l *net.TCPLi
 			if errors.Is(err, net.ErrClosed) {
 				return fmt.Errorf("TCP listener %s was closed while it served", l.Addr())
 			}
-			// Out of file descriptors, or a peer that went before it was accepted.
 			s.log.V(2).Info("Accept failed", "err", err)
 			if !sleep(ctx, pause) {
 				return nil
@@ -111,20 +106,19 @@ func (s *tcpServer) acceptConnections(ctx, connCtx context.Context, l *net.TCPLi
 	}
 }
 
-// connection is a TCP connection with its place.
+// connection is a TCP connection with its slot.
 type connection struct {
 	conn   *net.TCPConn
 	from   netip.AddrPort
 	client netip.Addr
-	tenant string // of the place of a peer that classes of one tenant alone let in
-	// is says for which standing of its source it has its place.
+	tenant string // if only classes of a tenant allow the peer
+	// is is the standing for which the connection has its slot.
 	is    standing
 	place *slots.Slot
 	idle  time.Duration
 }
 
-// clientOf is the client that a source is, or the tenant where there is one. Of IPv6 it is the /64, the smallest
-// network that a host is given.
+// clientOf returns the client of a source, or the tenant. For IPv6 it is the /64, the smallest network of a host.
 func clientOf(a netip.Addr, tenant string) slots.Client {
 	if tenant != "" {
 		return slots.Client{Tenant: tenant}
@@ -136,7 +130,7 @@ func clientOf(a netip.Addr, tenant string) slots.Client {
 	return slots.Client{Network: a}
 }
 
-// takePlace takes the place that is right for a source of that standing.
+// takePlace takes a slot of the standing.
 func (s *tcpServer) takePlace(c *connection, is standing) (p *slots.Slot, freed <-chan struct{}) {
 	of, cut := s.outsiders, (func())(nil)
 	c.is, c.idle = is, min(s.config.IdleTimeout, unprovenIdle)
@@ -156,8 +150,7 @@ func (s *tcpServer) takePlace(c *connection, is standing) (p *slots.Slot, freed 
 	return c.place, freed
 }
 
-// promoteNewcomer gives a newcomer that has signed a place of the peers, or of the tenants, where there is one within a
-// moment.
+// promoteNewcomer moves a newcomer that has signed to a slot of peers or tenants within placeWait. False: closed.
 func (s *tcpServer) promoteNewcomer(ctx context.Context, c *connection, tenant string) bool {
 	if !c.place.GiveBack() {
 		return false // cut meanwhile
@@ -177,8 +170,7 @@ func (s *tcpServer) promoteNewcomer(ctx context.Context, c *connection, tenant s
 	return false
 }
 
-// waitForPlace takes a place as soon as there is one, within placeWait. The connection has one of the waiting places
-// and gives it back.
+// waitForPlace takes a slot within placeWait, and gives back the waiting slot.
 func (s *tcpServer) waitForPlace(ctx context.Context, c *connection, is standing, waits *slots.Slot) bool {
 	defer waits.GiveBack()
 	turn, cancel := context.WithTimeout(ctx, placeWait)
@@ -192,8 +184,7 @@ func (s *tcpServer) refuseConnection(c *connection) {
 	c.conn.Close()
 }
 
-// serveConnection answers the messages of one connection in order (RFC 7766 §6.2.1.1 lets a
-// client send several before it reads).
+// serveConnection answers a connection's messages in order. Clients may pipeline (RFC 7766 §6.2.1.1).
 func (s *tcpServer) serveConnection(ctx context.Context, c *connection) {
 	defer func() {
 		if c.place != nil {
@@ -224,7 +215,7 @@ func (s *tcpServer) serveConnection(ctx context.Context, c *connection) {
 			err = s.serveTransfer(ctx, c, a.transfer, a.tenant)
 		case a.msg != nil:
 			err = s.writeMessage(c, a.msg)
-		default: // what deserves no answer deserves no connection
+		default: // no answer: close the connection
 			return
 		}
 		if err != nil {
@@ -235,8 +226,7 @@ func (s *tcpServer) serveConnection(ctx context.Context, c *connection) {
 
 func (s *tcpServer) readMessage(c *connection) ([]byte, error) {
 	c.conn.SetReadDeadline(time.Now().Add(c.idle))
-	// wakeConns moves the deadline into the past after closing stopping: whichever of the
-	// two came last, the read ends.
+	// wakeConns sets a past deadline after closing stopping: in either order the read ends.
 	select {
 	case <-s.stopping:
 		return nil, net.ErrClosed
@@ -256,7 +246,7 @@ func (s *tcpServer) writeMessage(c *connection, msg []byte) error {
 	return s.writeFramed(c, append(binary.BigEndian.AppendUint16(nil, uint16(len(msg))), msg...), time.Time{})
 }
 
-// writeFramed writes octets with their length in front, within WriteTimeout, and before end unless that is zero.
+// writeFramed writes a message with its length within WriteTimeout, and before end unless zero.
 func (s *tcpServer) writeFramed(c *connection, framed []byte, end time.Time) error {
 	deadline := time.Now().Add(s.config.WriteTimeout)
 	if !end.IsZero() && end.Before(deadline) {
@@ -267,8 +257,8 @@ func (s *tcpServer) writeFramed(c *connection, framed []byte, end time.Time) err
 	return err
 }
 
-// serveTransfer runs a transfer when it is its turn. An error ends the connection, which
-// is how the peer learns that what it has is not whole.
+// serveTransfer runs a transfer when it has a slot. An error closes the connection, which tells the peer that the
+// transfer is incomplete.
 func (s *tcpServer) serveTransfer(ctx context.Context, c *connection, t *transfer, tenant string) error {
 	transfers := s.transfers
 	if tenant != "" {
@@ -276,7 +266,7 @@ func (s *tcpServer) serveTransfer(ctx context.Context, c *connection, t *transfe
 	}
 	log := s.log.WithValues("zone", t.zone.Header().FQDN.String(), "serial", uint32(t.zone.Serial()), "to", c.from.String())
 	if tenant != "" {
-		log = log.V(2) // a tenant's peers make as many lines as they like
+		log = log.V(2) // a tenant's peers could flood the log
 	}
 	turn, cancel := context.WithTimeout(ctx, s.config.TransferWait)
 	defer cancel()
@@ -335,7 +325,7 @@ func (s *tcpServer) trackConn(conn net.Conn, open bool) {
 	}
 }
 
-// wakeConns ends every read that waits; transfers that run go on.
+// wakeConns ends waiting reads. Transfers continue.
 func (s *tcpServer) wakeConns() {
 	s.eachConn(func(conn net.Conn) { conn.SetReadDeadline(time.Unix(1, 0)) })
 }

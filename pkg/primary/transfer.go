@@ -19,32 +19,29 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// transfer is one AXFR or IXFR. It reads one immutable snapshot, so what it sends is one
-// serial's content however long it takes (S6.8), and it holds one message at a time, so its
-// memory does not grow with the zone.
+// transfer is an AXFR or IXFR. It reads an immutable snapshot, so the content is of a single serial (S6.8), and packs
+// message by message, so memory does not grow with the zone.
 type transfer struct {
 	zone    *zoneview.Snapshot
 	request request
 	key     *tsig.SigningKey // nil: unsigned
-	// share is the key whose tenant's share is sent in the place of the whole zone; nil: the zone is.
+	// share is the update key whose tenant's share replaces the zone; nil: the zone.
 	share *updates.Key
-	// incremental asks for the difference from the serial of the request. readDifference clears it if there is none.
+	// incremental requests the difference from the request's serial. readDifference clears it if there is none.
 	incremental bool
-	// records are sent in the zone's place where there are any: a difference, complete with its SOAs.
+	// records, if any, replace the zone: a difference with its SOAs.
 	records []content.Packed
 }
 
-// sent counts what left.
 type sent struct {
 	messages, records int
 	octets            int64
 }
 
-// sendTransfer packs the zone into messages and hands each, with its length octets in front, to
-// write: the SOA, every other record, the SOA (RFC 5936 §2.2). Every message of a signed
-// transfer is signed. A record that no message can hold or that cannot be packed ends the
-// transfer with an error before the closing SOA: the peer then discards it whole, nothing
-// is ever left out of a transfer that looks complete (coredns/coredns#7859).
+// sendTransfer packs the zone into messages and passes each, with length octets, to write: the SOA, all other
+// records, the SOA (RFC 5936 §2.2). If the request is signed, so is every message. A record that cannot be packed
+// ends the transfer with an error before the final SOA, so that the peer discards it: a transfer that looks complete
+// lacks nothing (coredns/coredns#7859).
 func (t *transfer) sendTransfer(m *message, now func() time.Time, write func([]byte) error) (sent, error) {
 	s := stream{transfer: t, message: m, now: now, write: write, prior: t.request.priorMAC()}
 	s.openMessage()
@@ -83,18 +80,17 @@ func (t *transfer) sendTransfer(m *message, now func() time.Time, write func([]b
 	return s.sent, s.flushMessage()
 }
 
-// stream is the sending side of a transfer.
 type stream struct {
 	*transfer
 	*message
 	now   func() time.Time
 	write func([]byte) error
-	prior []byte // MAC that the next message's begins with
+	prior []byte // start of the next message's MAC
 	sent  sent
 }
 
-// openMessage opens the next message. Question and OPT stand in the first (RFC 5936 §2.2.1,
-// §2.2.5), the room for what follows the answers is kept free in each.
+// openMessage begins the next message. The first has question and OPT (RFC 5936 §2.2.1, §2.2.5); each has room for
+// TSIG.
 func (s *stream) openMessage() {
 	q := s.request
 	limit := maxMessage
@@ -117,7 +113,7 @@ func (s *stream) sendRecord(set content.Packed, data []byte) error {
 			return err
 		}
 		s.openMessage()
-		_, err = s.message.addAnswer(set.Owner, set.Type, set.TTL, data) // an empty message answers with an error, never with "no"
+		_, err = s.message.addAnswer(set.Owner, set.Type, set.TTL, data) // an empty message returns an error, not "no"
 	}
 	if err != nil {
 		return err
@@ -137,7 +133,7 @@ func (s *stream) flushMessage() error {
 	if len(b) > maxMessage {
 		return fmt.Errorf("message of %d octets: %w", len(b), errTooLarge)
 	}
-	s.buf = s.buf[:lengthOctets+len(b)] // sign appends in place: the capacity is a whole message's
+	s.buf = s.buf[:lengthOctets+len(b)] // Sign appends in place: the capacity is that of a whole message
 	binary.BigEndian.PutUint16(s.buf, uint16(len(b)))
 	if err := s.write(s.buf); err != nil {
 		return err
@@ -147,11 +143,11 @@ func (s *stream) flushMessage() error {
 	return nil
 }
 
-// mostChangesOverUDP is above the records of a difference that fit a message over UDP: each has 12 octets or more.
+// mostChangesOverUDP bounds the records of a difference over UDP: each takes 12 octets or more.
 const mostChangesOverUDP = udpLimit / 12
 
-// isShort reports whether the difference from a serial of a zone may fit a message over UDP. It looks at no more
-// changes than fit, since a question over UDP has no slot.
+// isShort reports whether the difference from a serial may fit UDP. The count stops beyond the bound: questions over
+// UDP have no slot.
 func (s *classes) isShort(zone *zoneview.Snapshot, since serial.Serial) bool {
 	steps, err := s.zonesOf(zone).Changes(zone.Zone().UID, since, zone.Serial())
 	changes := 0
@@ -159,7 +155,7 @@ func (s *classes) isShort(zone *zoneview.Snapshot, since serial.Serial) bool {
 		if changes += len(step.Added) + len(step.Removed) + len(step.TTLs); changes > mostChangesOverUDP {
 			return false
 		}
-		for _, ttl := range step.TTLs { // each value goes and comes
+		for _, ttl := range step.TTLs { // each value is removed and added
 			set, _ := zone.RRset(ttl.Owner, ttl.Type)
 			changes += len(set.Data)
 		}
@@ -167,21 +163,20 @@ func (s *classes) isShort(zone *zoneview.Snapshot, since serial.Serial) bool {
 	return err == nil && changes <= mostChangesOverUDP
 }
 
-// readDifference reads the records of an incremental transfer. Without a difference, it makes that a transfer of the
+// readDifference reads the records of an incremental transfer. Without a difference it becomes a transfer of the
 // whole zone.
 func (s *classes) readDifference(t *transfer) {
 	if t.incremental {
 		d, err := s.zonesOf(t.zone).Difference(t.zone, serial.Serial(t.request.serial))
-		if t.incremental = err == nil; t.incremental { // else the journal does not reach back
+		if t.incremental = err == nil; t.incremental { // else the journal is too short
 			t.records, t.incremental = packDifference(t.zone, d)
 		}
 	}
 }
 
-// packDifference makes the answer to an IXFR: one sequence from the serial that the peer has to the zone's, however
-// many steps lie between (RFC 1995 §4, §5). Records have one rdata each: the new SOA, the old one and what went, the
-// new one and what came, the new one. ok is false where the whole zone is the answer: the difference is as long as
-// the zone, or cannot be packed.
+// packDifference returns the answer to an IXFR as a single sequence (RFC 1995 §4, §5), each record with a single
+// rdata: the new SOA, the old SOA and removals, the new SOA and additions, the new SOA. ok is false if the difference
+// is as long as the zone, or packing fails.
 func packDifference(zone *zoneview.Snapshot, d zoneview.Difference) (records []content.Packed, ok bool) {
 	if len(d.Removed)+len(d.Added)+2 >= zone.EntryCount() {
 		return nil, false
@@ -191,7 +186,7 @@ func packDifference(zone *zoneview.Snapshot, d zoneview.Difference) (records []c
 		for _, entry := range part {
 			record, err := packEntry(zone.FQDN(), entry)
 			if err != nil {
-				return nil, false // the whole zone says what is wrong with it
+				return nil, false // the whole zone reports the error
 			}
 			records = append(records, record)
 		}

@@ -16,11 +16,11 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// updateTimeUDP is about as long as a client waits for an answer over UDP before it sends the message again.
+// updateTimeUDP is about the time after which clients repeat a message over UDP.
 const updateTimeUDP, updateTimeTCP = 5 * time.Second, 30 * time.Second
 
-// answerUpdater takes a request in that a key signed with which updates are sent: an update, and the questions that
-// clients ask before one. All else is REFUSED.
+// answerUpdater accepts requests signed by an update key: updates, and the questions that clients ask before. Others
+// are REFUSED.
 func (r *responder) answerUpdater(req request, msg []byte, key *updater, from netip.Addr, overTCP bool,
 	reply func(rcode uint16, why string) answer) answer {
 	pending := &pendingUpdate{request: req.clone(), key: key, overTCP: overTCP}
@@ -35,8 +35,7 @@ func (r *responder) answerUpdater(req request, msg []byte, key *updater, from ne
 		return reply(rcodeRefused, "zone not served to the update key")
 	}
 	atApex := req.qname == zone.FQDN()
-	// Which names of a zone are the tenant's the rules of the zone say, which are not here: an update without updates
-	// asks for that.
+	// Only the zone's rules tell the tenant's names: a message without updates asks for them.
 	pending.Asks = &update.Message{Zone: zone.FQDN()}
 	switch {
 	case req.qtype == typeAXFR || req.qtype == typeIXFR:
@@ -50,8 +49,8 @@ func (r *responder) answerUpdater(req request, msg []byte, key *updater, from ne
 	return answer{zone: req.qname, update: pending}
 }
 
-// answerAsked answers a question of an update key, if Updates lets its tenant write the name, with the RRsets at that
-// very name: a tenant that points a CNAME to a name of another one learns nothing of that.
+// answerAsked answers a question of an update key, if Updates lets its tenant write the name, with the RRsets at
+// exactly that name: a tenant must learn nothing by a CNAME to another's name.
 func (r *responder) answerAsked(u *pendingUpdate, rcode uint16) answer {
 	req, key := u.request, u.key
 	refuse := func(rcode uint16) answer { return answer{msg: r.replyStatus(req, key.signing, rcode), zone: req.qname} }
@@ -64,7 +63,7 @@ func (r *responder) answerAsked(u *pendingUpdate, rcode uint16) answer {
 	}
 	zone, ok := r.findEnclosingOf(key, req)
 	switch {
-	case !ok || zone.FQDN() != u.Asks.Zone: // it has changed meanwhile
+	case !ok || zone.FQDN() != u.Asks.Zone: // changed meanwhile
 		return refuse(rcodeServFail)
 	case req.qtype == typeSOA && req.qname != zone.FQDN():
 		return r.replySOABelow(req, key.signing, zone, u.overTCP)
@@ -80,8 +79,8 @@ func (r *responder) answerAsked(u *pendingUpdate, rcode uint16) answer {
 	return r.writeResult(req, key.signing, zone, res, u.overTCP)
 }
 
-// findEnclosingOf is the zone that a question of an update key is about: the one with the longest name at or above the
-// question's, in the key's view and where the key may write something.
+// findEnclosingOf returns the closest zone of the key's view at or above the question's name, if the key can write
+// there.
 func (r *responder) findEnclosingOf(key *updater, req request) (*zoneview.Snapshot, bool) {
 	for at, ok := req.qname, !req.qname.IsZero(); ok; at, ok = at.Parent() {
 		if zone, found := findZone(key.open, at); found {
@@ -91,7 +90,7 @@ func (r *responder) findEnclosingOf(key *updater, req request) (*zoneview.Snapsh
 	return nil, false
 }
 
-// transferToUpdater transfers what the key may, whole: clients that update a zone keep no serial.
+// transferToUpdater transfers zone or share as the key allows, never incrementally: update clients keep no serial.
 func (r *responder) transferToUpdater(req request, key *updater, zone *zoneview.Snapshot, overTCP bool,
 	reply func(rcode uint16, why string) answer) answer {
 	whole := &transfer{zone: zone, request: req.clone(), key: key.signing}
@@ -109,8 +108,8 @@ func (r *responder) transferToUpdater(req request, key *updater, zone *zoneview.
 	return reply(rcodeRefused, "the update key has no transfer of this zone")
 }
 
-// replySOABelow answers a question for the SOA of a name below an apex by the SOA in the authority section, whether the
-// name is there or not: clients look for the zone of a name so, and are to learn nothing else.
+// replySOABelow answers a question for an SOA below an apex with the zone's SOA in the authority section, whether or
+// not the name exists: clients find a zone so, and must learn nothing else.
 func (r *responder) replySOABelow(req request, key *tsig.SigningKey, zone *zoneview.Snapshot, overTCP bool) answer {
 	m := newSmallMessage()
 	m.beginMessage(req.id, req.replyFlags(flagAA, rcodeSuccess), req.question, zone.FQDN(), roomFor(req, key, overTCP))
@@ -124,7 +123,6 @@ func (r *responder) replySOABelow(req request, key *tsig.SigningKey, zone *zonev
 	return answer{msg: r.finishReply(m, req, key, rcodeSuccess), zone: zone.FQDN()}
 }
 
-// readShare makes the zone that is transferred where the peer gets its tenant's share alone.
 func (s *server) readShare(ctx context.Context, t *transfer) error {
 	sets, err := s.updates.Share(ctx, t.share, t.zone.FQDN())
 	if err != nil {

@@ -12,11 +12,10 @@ import (
 )
 
 const (
-	// maxAnswers is the number of answers that the tenants of the last hour share equally. A share is never below
-	// leastShare, which is above the messages that a tenant has under way.
+	// maxAnswers is divided equally among the tenants of the last hour. A share is at least leastShare, more than a
+	// tenant's messages in progress.
 	maxAnswers, leastShare = 1 << 16, 256
-	// idle is the time after which a tenant without answers is forgotten. A clock that is set back by less finds
-	// nothing forgotten.
+	// idle is the time until a tenant without answers is forgotten. A clock may be set back by less.
 	idle = time.Hour
 )
 
@@ -26,39 +25,39 @@ type Memory struct {
 	valid time.Duration
 
 	mu      sync.Mutex
-	began   int64 // in unix seconds, as all times here: signatures have no finer ones
+	began   int64 // unix seconds, the resolution of signatures
 	swept   int64
 	tenants map[string]*tenant
 }
 
-// tenant has the answers of one tenant by the second in which their messages were signed, and by their id.
+// tenant has a tenant's answers by second of signature and id.
 type tenant struct {
 	seconds map[int64]map[string]*Answer
 	size    int
-	// floor is the latest second with a forgotten answer. A message of that second, or before, may be a replay.
+	// floor is the latest second with an evicted answer: messages signed until then may be replays.
 	floor int64
 }
 
-// New returns an empty Memory, for signatures that are valid for so long.
+// New returns an empty Memory for signatures with this validity.
 func New(clock func() time.Time, valid time.Duration) *Memory {
 	return &Memory{clock: clock, valid: valid, began: clock().Unix(), tenants: map[string]*tenant{}}
 }
 
-// Opens returns the beginning of the first second whose messages are accepted.
+// Opens returns the first second whose signatures are accepted.
 func (m *Memory) Opens() time.Time { return time.Unix(m.began+1, 0) }
 
-// Answer is the RCODE of one message, which is unknown until End.
+// Answer is the RCODE of a message, unknown until End.
 type Answer struct {
 	of     *Memory
 	tenant string
 	signed int64
 	id     string
-	done   chan struct{} // closed when rcode is known
+	done   chan struct{} // closed by End
 	rcode  uint16
 }
 
-// Begin returns the Answer to the message of a tenant with an id, signed in a second. If first is true, the caller
-// carries the message out and calls End, else it calls Wait. Nil: the message may be a replay of a forgotten one.
+// Begin returns the Answer to a message. If first, the caller applies the message and calls End, else Wait. Nil: the
+// message may be a replay.
 func (m *Memory) Begin(of, id string, signed int64) (a *Answer, first bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -88,7 +87,6 @@ func (m *Memory) Begin(of, id string, signed int64) (a *Answer, first bool) {
 	return a, true
 }
 
-// sweepTenants forgets, once a minute, the tenants that have sent nothing for long.
 func (m *Memory) sweepTenants(now time.Time) {
 	if now.Unix()/60 == m.swept {
 		return
@@ -100,7 +98,7 @@ func (m *Memory) sweepTenants(now time.Time) {
 	})
 }
 
-// forgetExpired forgets the answers to messages signed before a second, whose signatures have expired.
+// forgetExpired drops the answers to messages signed before a second.
 func (t *tenant) forgetExpired(until int64) {
 	for signed := range t.seconds {
 		if signed < until {
@@ -115,7 +113,7 @@ func (t *tenant) forgetSecond(signed int64) {
 	delete(t.seconds, signed)
 }
 
-// End sets the RCODE and wakes Wait. Unless the outcome is known, the next equal message is carried out.
+// End sets the RCODE and wakes Wait. If the outcome is not known, the next copy is applied.
 func (a *Answer) End(rcode uint16, known bool) {
 	a.of.mu.Lock()
 	defer a.of.mu.Unlock()
@@ -127,7 +125,7 @@ func (a *Answer) End(rcode uint16, known bool) {
 	close(a.done)
 }
 
-// Wait returns the RCODE after End, or false if ctx ends first.
+// Wait returns the RCODE, or false if ctx ends first.
 func (a *Answer) Wait(ctx context.Context) (rcode uint16, ok bool) {
 	select {
 	case <-a.done:

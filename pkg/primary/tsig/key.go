@@ -18,7 +18,7 @@ import (
 	mdns "github.com/miekg/dns"
 )
 
-// Algorithm names a TSIG algorithm in its canonical form (RFC 8945 §6).
+// Algorithm is the canonical name of a TSIG algorithm (RFC 8945 §6).
 type Algorithm string
 
 const (
@@ -27,7 +27,6 @@ const (
 	HMACSHA512 Algorithm = "hmac-sha512."
 )
 
-// hash of the algorithm, nil for one that is not served.
 func (a Algorithm) hash() func() hash.Hash {
 	switch a {
 	case HMACSHA256:
@@ -40,18 +39,17 @@ func (a Algorithm) hash() func() hash.Hash {
 	return nil
 }
 
-// Key is a TSIG key. Its secret is never printed.
+// Key is a TSIG key. The secret is never printed.
 type Key struct {
-	Name      string // canonical: lower case, ending in a dot
+	Name      string // canonical: lower case, with trailing dot
 	Algorithm Algorithm
 	secret    []byte
 }
 
-// minSecret is the shortest secret taken, in octets: what is shorter can be guessed
-// offline from one signed message.
+// minSecret is the shortest secret, in octets: shorter secrets can be guessed offline from a signed message.
 const minSecret = 16
 
-// NewKey makes a key from its parts; secret is the decoded one, at least 16 octets.
+// NewKey returns a key. secret is decoded, with at least 16 octets.
 func NewKey(keyName string, algorithm Algorithm, secret []byte) (Key, error) {
 	if _, ok := mdns.IsDomainName(keyName); !ok || keyName == "" || keyName == "." {
 		return Key{}, fmt.Errorf("key %q: the name is no domain name; write one like \"transfer.example.org.\"", keyName)
@@ -71,16 +69,15 @@ func CanonicalName(text string) string { return mdns.CanonicalName(text) }
 
 func (k Key) String() string { return strings.TrimSuffix(k.Name, ".") }
 
-// Labels of the name, without the root.
+// Labels returns the labels of the name, without the root.
 func (k Key) Labels() []string { return mdns.SplitDomainName(k.Name) }
 
 func (k Key) GoString() string { return fmt.Sprintf("tsig.Key(%q)", k.Name) }
 
-// maxKeyFile bounds a key file, in bytes.
 const maxKeyFile = 1 << 20
 
-// ReadKeyFile reads the keys of a file in BIND's syntax (see ParseKeys). The warnings are
-// for the operator: a file that others than its owner and its group may read is taken, but named.
+// ReadKeyFile reads a file of ParseKeys' syntax. A warning names a file that others than its owner and group may
+// read.
 func ReadKeyFile(path string) (keys []Key, warnings []string, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -112,15 +109,15 @@ func ReadKeyFile(path string) (keys []Key, warnings []string, err error) {
 	return keys, warnings, nil
 }
 
-// ParseKeys reads key statements in the syntax of BIND's named.conf and tsig-keygen:
+// ParseKeys parses key statements of BIND's named.conf and tsig-keygen:
 //
 //	key "name" {
 //		algorithm hmac-sha256;
 //		secret "base64";
 //	};
 //
-// Comments (#, //, /* */) are allowed, any other statement is an error, and so are a key
-// named twice, a missing part and an empty file. Errors name the line, never the secret.
+// Comments (#, //, /* */) are allowed. Errors are other statements, duplicate keys, missing parts and an empty file.
+// They name the line, never the secret.
 func ParseKeys(text string) ([]Key, error) {
 	p := keyParser{text: text, line: 1}
 	var keys []Key
@@ -152,11 +149,10 @@ func ParseKeys(text string) ([]Key, error) {
 type keyParser struct {
 	text   string
 	line   int
-	token  string // "" at the end; one of { } ; or a word without its quotes
+	token  string // "" at the end; one of { } ; or a word without quotes
 	quoted bool
 }
 
-// expectToken moves on and requires a punctuation or keyword.
 func (p *keyParser) expectToken(want, after string) error {
 	if err := p.nextToken(); err != nil {
 		return err
@@ -167,7 +163,6 @@ func (p *keyParser) expectToken(want, after string) error {
 	return nil
 }
 
-// expectWord moves on and requires a word or string.
 func (p *keyParser) expectWord(what string) (string, error) {
 	if err := p.nextToken(); err != nil {
 		return "", err
@@ -180,7 +175,7 @@ func (p *keyParser) expectWord(what string) (string, error) {
 
 func (p *keyParser) parseKey() (Key, error) {
 	if p.token != "key" || p.quoted {
-		// This text may be a secret in the wrong field: it is not repeated.
+		// May be a secret in the wrong field: do not repeat it.
 		return Key{}, errors.New(`only key statements are allowed: key "name" { … };`)
 	}
 	keyName, err := p.expectWord("the key's name")
@@ -240,13 +235,12 @@ func (p *keyParser) parseKey() (Key, error) {
 	return NewKey(keyName, algorithm, secret)
 }
 
-// between is white space and comments, and word a token; what of these is not closed is no whole one.
+// between matches white space and comments, word a token. Neither matches unclosed comments or strings.
 var (
 	between = regexp.MustCompile(`^(?:[ \t\r\n]|#[^\n]*|//[^\n]*|(?s:/\*.*?\*/))*`)
 	word    = regexp.MustCompile(`^(?:[{};]|"[^"\n]*"|[^ \t\r\n{};"]+)`)
 )
 
-// nextToken reads a token.
 func (p *keyParser) nextToken() error {
 	space := between.FindString(p.text)
 	p.line += strings.Count(space, "\n")

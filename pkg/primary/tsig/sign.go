@@ -12,25 +12,24 @@ import (
 	mdns "github.com/miekg/dns"
 )
 
-// Fudge is the clock difference that signatures allow: ours, and at most those of peers. RFC 8945 §10 recommends the
-// value.
+// Fudge is the clock difference allowed by signatures, and the maximum accepted from peers (RFC 8945 §10).
 const Fudge = 300 * time.Second
 
-// The parts of a message that the digest of a TSIG record needs.
+// Parts of a message in a TSIG digest.
 const (
 	headerLen = 12
 	typeTSIG  = 250
 	classANY  = 255
 )
 
-// SigningKey is a Key with its names in wire format.
+// SigningKey is a Key with names in wire format.
 type SigningKey struct {
 	Key
 	nameWire      []byte
 	algorithmWire []byte
 }
 
-// NewSigningKey packs the names of a key.
+// NewSigningKey returns a SigningKey.
 func NewSigningKey(k Key) (*SigningKey, error) {
 	s := &SigningKey{Key: k}
 	var err error
@@ -41,7 +40,7 @@ func NewSigningKey(k Key) (*SigningKey, error) {
 	return s, err
 }
 
-// SameAs reports whether both sign alike.
+// SameAs reports whether both keys make the same signatures.
 func (k *SigningKey) SameAs(other *SigningKey) bool {
 	return k.Name == other.Name && k.Algorithm == other.Algorithm && hmac.Equal(k.secret, other.secret)
 }
@@ -56,12 +55,12 @@ func (k Key) newMAC() hash.Hash { return hmac.New(k.Algorithm.hash(), k.secret) 
 
 func (k *SigningKey) macLen() int { return k.Algorithm.hash()().Size() }
 
-// RecordLen is the size in octets of a TSIG record of this key with a full MAC and no other data.
+// RecordLen returns the size of a TSIG record with full MAC and no other data, in octets.
 func (k *SigningKey) RecordLen() int {
 	return len(k.nameWire) + 10 + len(k.algorithmWire) + 16 + k.macLen()
 }
 
-// Stamp is the variable part of a TSIG record: all but key and MAC.
+// Stamp has the variables of a TSIG record, except key and MAC.
 type Stamp struct {
 	Time  uint64 // unix seconds, 48 bits
 	Fudge uint16 // seconds
@@ -75,14 +74,14 @@ func (p Stamp) appendTimers(b []byte) []byte {
 	return binary.BigEndian.AppendUint16(b, p.Fudge)
 }
 
-// StampAt is the Stamp of a message that is signed now.
+// StampAt returns the Stamp of a message signed now.
 func StampAt(now time.Time) Stamp {
 	return Stamp{Time: uint64(now.Unix()) & (1<<48 - 1), Fudge: uint16(Fudge / time.Second)}
 }
 
-// computeMAC returns the MAC over a message (RFC 8945 §4.3): the MAC before it if any, the message as its signer saw
-// it, then all TSIG variables, or the timers alone for the second and later messages of a stream (§5.3.1). msg is cut
-// before the TSIG record; its ID and ARCOUNT are taken from the arguments.
+// computeMAC returns the MAC of a message (RFC 8945 §4.3) over prior, the message as its signer saw it, and the TSIG
+// variables, or only the timers for later messages of a stream (§5.3.1). msg ends before the TSIG record; id and
+// arcount replace those of msg.
 func (k *SigningKey) computeMAC(prior []byte, msg []byte, id, arcount uint16, p Stamp, timersOnly bool) []byte {
 	h := k.newMAC()
 	var scratch [64]byte
@@ -110,8 +109,8 @@ func (k *SigningKey) computeMAC(prior []byte, msg []byte, id, arcount uint16, p 
 	return h.Sum(nil)
 }
 
-// Sign appends a TSIG record to msg and returns the message and its MAC, which is the prior of the next message of a
-// stream. prior is the request's MAC, the previous message's, or nil for a request.
+// Sign appends a TSIG record, and returns the message and the MAC, prior of a stream's next message. prior is the
+// request's MAC, the previous message's, or nil for a request.
 func (k *SigningKey) Sign(msg, prior []byte, p Stamp, timersOnly bool) (signed, mac []byte) {
 	id := binary.BigEndian.Uint16(msg)
 	arcount := binary.BigEndian.Uint16(msg[10:])
@@ -119,8 +118,8 @@ func (k *SigningKey) Sign(msg, prior []byte, p Stamp, timersOnly bool) (signed, 
 	return appendRecord(msg, k.nameWire, k.algorithmWire, mac, p), mac
 }
 
-// AppendUnsigned appends a TSIG record without a MAC, which names the key and the algorithm of the request: where an
-// error forbids to sign (RFC 8945 §5.3.2). False: a name cannot be packed.
+// AppendUnsigned appends a TSIG record without MAC, with key and algorithm of the request, for errors that forbid
+// signing (RFC 8945 §5.3.2). False: a name cannot be packed.
 func AppendUnsigned(msg []byte, s *Signature, err uint16) ([]byte, bool) {
 	nameWire, nameErr := packName(s.Key)
 	algorithmWire, algorithmErr := packName(s.Algorithm)
@@ -146,8 +145,8 @@ func appendRecord(msg, nameWire, algorithmWire, mac []byte, p Stamp) []byte {
 	return append(msg, p.Other...)
 }
 
-// MAC is the key's whole MAC over parts, one after the other. It lets a client of other servers sign with a key from
-// the same file, while the secret stays here.
+// MAC returns the key's whole MAC over the concatenated parts, for clients of other servers with a key of the same
+// file.
 func (k Key) MAC(parts ...[]byte) []byte {
 	mac := k.newMAC()
 	for _, part := range parts {

@@ -11,7 +11,6 @@ import (
 	"time"
 )
 
-// TSIG errors, RFC 8945 §3 and §5.2.
 const (
 	BadSig   = 16
 	BadKey   = 17
@@ -19,12 +18,12 @@ const (
 	BadTrunc = 22
 )
 
-// ErrorNames has the mnemonics of TSIG errors.
+// ErrorNames are the mnemonics of TSIG errors.
 var ErrorNames = map[uint16]string{BadSig: "BADSIG", BadKey: "BADKEY", BadTime: "BADTIME", BadTrunc: "BADTRUNC"}
 
-// Signature is a TSIG record as received (RFC 8945 §4.2).
+// Signature is a received TSIG record (RFC 8945 §4.2).
 type Signature struct {
-	At             int // of its owner name in the message
+	At             int // offset in the message
 	Key, Algorithm string
 	Time           uint64
 	Fudge          uint16
@@ -36,17 +35,17 @@ type Signature struct {
 
 // Verdict is the result of Verify.
 type Verdict struct {
-	Key       *SigningKey // nil: not known
-	Malformed bool        // RFC 8945 §5.2.2.1 case 1 and 3: FORMERR
-	// OtherAlgorithm is the key that is known under the name, where the message names another algorithm.
+	Key       *SigningKey // nil: unknown
+	Malformed bool        // RFC 8945 §5.2.2.1 cases 1 and 3: FORMERR
+	// OtherAlgorithm is the known key, if the message names another algorithm.
 	OtherAlgorithm *SigningKey
-	Err            uint16 // zero: the signature holds
+	Err            uint16 // zero: valid
 }
 
-// Keyring finds a key by its canonical name.
+// Keyring finds keys by canonical name.
 type Keyring map[string]*SigningKey
 
-// NewKeyring checks keys and finds them by name; its error names all faults, and has the right keys nevertheless.
+// NewKeyring returns a Keyring of the valid keys. The error has all faults.
 func NewKeyring(list []Key) (Keyring, error) {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
@@ -69,8 +68,8 @@ func NewKeyring(list []Key) (Keyring, error) {
 	return keys, errors.Join(faults...)
 }
 
-// Verify judges the signature of a message in the order of RFC 8945 §5.2: key, MAC, time, truncation. prior is nil for
-// a request and the request's MAC for a response.
+// Verify verifies a message in the order of RFC 8945 §5.2: key, MAC, time, truncation. prior is the request's MAC for
+// a response, nil for a request.
 func (r Keyring) Verify(msg []byte, s *Signature, prior []byte, now time.Time) Verdict {
 	k, ok := r[s.Key]
 	if !ok {
@@ -93,7 +92,7 @@ func (r Keyring) Verify(msg []byte, s *Signature, prior []byte, now time.Time) V
 	if apart := max(now48, s.Time) - min(now48, s.Time); apart > min(uint64(s.Fudge), uint64(Fudge/time.Second)) {
 		return Verdict{Key: k, Err: BadTime}
 	}
-	if len(s.MAC) < full { // our policy: a whole MAC or none
+	if len(s.MAC) < full { // policy: whole MACs only
 		return Verdict{Key: k, Err: BadTrunc}
 	}
 	return Verdict{Key: k}

@@ -1,15 +1,14 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package updates has the TSIG keys that sign dynamic updates (RFC 2136), and the queue of the messages.
+// Package updates has the TSIG keys of dynamic updates (RFC 2136), and the queue of their messages.
 //
-// It promises: (1) the messages and octets that wait are bounded, and so are the messages carried out at once, in
-// total and for each tenant; messages of one TCP connection are carried out in their order, datagrams in any; (2) a
-// message is carried out once, and copies of it get the answer of the first (package replay); (3) a message is parsed
-// when it has its tenant's place, and a panic of the Handler fails that message alone.
+// It promises: (1) waiting messages and octets are bounded, and so are messages in progress, in total and by tenant;
+// messages of a TCP connection are applied in order, datagrams in any; (2) a message is applied once, and copies get
+// the first answer (package replay); (3) a message is parsed in its tenant's slot, and a panic of the Handler fails
+// only that message.
 //
-// It does not know the transport of a message, its signature or the wire form of its answer, nor the changes of an
-// update: the Handler makes them.
+// It does not know transport, signature or wire form of the answer, nor the changes: the Handler makes them.
 //
 // Read key.go, then queue.go.
 package updates

@@ -13,14 +13,13 @@ import (
 	"kubi.zone/kubizone/pkg/update"
 )
 
-// Handler carries out the changes of keys (RFC 2136). Its methods are called from many goroutines at once.
+// Handler makes the changes of keys (RFC 2136). It must be safe for concurrent use.
 type Handler interface {
-	// Update carries out a message and returns the RCODE of its answer: 0 where the zone has all its changes. A message
-	// without updates asks whether the zone has rules for the key's tenant, and with a prerequisite whether the tenant
-	// may write its name: REFUSED or NOTAUTH where not.
+	// Update applies a message and returns the RCODE, 0 if the zone has all changes. A message without updates asks
+	// whether the zone has rules for the key's tenant, and with a prerequisite whether the tenant may write that
+	// name; if not, REFUSED or NOTAUTH.
 	Update(ctx context.Context, key *Key, m *update.Message, from netip.Addr) (rcode uint16)
-	// Share returns the RRsets that updates made in a zone for the key's tenant and that the key may write. An error:
-	// they are not known.
+	// Share returns the RRsets made by updates for the key's tenant and covered by the key. Error: unknown.
 	Share(ctx context.Context, key *Key, zone name.Name) ([]content.RRset, error)
 }
 
@@ -28,24 +27,22 @@ type Handler interface {
 type Transfer int
 
 const (
-	// TransferNone is nothing.
 	TransferNone Transfer = iota
-	// TransferOwn is the result of Handler.Share, between the zone's SOA.
+	// TransferOwn is Handler.Share, between the zone's SOA.
 	TransferOwn
-	// TransferZone is each zone of the tenant itself.
+	// TransferZone is the whole of the tenant's own zones.
 	TransferZone
 )
 
-// Key is a TSIG key with which updates are sent.
+// Key is a TSIG key of updates.
 type Key struct {
 	tsig.Key
-	// ID tells keys apart for the Handler.
+	// ID identifies the key for the Handler.
 	ID string
-	// Tenant is the namespace for which it writes, View the view of its zones.
+	// Tenant is the namespace for which the key writes, View the view of its zones.
 	Tenant, View string
-	// Covers reports whether the key may write some type at a name.
-	Covers func(fqdn name.Name) bool
-	// Reaches reports whether some name that the key may write lies in a zone of that name.
+	Covers       func(fqdn name.Name) bool
+	// Reaches reports whether the key may write a name in a zone.
 	Reaches  func(zone name.Name) bool
 	Transfer Transfer
 }

@@ -26,41 +26,40 @@ import (
 	"kubi.zone/kubizone/pkg/update/wire"
 )
 
-// Message is an UPDATE, or a question, of a key.
+// Message is an UPDATE or question of a key.
 type Message struct {
 	Key  *Key
 	From netip.Addr
-	// Zone is that of the question section, for the log.
+	// Zone of the question section, for the log.
 	Zone name.Name
-	// MAC and Signed are those of the signature, which covers all octets; Signed is in unix seconds.
+	// MAC and Signed (unix seconds) of the signature over all octets.
 	MAC    []byte
 	Signed int64
-	// Octets is an UPDATE as received, which CarryOut parses. Nil: the message is a question, and Asks what the Handler
-	// is asked: whether the key may have its answer.
+	// Octets is an UPDATE as received, parsed by CarryOut. Nil: a question, and Asks is the Handler's check whether
+	// the key may have the answer.
 	Octets []byte
 	Asks   *update.Message
 
 	place *slots.Slot
 }
 
-// id identifies the octets of a message.
 func (m *Message) id() string {
 	sum := sha256.Sum256(append([]byte(m.Key.Name), m.MAC...))
 	return hex.EncodeToString(sum[:16])
 }
 
 const (
-	// maxRunning bounds the messages that are carried out at once, and MaxRunningOfTenant those of one tenant, which
-	// may have the spare ones besides: messages for one zone that are under way at once share transactions.
+	// maxRunning bounds messages in progress, MaxRunningOfTenant a tenant's, plus spare ones: concurrent messages for
+	// a zone share transactions.
 	maxRunning, MaxRunningOfTenant, Spare = 64, 8, 24
-	// maxWaiting bounds those that wait for that, maxOctets their octets.
+	// Bounds of waiting messages and their octets.
 	maxWaiting, MaxWaitingOfTenant = 512, 64
 	maxOctets, maxOctetsOfTenant   = 4 << 20, 512 << 10
 )
 
-// Queue carries out a bounded number of messages at once, and answers a repeated message with its first answer. A
-// client without an answer sends the same octets again: the first copy may have made their prerequisites (RFC 2136
-// §2.4) false, and an attacker must not replay a message after a later one.
+// Queue applies a bounded number of messages at a time, and answers a repeated message with the first answer. A
+// client without an answer repeats the octets: the first copy may have invalidated their prerequisites (RFC 2136
+// §2.4), and an attacker must not replay a message after later ones.
 type Queue struct {
 	handler          Handler
 	log              klog.Logger
@@ -72,21 +71,21 @@ type Queue struct {
 	octetsOf map[string]int // by tenant
 }
 
-// NewQueue makes an empty queue.
+// NewQueue returns an empty queue.
 func NewQueue(handler Handler, clock func() time.Time, log klog.Logger) *Queue {
 	return &Queue{handler: handler, log: log, running: slots.New(maxRunning, MaxRunningOfTenant).WithSpare(Spare),
 		waiting: slots.New(maxWaiting, MaxWaitingOfTenant), answered: replay.New(clock, tsig.Fudge), octetsOf: map[string]int{}}
 }
 
-// Share returns the RRsets of Handler.Share.
+// Share returns Handler.Share.
 func (q *Queue) Share(ctx context.Context, key *Key, zone name.Name) ([]content.RRset, error) {
 	return q.handler.Share(ctx, key, zone)
 }
 
-// Opens returns the first second whose signatures are accepted: a message of an earlier one may be a replay.
+// Opens returns the first second whose signatures are accepted; earlier messages may be replays.
 func (q *Queue) Opens() time.Time { return q.answered.Opens() }
 
-// Enter gives a message a place in the queue, and a copy of its octets; false: the queue is full. After true the caller
+// Enter takes a waiting slot for a message, and copies its octets; false: the queue is full. After true the caller
 // calls CarryOut.
 func (q *Queue) Enter(m *Message) bool {
 	q.mu.Lock()
@@ -117,8 +116,7 @@ func (q *Queue) countOctets(tenant string, octets int) {
 	}
 }
 
-// CarryOut carries out a message that has entered and returns its RCODE: SERVFAIL if that takes longer than within,
-// BADTIME if the message may be a replay.
+// CarryOut applies an entered message and returns the RCODE: SERVFAIL after within, BADTIME for a possible replay.
 func (q *Queue) CarryOut(ctx context.Context, m *Message, within time.Duration) (rcode uint16) {
 	defer q.leave(m)
 	ctx, cancel := context.WithTimeout(ctx, within)
@@ -146,7 +144,6 @@ func (q *Queue) logRefusal(m *Message, why string) {
 	q.log.V(2).Info("Refused", "zone", m.Zone.String(), "from", m.From.String(), "key", m.Key.ID, "why", why)
 }
 
-// callWhenFree has a message carried out when its tenant has a place; SERVFAIL where there is none in time.
 func (q *Queue) callWhenFree(ctx context.Context, m *Message) uint16 {
 	place := q.running.TakeInOrder(ctx, slots.Client{Tenant: m.Key.Tenant})
 	if place == nil {
@@ -156,7 +153,7 @@ func (q *Queue) callWhenFree(ctx context.Context, m *Message) uint16 {
 	return q.callHandler(ctx, m)
 }
 
-// callHandler parses a message and calls the Handler. A panic is answered with SERVFAIL.
+// callHandler parses a message and calls the Handler. A panic is SERVFAIL.
 func (q *Queue) callHandler(ctx context.Context, m *Message) (rcode uint16) {
 	defer func() {
 		if why := recover(); why != nil {
