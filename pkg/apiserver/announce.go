@@ -40,7 +40,6 @@ const (
 	// the message of a dropped Event.
 	maxQueued  = 1000
 	queuedRate = 10
-	// maxRefused bounds the Events remembered to suppress repetitions.
 	maxRefused = 1000
 )
 

@@ -185,7 +185,6 @@ func (b *boundedBody) tooMany() error {
 		"no field takes more than a tenth of that; leave out labels and annotations", b.what, maxEntries))
 }
 
-// jsonPlace is the state of an incremental scan of JSON.
 type jsonPlace struct {
 	depth, deepest int
 	// items counts the entries of the outermost value that are objects or lists.

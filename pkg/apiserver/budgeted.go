@@ -21,7 +21,6 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// sized is an object that a budget counts.
 type sized interface {
 	runtime.Object
 	metav1.Object

@@ -31,8 +31,7 @@ type Metrics struct {
 	feed   *fromjournal.Source
 	set    *zoneview.Set
 	// countGone counts deleted namespaces with objects here; false: unknown.
-	countGone func() (float64, bool)
-	// -1 before the first count.
+	countGone        func() (float64, bool)
 	backlog, journal atomic.Int64
 }
 

@@ -41,7 +41,7 @@ func refOf(zone *zoneview.Snapshot) v1alpha1.AdoptingZone {
 	return v1alpha1.AdoptingZone{Namespace: of.Namespace, Name: of.Name, UID: types.UID(of.UID)}
 }
 
-// FindEnclosing looks in the views only. The ledger decides on current state.
+// FindEnclosing looks in the views only; the ledger decides on current state.
 func (u *updatedZones) FindEnclosing(view string, fqdn name.Name) (at v1alpha1.AdoptingZone, apex name.Name, ok bool) {
 	for n, more := fqdn, true; more; n, more = n.Parent() {
 		if zone, found := u.zones.Find(view, n); found {

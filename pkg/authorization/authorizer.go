@@ -115,7 +115,6 @@ func (c clusterWide) ConditionsAwareAuthorize(ctx context.Context, asked authori
 	return authorizer.ConditionsAwareDecisionFromParts(c.Authorize(ctx, asked))
 }
 
-// everyNamespace is a request in all namespaces.
 type everyNamespace struct {
 	authorizer.Attributes
 }

@@ -3,7 +3,7 @@
 
 // Package authorization authorizes requests by SubjectAccessReviews at kube-apiserver, with upstream's webhook
 // authorizer, cache and retries. Upstream's DelegatingAuthorizationOptions pass 200 reviews a second and cache
-// answers by object name: 200 writes a second for a tenant. Hence an own client and broader reviews.
+// answers by object name: 200 writes a second for a tenant. Hence a separate client and broader reviews.
 //
 // It promises: (1) A request for named or selected objects is first reviewed without name and selectors, and only if
 // that is not allowed, as it is. Under RBAC this is exact: a rule without resourceNames covers every name, a rule

@@ -77,8 +77,6 @@ func (m Mapping) makeCandidate(e *contract.Endpoint) *Candidate {
 	return c
 }
 
-// makeRecord makes the Record of the endpoint. Registry texts beside other targets are dropped: they may come from
-// another namespace.
 func (c *Candidate) makeRecord(m Mapping) {
 	e := *c.Endpoint
 	if own := slices.DeleteFunc(slices.Clone(e.Targets), isHeritage); len(own) > 0 {
@@ -218,7 +216,6 @@ func Group(candidates []*Candidate) Wanted {
 	return wanted
 }
 
-// wants reports whether a namespace has a candidate that is not withdrawn.
 func (w Wanted) wants(key contract.Key, namespace string) bool {
 	return slices.ContainsFunc(w[key], func(c *Candidate) bool {
 		return c.Namespace == namespace && (c.Record != nil || c.Err != nil)
@@ -283,7 +280,6 @@ func (s Standing) Replaced(c *Candidate, wanted Wanted) (replaced []*v1alpha1.Re
 	return replaced
 }
 
-// choice is an answer under construction.
 type choice struct {
 	answer []*contract.Endpoint
 	told   []Candidate
@@ -299,7 +295,6 @@ type place struct {
 }
 
 var (
-	// errHeld: another object has the name and type.
 	errHeld = errors.New("another object has this name and type, and keeps it: choose another name, or remove that object")
 	// Events of objects that keep their Record.
 	errUnknown = errors.New("an object of another namespace wants this name, too, and none of the targets is in this object, so its " +
@@ -411,7 +406,6 @@ func (x *choice) chooseStanding(stands *v1alpha1.Record, formed []*Candidate, wi
 	x.answer = append(x.answer, ReadEndpoint(stands))
 }
 
-// findHolder returns the candidate of the Record's object, else the first of its namespace, or nil.
 func findHolder(stands *v1alpha1.Record, formed []*Candidate) (holder *Candidate) {
 	for _, c := range formed {
 		if c.Namespace != stands.Namespace {

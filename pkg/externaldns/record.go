@@ -100,7 +100,7 @@ func makeValue(t rdata.Type, target string) string {
 
 func isHeritage(target string) bool { return strings.HasPrefix(strings.Trim(target, `" `), heritage) }
 
-// IsOurs reports whether a Record has this owner's labels and a spec written by the field manager.
+// IsOurs reports whether a Record has this owner's labels, and fields of FieldManager.
 func (m Mapping) IsOurs(r *v1alpha1.Record) bool {
 	return r.Labels[v1alpha1.LabelExternalDNS] == m.Owner && r.Labels[v1alpha1.LabelCluster] == m.Cluster &&
 		slices.ContainsFunc(r.ManagedFields, func(entry metav1.ManagedFieldsEntry) bool {

@@ -43,7 +43,6 @@ type zoneSpecOfBindy struct {
 	RecordsFrom   []struct {
 		Selector metav1.LabelSelector `json:"selector"`
 	} `json:"recordsFrom"`
-	// Not zone data.
 	ClusterRef         any `json:"clusterRef"`
 	ClusterProviderRef any `json:"clusterProviderRef"`
 	Bind9InstancesFrom any `json:"bind9InstancesFrom"`
@@ -142,7 +141,6 @@ func (k kindOfBindy) readRecord(o *unstructured.Unstructured) (place placeOfBind
 	return place, values, readSpec(rest, &place)
 }
 
-// zoneOfBindy is a DNSZone and the Zone made of it.
 type zoneOfBindy struct {
 	was  *unstructured.Unstructured
 	fqdn name.Name
@@ -393,7 +391,6 @@ func isServedByBindy(o *unstructured.Unstructured) bool {
 	})
 }
 
-// named returns a DNSZone by its object name, or nil.
 func (zones *zonesOfBindy) named(namespace, object string) *zoneOfBindy {
 	for _, z := range zones.all {
 		if z.was.GetNamespace() == namespace && z.was.GetName() == object {

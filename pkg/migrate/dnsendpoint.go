@@ -19,7 +19,6 @@ import (
 
 const externalDNSGroup = "externaldns.k8s.io"
 
-// convertExternalDNS converts DNSEndpoints of external-dns' source crd. The Zones are not in them.
 func (c *conversion) convertExternalDNS(all []*unstructured.Unstructured) {
 	for _, o := range all {
 		if kind := o.GetKind(); kind != "DNSEndpoint" {

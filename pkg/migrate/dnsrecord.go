@@ -70,7 +70,6 @@ func (c *conversion) convertWebhook(all []*unstructured.Unstructured) {
 	}
 }
 
-// convertDNSClass makes a DNSClass for the namespaces with DNSRecords of it.
 func (c *conversion) convertDNSClass(o *unstructured.Unstructured, namespaces []string) {
 	var spec classSpec
 	if err := readSpec(o.Object["spec"], &spec); err != nil {

@@ -33,12 +33,10 @@ type entrySpec struct {
 	// ownerId is a mark in the provider. The interval has no use without lookups.
 	OwnerID             any `json:"ownerId"`
 	CNAMELookupInterval any `json:"cnameLookupInterval"`
-	// Refused.
-	RoutingPolicy any `json:"routingPolicy"`
-	Reference     any `json:"reference"`
+	RoutingPolicy       any `json:"routingPolicy"`
+	Reference           any `json:"reference"`
 }
 
-// convertGardener converts DNSEntries of external-dns-management. The Zones are not in them.
 func (c *conversion) convertGardener(all []*unstructured.Unstructured) {
 	having := make(map[name.Name]*unstructured.Unstructured)
 	// entries has the objects' names, which a second Record of an entry must not take.
@@ -108,7 +106,6 @@ func (c *conversion) convertEntry(o *unstructured.Unstructured, having map[name.
 	}
 }
 
-// makeData returns the values by type.
 func (s *entrySpec) makeData() (map[string][]string, error) {
 	data := make(map[string][]string)
 	for _, target := range s.Targets {

@@ -67,12 +67,10 @@ type conversion struct {
 	found     []Finding
 }
 
-// refuse reports an object that is not converted.
 func (c *conversion) refuse(o *unstructured.Unstructured, reason, fix string) {
 	c.found = append(c.found, Finding{Of: o, Refused: true, Reason: reason, Fix: fix})
 }
 
-// omit reports a part that is dropped.
 func (c *conversion) omit(o *unstructured.Unstructured, reason, fix string) {
 	c.found = append(c.found, Finding{Of: o, Reason: reason, Fix: fix})
 }
@@ -159,7 +157,6 @@ func readStatus(o *unstructured.Unstructured, into any) {
 // id names an object in findings about objects of its kind.
 func id(o *unstructured.Unstructured) string { return o.GetNamespace() + "/" + o.GetName() }
 
-// texts is a list of texts, or a text.
 type texts []string
 
 // UnmarshalJSON decodes both forms.

@@ -167,7 +167,6 @@ func (w *Writer) writeItems(ctx context.Context, outcomes []Outcome, left []int)
 	return nil
 }
 
-// makeAnew returns a new change of the current Record, or nil if nothing is left to do.
 func (w *Writer) makeAnew(ctx context.Context, index int, object string) (*Change, error) {
 	now, err := Retry(ctx, func() (*v1alpha1.Record, error) {
 		return w.Client.Records(w.Namespace).Get(ctx, object, metav1.GetOptions{})

@@ -53,7 +53,6 @@ func (m *Message) Fold(present map[name.Name]Present) ([]Change, *Failure) {
 	return f.listChanges(), nil
 }
 
-// folding is the state after the updates so far.
 type folding struct {
 	zone  name.Name
 	names map[name.Name]*foldedName
@@ -95,7 +94,6 @@ func newFoldedName(p Present) *foldedName {
 	return n
 }
 
-// put sets an RRset, or deletes an RRset without values.
 func (n *foldedName) put(set RRset) {
 	if !slices.Contains(n.order, set.Type) {
 		n.order = append(n.order, set.Type)

@@ -176,7 +176,6 @@ func (rr *RR) checkUpdate() *Failure {
 	return rr.checkClass()
 }
 
-// wantsData returns the text for a record whose data is wrongly present or absent.
 func (rr *RR) wantsData() string {
 	if rr.Data == "" {
 		return "data"

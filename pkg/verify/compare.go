@@ -186,7 +186,6 @@ func (z *Zone) Signed() *Zone {
 	return &signed
 }
 
-// withSerial returns an SOA with another serial.
 func (s set) withSerial(at serial.Serial) set {
 	s.data = slices.Clone(s.data)
 	for i, data := range s.data {

@@ -28,7 +28,6 @@ const (
 	payload = 1232
 )
 
-// askEach queries every RRset of the zone, the SOA first.
 func (z *Zone) askEach(ctx context.Context, server string, signs *transfer.Key) (*Zone, error) {
 	got := &Zone{FQDN: z.FQDN, sets: make(map[key]set)}
 	order := slices.SortedFunc(maps.Keys(z.sets), compareKeys)

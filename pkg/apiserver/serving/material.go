@@ -69,7 +69,6 @@ func parseMaterial(data map[string][]byte) (*material, error) {
 	return &material{authority: authority, leaf: leaf, trust: trust}, nil
 }
 
-// data is the inverse of parseMaterial.
 func (m *material) data() map[string][]byte {
 	return map[string][]byte{
 		leafCertKey: m.leaf.CertPEM, leafPrivateKey: m.leaf.KeyPEM,
