@@ -27,7 +27,8 @@ type ClassConfig struct {
 	// Tenant is the namespace that owns the class and can read its peers' keys. Its peers have separate slots for
 	// connections and transfers (Config.MaxConns, MaxTransfers). Empty: peers of the platform. Update does not change
 	// it.
-	Tenant  string
+	Tenant string
+	// Catalog is the name of the catalog zone (RFC 9432). Zero: none.
 	Catalog name.Name
 	// Keys are the peers' TSIG keys, for Allow and Notify. Keys of a name must be equal in all classes.
 	Keys []tsig.Key
@@ -300,7 +301,6 @@ func (c *Class) isCatalog(fqdn name.Name) bool {
 	return c.catalog != nil && c.catalog.fqdn == fqdn
 }
 
-// uids returns the listed zones and the catalog.
 func (c *Class) uids() []string {
 	c.mu.RLock()
 	defer c.mu.RUnlock()

@@ -159,7 +159,6 @@ func (r *roster) standingOf(from netip.Addr) standing {
 	return is
 }
 
-// zonesOf returns the journal of a snapshot's zone or catalog.
 func (s *classes) zonesOf(zone *zoneview.Snapshot) interface {
 	Difference(*zoneview.Snapshot, serial.Serial) (zoneview.Difference, error)
 	Changes(string, serial.Serial, serial.Serial) ([]content.Step, error)
@@ -192,7 +191,6 @@ func (s *classes) countServed() int {
 	return len(served)
 }
 
-// publishCatalogs publishes changed catalogs until ctx ends.
 func (s *classes) publishCatalogs(ctx context.Context, clock func() time.Time) {
 	for {
 		var wait time.Duration

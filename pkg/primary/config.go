@@ -50,8 +50,10 @@ type Config struct {
 	Views []string
 	// Listen is the address for UDP and TCP. Port 0 takes a free port, the same for both; see Addr.
 	Listen netip.AddrPort
-	Keys   []tsig.Key
-	Allow  []Rule
+	// Keys are the TSIG keys for Allow and Notify.
+	Keys []tsig.Key
+	// Allow has the rules for peers. Without a rule every source is REFUSED.
+	Allow []Rule
 	// Notify are the secondaries to notify.
 	Notify []Target
 
@@ -107,7 +109,6 @@ type Config struct {
 	Logger klog.Logger
 }
 
-// completeConfig sets defaults, normalizes rules and targets, and reports all faults at once.
 func (c Config) completeConfig() (Config, tsig.Keyring, error) {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }

@@ -123,7 +123,6 @@ func (m *message) addOPT(rcode uint16) {
 
 const optLen = 11
 
-// finishMessage writes the counts, and returns the message without length octets.
 func (m *message) finishMessage() []byte {
 	b := m.buf[lengthOctets:]
 	for i, n := range m.counts {

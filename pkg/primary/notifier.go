@@ -307,7 +307,6 @@ func (n *notifier) endAttempts(log klog.Logger, target Target, h *pendingNotify,
 	}
 }
 
-// sendNotify sends and counts a NOTIFY, signed with the target's current key.
 func (n *notifier) sendNotify(ctx context.Context, target Target, w *notification) error {
 	n.counters.count(func(s *Stats) { s.NotifiesSent++ })
 	key := n.classes.roster.Load().keys[target.Key]

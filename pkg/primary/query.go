@@ -25,13 +25,12 @@ const (
 	opcodeNotify = 4
 	opcodeUpdate = 5
 
-	typeSOA  = 6
-	typeOPT  = 41
-	typeTKEY = 249
-	typeTSIG = 250
-	typeIXFR = 251
-	typeAXFR = 252
-	// typeMAILB and typeMAILA are obsolete (RFC 1035 §3.2.3).
+	typeSOA   = 6
+	typeOPT   = 41
+	typeTKEY  = 249
+	typeTSIG  = 250
+	typeIXFR  = 251
+	typeAXFR  = 252
 	typeMAILB = 253
 	typeMAILA = 254
 	typeANY   = 255
@@ -139,7 +138,6 @@ func readMessage(msg []byte) (request, reading) {
 	return r, readable
 }
 
-// record has the offsets of a record's parts.
 type record struct {
 	at, dataAt, dataEnd int
 	rtype, class        uint16

@@ -130,7 +130,6 @@ func (r *responder) replySOA(q request, key *tsig.SigningKey, zone *zoneview.Sna
 // before EDNS (attack 35).
 const unsignedLimit = 512
 
-// roomFor returns the room of an answer before OPT and TSIG.
 func roomFor(req request, key *tsig.SigningKey, overTCP bool) int {
 	limit := maxMessage
 	if !overTCP {

@@ -23,7 +23,6 @@ import (
 	"kubi.zone/kubizone/pkg/primary/updates"
 )
 
-// server answers messages over UDP, and in tcpServer over TCP.
 type server struct {
 	*responder
 	counters *counters
@@ -102,7 +101,6 @@ func (s *server) answerUDP(ctx context.Context, conn *net.UDPConn, msg []byte, s
 	}
 }
 
-// replyUpdate answers and counts an update or question of an update key.
 func (s *server) replyUpdate(u *pendingUpdate, rcode uint16) []byte {
 	var a answer
 	switch {
