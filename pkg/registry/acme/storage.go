@@ -33,7 +33,7 @@ import (
 
 // Writer is updatekey.Writer.
 type Writer interface {
-	CarryOut(ctx context.Context, key *v1alpha1.UpdateKey, as user.Info, m *update.Message) (v1alpha1.UpdateRequestStatus, error)
+	Apply(ctx context.Context, key *v1alpha1.UpdateKey, as user.Info, m *update.Message) (v1alpha1.UpdateRequestStatus, error)
 	// Changes reports whether a message would change the namespace's records.
 	Changes(ctx context.Context, key *v1alpha1.UpdateKey, m *update.Message) (bool, error)
 	// FindZone returns the apex of the closest zone of a view at or above a name.
@@ -163,7 +163,7 @@ func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeReques
 		}
 		return "", denied
 	}
-	status, err := r.Writer.CarryOut(genericapirequest.WithNamespace(ctx, namespace), key, User(ctx, namespace), m)
+	status, err := r.Writer.Apply(genericapirequest.WithNamespace(ctx, namespace), key, User(ctx, namespace), m)
 	switch {
 	case isLater(err):
 		return explainLater(err), nil

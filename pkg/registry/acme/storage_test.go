@@ -43,7 +43,7 @@ func (s *scripted) FindZone(view string, fqdn name.Name) (name.Name, bool) {
 	return apex, view == "" && apex.Encloses(fqdn)
 }
 
-func (s *scripted) CarryOut(_ context.Context, key *v1alpha1.UpdateKey, as user.Info, m *update.Message) (
+func (s *scripted) Apply(_ context.Context, key *v1alpha1.UpdateKey, as user.Info, m *update.Message) (
 	v1alpha1.UpdateRequestStatus, error) {
 	rr := m.Updates[0]
 	s.said = strings.Join([]string{as.GetName(), key.Namespace, key.Spec.Records[0].Pattern, string(rr.Class), rr.Name.String(),

@@ -129,7 +129,7 @@ func preconditionsOf(d *v1alpha1.ChangeSetDelete) *metav1.Preconditions {
 	return p
 }
 
-func (x *item) carryOut(ctx context.Context, handler Handler, set Set) {
+func (x *item) run(ctx context.Context, handler Handler, set Set) {
 	own, cancel := x.newContext(ctx)
 	defer cancel()
 	x.serve(set.Context(own, x.index), handler)

@@ -133,10 +133,10 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.Val
 		}
 		defer release()
 	}
-	return r.carryOut(ctx, set, items, options)
+	return r.serveItems(ctx, set, items, options)
 }
 
-func (r *REST) carryOut(ctx context.Context, set *v1alpha1.ChangeSet, items []*item, options *metav1.CreateOptions) (runtime.Object,
+func (r *REST) serveItems(ctx context.Context, set *v1alpha1.ChangeSet, items []*item, options *metav1.CreateOptions) (runtime.Object,
 	error) {
 	together := r.config.NewSet(len(items))
 	if err := together.Require(set.Spec.Prerequisites); err != nil {
@@ -146,7 +146,7 @@ func (r *REST) carryOut(ctx context.Context, set *v1alpha1.ChangeSet, items []*i
 	defer stop()
 	var all sync.WaitGroup
 	for _, one := range items {
-		all.Go(func() { one.carryOut(ctx, r.handler, together) })
+		all.Go(func() { one.run(ctx, r.handler, together) })
 	}
 	all.Wait()
 	for _, one := range items {

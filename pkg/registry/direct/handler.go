@@ -161,7 +161,7 @@ func (h *Handler) Serve(ctx context.Context, w *Write) (code int, answer runtime
 	asked := authorizer.AttributesRecord{User: user, Verb: info.Verb, Namespace: info.Namespace, APIGroup: info.APIGroup,
 		APIVersion: info.APIVersion, Resource: info.Resource, Name: info.Name, ResourceRequest: true, Path: info.Path}
 	return h.auditWrite(ctx, w, asked, func(ctx context.Context) (int, runtime.Object) {
-		code, object, err := h.carryOut(ctx, w, asked)
+		code, object, err := h.authorizeAndServe(ctx, w, asked)
 		if err == nil {
 			return code, object
 		}
@@ -188,7 +188,7 @@ func (h *Handler) describeRequest(w *Write) *genericapirequest.RequestInfo {
 	return info
 }
 
-func (h *Handler) carryOut(ctx context.Context, w *Write, asked authorizer.AttributesRecord) (int, runtime.Object, error) {
+func (h *Handler) authorizeAndServe(ctx context.Context, w *Write, asked authorizer.AttributesRecord) (int, runtime.Object, error) {
 	decision, reason, err := h.Authorizer.Authorize(ctx, asked)
 	switch {
 	case decision == authorizer.DecisionAllow:

@@ -131,7 +131,7 @@ func (r *ruleReader) readRules(ctx context.Context) (*ruleTable, error) {
 	}
 	if !r.busy {
 		r.busy = true
-		go r.carryOut(context.WithoutCancel(ctx))
+		go r.readQueued(context.WithoutCancel(ctx))
 	}
 	r.mu.Unlock()
 	select {
@@ -142,7 +142,7 @@ func (r *ruleReader) readRules(ctx context.Context) (*ruleTable, error) {
 	}
 }
 
-func (r *ruleReader) carryOut(ctx context.Context) {
+func (r *ruleReader) readQueued(ctx context.Context) {
 	for {
 		r.mu.Lock()
 		reading := r.next

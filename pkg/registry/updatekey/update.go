@@ -103,7 +103,7 @@ func (r *UpdateREST) Create(ctx context.Context, object string, obj runtime.Obje
 	if len(errs) > 0 {
 		return nil, apierrors.NewInvalid(v1alpha1.Kind("UpdateRequest"), "", errs)
 	}
-	if request.Status, err = r.writer.CarryOut(ctx, key, User(key, request.Spec.From), m); err != nil {
+	if request.Status, err = r.writer.Apply(ctx, key, User(key, request.Spec.From), m); err != nil {
 		return nil, err
 	}
 	switch request.Status.RCode {
@@ -130,13 +130,13 @@ func (w *Writer) FindZone(view string, fqdn name.Name) (name.Name, bool) {
 
 const maxTries = 10
 
-// CarryOut applies a message for the namespace of a key, as a user, and notes the key at the Records. The status has
-// the RCODE; an error means an unknown outcome, or a retry.
-func (w *Writer) CarryOut(ctx context.Context, key *v1alpha1.UpdateKey, as user.Info, m *update.Message) (
+// Apply makes the changes of a message for the namespace of a key, as a user, and notes the key at the Records. The
+// status has the RCODE; an error means an unknown outcome, or a retry.
+func (w *Writer) Apply(ctx context.Context, key *v1alpha1.UpdateKey, as user.Info, m *update.Message) (
 	v1alpha1.UpdateRequestStatus, error) {
 	p := &plan{w: w, key: key, message: m, as: as}
 	for range maxTries {
-		if again, err := p.carryOut(ctx); err != nil || !again {
+		if again, err := p.attemptWrite(ctx); err != nil || !again {
 			return p.status, err
 		}
 	}
@@ -178,7 +178,7 @@ func (p *plan) answer(rcode update.RCode, format string, args ...any) {
 	p.status = v1alpha1.UpdateRequestStatus{RCode: rcode.String(), Message: fmt.Sprintf(format, args...)}
 }
 
-func (p *plan) carryOut(ctx context.Context) (again bool, err error) {
+func (p *plan) attemptWrite(ctx context.Context) (again bool, err error) {
 	failure, err := p.checkMessage(ctx)
 	if err != nil {
 		return false, err
