@@ -13,7 +13,7 @@ import (
 )
 
 // Rule allows a peer to query SOA, AXFR and IXFR. A request must come from one of Prefixes (none: any source) and be
-// signed by Key (empty: by any key of the server, or unsigned). A rule with neither would allow everyone, and is
+// signed by Key (empty: by any key of the server, or unsigned). A rule with neither would allow every source, and is
 // refused.
 type Rule struct {
 	Prefixes []netip.Prefix
@@ -82,12 +82,12 @@ func (r Rule) covers(from netip.Addr) bool {
 	return slices.ContainsFunc(r.Prefixes, func(p netip.Prefix) bool { return p.Contains(from) })
 }
 
-// standing is the trust in a source before its first message.
-type standing int
+// trust is the access of a source before its first message.
+type trust int
 
 const (
 	// outsider: no key can make the source a peer. It has a small budget of its own.
-	outsider standing = iota
+	outsider trust = iota
 	// unproven: a peer once it has signed with a key.
 	unproven
 	// peer: allowed by address alone.
@@ -104,7 +104,7 @@ func (rules rules) allow(from netip.Addr, key *tsig.SigningKey) (allowed, signs 
 	return allowed, signs
 }
 
-func (rules rules) standingOf(from netip.Addr) standing {
+func (rules rules) trustOf(from netip.Addr) trust {
 	is := outsider
 	for _, r := range rules {
 		switch {

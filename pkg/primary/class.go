@@ -242,10 +242,10 @@ func (c *Class) allows(from netip.Addr, key *tsig.SigningKey) (allowed, signs bo
 	return c.access.allow(from, key)
 }
 
-func (c *Class) standingOf(from netip.Addr) standing {
+func (c *Class) trustOf(from netip.Addr) trust {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return c.access.standingOf(from)
+	return c.access.trustOf(from)
 }
 
 // findZone returns a zone served to the class's peers. signs: the peer signs.

@@ -142,15 +142,15 @@ func tenantOf(open []opening) string {
 	return open[0].tenant
 }
 
-// standingOf returns the best standing of a source in any class. A peer allowed by address in tenants' classes only
-// is unproven until its first message, after which its connection counts as the tenant's.
-func (r *roster) standingOf(from netip.Addr) standing {
+// trustOf returns the highest trust of a source in any class. A peer allowed by address in tenants' classes only is
+// unproven until its first message, after which its connection counts as the tenant's.
+func (r *roster) trustOf(from netip.Addr) trust {
 	is := outsider
 	if r.anyAddress {
 		is = unproven
 	}
 	for _, c := range r.byAddress {
-		has := c.standingOf(from)
+		has := c.trustOf(from)
 		if c.tenant != "" {
 			has = min(has, unproven)
 		}

@@ -94,7 +94,7 @@ func (s *server) answerUDP(ctx context.Context, conn *net.UDPConn, msg []byte, s
 		}
 		s.entered.Go(func() {
 			defer s.recoverPanic(from)
-			s.writeUDP(conn, s.replyUpdate(a.update, s.updates.CarryOut(ctx, &a.update.Message, updateTimeUDP)), session)
+			s.writeUDP(conn, s.replyUpdate(a.update, s.updates.Apply(ctx, &a.update.Message, updateTimeUDP)), session)
 		})
 	case a.msg != nil:
 		s.writeUDP(conn, a.msg, session)

@@ -83,7 +83,7 @@ func (s *tcpServer) acceptConnections(ctx, connCtx context.Context, l *net.TCPLi
 		pause = 5 * time.Millisecond
 		from := conn.RemoteAddr().(*net.TCPAddr).AddrPort()
 		c := &connection{conn: conn, from: from, client: from.Addr().Unmap()}
-		is := s.classes.roster.Load().standingOf(c.client)
+		is := s.classes.roster.Load().trustOf(c.client)
 		if p, _ := s.takePlace(c, is); p != nil {
 			conns.Go(func() { s.serveConnection(connCtx, c) })
 			continue
@@ -112,8 +112,8 @@ type connection struct {
 	from   netip.AddrPort
 	client netip.Addr
 	tenant string // if only classes of a tenant allow the peer
-	// is is the standing for which the connection has its slot.
-	is    standing
+	// trust selects the slots of the connection.
+	trust trust
 	place *slots.Slot
 	idle  time.Duration
 }
@@ -130,10 +130,10 @@ func clientOf(a netip.Addr, tenant string) slots.Client {
 	return slots.Client{Network: a}
 }
 
-// takePlace takes a slot of the standing.
-func (s *tcpServer) takePlace(c *connection, is standing) (p *slots.Slot, freed <-chan struct{}) {
+// takePlace takes a slot for a source of this trust.
+func (s *tcpServer) takePlace(c *connection, is trust) (p *slots.Slot, freed <-chan struct{}) {
 	of, cut := s.outsiders, (func())(nil)
-	c.is, c.idle = is, min(s.config.IdleTimeout, unprovenIdle)
+	c.trust, c.idle = is, min(s.config.IdleTimeout, unprovenIdle)
 	switch is {
 	case unproven:
 		of, cut = s.newcomers, func() {
@@ -171,7 +171,7 @@ func (s *tcpServer) promoteNewcomer(ctx context.Context, c *connection, tenant s
 }
 
 // waitForPlace takes a slot within placeWait, and gives back the waiting slot.
-func (s *tcpServer) waitForPlace(ctx context.Context, c *connection, is standing, waits *slots.Slot) bool {
+func (s *tcpServer) waitForPlace(ctx context.Context, c *connection, is trust, waits *slots.Slot) bool {
 	defer waits.GiveBack()
 	turn, cancel := context.WithTimeout(ctx, placeWait)
 	defer cancel()
@@ -201,14 +201,14 @@ func (s *tcpServer) serveConnection(ctx context.Context, c *connection) {
 			return
 		}
 		a := s.handleMessage(msg, c.from, "tcp")
-		if c.is == unproven && a.admitted && !s.promoteNewcomer(ctx, c, a.tenant) {
+		if c.trust == unproven && a.admitted && !s.promoteNewcomer(ctx, c, a.tenant) {
 			return
 		}
 		switch {
 		case a.update != nil:
 			rcode := uint16(rcodeServFail)
 			if s.updates.Enter(&a.update.Message) {
-				rcode = s.updates.CarryOut(ctx, &a.update.Message, updateTimeTCP)
+				rcode = s.updates.Apply(ctx, &a.update.Message, updateTimeTCP)
 			}
 			err = s.writeMessage(c, s.replyUpdate(a.update, rcode))
 		case a.transfer != nil:

@@ -164,7 +164,7 @@ func TestTenant_manyClassesCostNoQuestion_S11_30(t *testing.T) {
 			t.Errorf("%s: lets into %d classes, want %d", keyName, len(open), len(want))
 		}
 	}
-	if is := roster.standingOf(outside); len(roster.byAddress) != 0 || is != unproven {
+	if is := roster.trustOf(outside); len(roster.byAddress) != 0 || is != unproven {
 		t.Errorf("%d classes are asked about a connection; it is %v", len(roster.byAddress), is)
 	}
 	if n := p.Stats().Zones; n != 1 {
@@ -173,7 +173,7 @@ func TestTenant_manyClassesCostNoQuestion_S11_30(t *testing.T) {
 	for _, class := range classes {
 		class.Close()
 	}
-	if roster = p.classes.roster.Load(); len(roster.byKey) != 0 || roster.standingOf(outside) != outsider {
+	if roster = p.classes.roster.Load(); len(roster.byKey) != 0 || roster.trustOf(outside) != outsider {
 		t.Errorf("after their end %d keys stay", len(roster.byKey))
 	}
 }

@@ -35,7 +35,7 @@ type Message struct {
 	// MAC and Signed (unix seconds) of the signature over all octets.
 	MAC    []byte
 	Signed int64
-	// Octets is an UPDATE as received, parsed by CarryOut. Nil: a question, and Asks is the Handler's check whether
+	// Octets is an UPDATE as received, parsed by Apply. Nil: a question, and Asks is the Handler's check whether
 	// the key may have the answer.
 	Octets []byte
 	Asks   *update.Message
@@ -86,7 +86,7 @@ func (q *Queue) Share(ctx context.Context, key *Key, zone name.Name) ([]content.
 func (q *Queue) Opens() time.Time { return q.answered.Opens() }
 
 // Enter takes a waiting slot for a message, and copies its octets; false: the queue is full. After true the caller
-// calls CarryOut.
+// calls Apply.
 func (q *Queue) Enter(m *Message) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -116,8 +116,9 @@ func (q *Queue) countOctets(tenant string, octets int) {
 	}
 }
 
-// CarryOut applies an entered message and returns the RCODE: SERVFAIL after within, BADTIME for a possible replay.
-func (q *Queue) CarryOut(ctx context.Context, m *Message, within time.Duration) (rcode uint16) {
+// Apply makes the changes of an entered message and returns the RCODE: SERVFAIL after within, BADTIME for a possible
+// replay.
+func (q *Queue) Apply(ctx context.Context, m *Message, within time.Duration) (rcode uint16) {
 	defer q.leave(m)
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
