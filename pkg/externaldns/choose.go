@@ -99,7 +99,7 @@ func (m Mapping) findSources(s Standing, endpoints []*contract.Endpoint) map[poi
 		}
 		var holder Resource
 		var values []string
-		if stands := s[key]; stands != nil && isTaken(stands) {
+		if stands := s[key]; stands != nil && isAdopted(stands) {
 			holder, _ = m.ResourceOf(stands)
 			values = valuesOf(stands)
 		}
@@ -262,9 +262,9 @@ func (s Standing) NeedsVerdict(c *Candidate) bool {
 	}
 	stands := s[c.Key]
 	if stands == nil || stands.Namespace != c.Namespace {
-		return stands == nil || !isTaken(stands)
+		return stands == nil || !isAdopted(stands)
 	}
-	return c.Asker != "" || !standsAs(stands, c.Record)
+	return c.Asker != "" || !matches(stands, c.Record)
 }
 
 // Replaced returns the Records that a candidate excludes (CNAME and other types), and that its namespace does not
@@ -380,12 +380,12 @@ func (x *choice) chooseNew(formed []*Candidate) {
 // chooseStanding keeps an existing Record unless its holder changes or withdraws it, or no zone has adopted it and
 // another namespace's candidate is admitted.
 func (x *choice) chooseStanding(stands *v1alpha1.Record, formed []*Candidate, withdrawn bool) {
-	if !isTaken(stands) && slices.ContainsFunc(formed, func(c *Candidate) bool { return c.Admitted && c.Namespace != stands.Namespace }) {
+	if !isAdopted(stands) && slices.ContainsFunc(formed, func(c *Candidate) bool { return c.Admitted && c.Namespace != stands.Namespace }) {
 		return // deleted first
 	}
 	holder := findHolder(stands, formed)
 	for _, c := range formed {
-		if c != holder && (c.Namespace != stands.Namespace || !standsAs(stands, c.Record)) {
+		if c != holder && (c.Namespace != stands.Namespace || !matches(stands, c.Record)) {
 			x.tell(c, errHeld)
 		}
 	}
@@ -399,7 +399,7 @@ func (x *choice) chooseStanding(stands *v1alpha1.Record, formed []*Candidate, wi
 	case holder.Admitted && holder.note != nil:
 		x.tell(holder, holder.note)
 	}
-	if holder != nil && holder.Admitted && !standsAs(stands, holder.Record) {
+	if holder != nil && holder.Admitted && !matches(stands, holder.Record) {
 		x.accept(holder)
 		return
 	}

@@ -129,15 +129,15 @@ func (m Mapping) ReadStanding(records []v1alpha1.Record) Standing {
 	return standing
 }
 
-// isTaken reports whether a zone has adopted a Record. An unadopted Record must not block other namespaces: any
+// isAdopted reports whether a zone has adopted a Record. An unadopted Record must not block other namespaces: any
 // tenant may create such a Record before the zone.
-func isTaken(r *v1alpha1.Record) bool { return r.Status.ZoneRef != nil }
+func isAdopted(r *v1alpha1.Record) bool { return r.Status.ZoneRef != nil }
 
 func compareRanks(a, b *v1alpha1.Record) int {
 	switch {
-	case isTaken(a) && !isTaken(b):
+	case isAdopted(a) && !isAdopted(b):
 		return -1
-	case isTaken(b) && !isTaken(a):
+	case isAdopted(b) && !isAdopted(a):
 		return 1
 	}
 	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
@@ -239,8 +239,8 @@ func valuesOf(r *v1alpha1.Record) []string {
 	return r.Spec.Values
 }
 
-// standsAs compares a Record with the wanted one as external-dns does: no wanted TTL accepts any.
-func standsAs(r, wanted *v1alpha1.Record) bool {
+// matches compares a Record with the wanted one as external-dns does: no wanted TTL accepts any.
+func matches(r, wanted *v1alpha1.Record) bool {
 	if wanted.Spec.TTL != nil && (r.Spec.TTL == nil || *r.Spec.TTL != *wanted.Spec.TTL) {
 		return false
 	}
