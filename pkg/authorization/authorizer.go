@@ -23,7 +23,7 @@ import (
 
 // Config configures a delegating authorizer.
 type Config struct {
-	// Client creates SubjectAccessReviews, limited only by its own limits and timeout. Required.
+	// Client creates SubjectAccessReviews, with its own limits and timeout. Required.
 	Client authorizationclient.AuthorizationV1Interface
 	// AllowCacheTTL and DenyCacheTTL are lifetimes of cached answers; 0: no cache.
 	AllowCacheTTL, DenyCacheTTL time.Duration
@@ -121,7 +121,7 @@ type everyNamespace struct {
 
 func (everyNamespace) GetNamespace() string { return "" }
 
-// broadFirst asks about all objects before it asks about one: the first answer is the same for all, and so is cached.
+// broadFirst asks about all objects before a single one: the first answer is the same for all, so cached.
 type broadFirst struct {
 	authorizer.UnconditionalAuthorizer
 }
@@ -151,8 +151,7 @@ func (broadFirst) EvaluateConditions(context.Context, authorizer.ConditionsAware
 	return authorizer.DecisionDeny, "", authorizer.ErrorConditionEvaluationNotSupported
 }
 
-// narrow reports whether a request is about fewer than all objects of its resource. An invalid selector does not
-// count.
+// narrow reports whether a request has a name or a valid selector.
 func narrow(asked authorizer.Attributes) bool {
 	if !asked.IsResourceRequest() {
 		return false

@@ -6,17 +6,17 @@
 // answers by object name: 200 writes a second for a tenant. Hence a separate client and broader reviews.
 //
 // It promises: (1) A request for named or selected objects is first reviewed without name and selectors, and only if
-// that is not allowed, as it is. Under RBAC this is exact: a rule without resourceNames covers every name, a rule
-// with resourceNames covers no request without a name, and no rule denies. For authorizers of kube-apiserver that
-// deny single names (a webhook of AuthorizationConfiguration, or the Node authorizer for kubelets) Config.AskByName
-// reviews each request as it is. The aggregator has already authorized its requests by name; direct requests have no
-// other check. (2) It fails closed: an error, a timeout, or an answer that both allows and denies is never an Allow
-// and is not retried in another form; the generic server answers 500 (attack 46). (3) No answer outlives the cache
-// TTLs. (4) Reviews have no limit, since priority and fairness limits requests, which take two reviews at most. (5)
-// As upstream, group system:masters and the health paths are allowed without a review. (6) Requests selected by
-// Config.InEveryNamespace are reviewed without namespace: no Role suffices.
+// that is not allowed, as it is. This is exact under RBAC: a rule without resourceNames covers every name, a rule
+// with resourceNames no request without a name, and no rule denies. For authorizers that deny single names (a webhook
+// in kube-apiserver's AuthorizationConfiguration, the Node authorizer) Config.AskByName reviews each request as it
+// is. The aggregator authorizes requests by name before; direct requests have no other check. (2) It fails closed: an
+// error, a timeout, or an answer that both allows and denies is never an Allow, nor retried in another form; the
+// generic server answers 500 (attack 46). (3) No answer outlives the cache TTLs. (4) Reviews are not limited:
+// priority and fairness limits requests, of two reviews at most. (5) As upstream, group system:masters and the health
+// paths need no review. (6) Requests selected by Config.InEveryNamespace are reviewed without namespace: no Role
+// suffices.
 //
-// It does not know authentication, verbs, or the rules of a cluster.
+// It does not know authentication, verbs, or a cluster's rules.
 //
 // Read authorizer.go first, then options.go.
 package authorization

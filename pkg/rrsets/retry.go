@@ -12,7 +12,7 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
-// maxAttempts bounds the tries of a request, and the new plans of a change.
+// maxAttempts bounds the tries of a request, and how often a change is planned.
 const maxAttempts = 6
 
 // Retry calls do until success or a permanent error. do must be idempotent: a request without an answer may have been

@@ -272,7 +272,7 @@ func isRefusal(err error) bool {
 	return status.Code/100 == 4
 }
 
-// isStale reports whether the Record is another than the change was made for.
+// isStale reports whether the Record has changed since the change was planned.
 func isStale(refused []refusal.Refusal) bool {
 	return slices.ContainsFunc(refused, func(one refusal.Refusal) bool {
 		switch metav1.StatusReason(one.Reason) {

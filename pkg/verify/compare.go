@@ -62,7 +62,7 @@ func compareKeys(one, other key) int {
 	return cmp.Or(one.name.Compare(other.name), cmp.Compare(one.t, other.t))
 }
 
-// set is an RRset; data is sorted, without duplicates.
+// set is an RRset with sorted data, without duplicates.
 type set struct {
 	ttl  uint32
 	data []string
@@ -197,7 +197,7 @@ func (s set) withSerial(at serial.Serial) set {
 	return s
 }
 
-// hasOtherSerial reports whether servers have serials of their own: that of Guest, or of Signed.
+// hasOtherSerial reports whether the server counts its own serials, as for Guest and Signed.
 func (z *Zone) hasOtherSerial() bool { return z.guest || z.signed }
 
 // isOwnOfServer reports whether an RRset is such a server's own.

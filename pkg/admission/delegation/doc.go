@@ -2,15 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package delegation is the admission plugin KubizoneDelegation. It refuses Records that no rule allows, before
-// webhooks and before the write begins, and annotates the audit event with the rule that allowed a Record.
+// webhooks and the write, and annotates the audit event with the rule that allows a Record.
 //
-// It promises: (1) A refusal has the words of the write, and is correct: the Decider proves a refusal or leaves the
-// Record to the write. (2) The commit decides again. So the annotation describes the time of the request, and a
-// server with stale facts refuses late, but never wrongly. (3) Deletions, status, and updates without a change of
-// spec always pass (S2.4). (4) The plugin changes no object and needs no rights.
+// It promises: (1) a refusal has the words of the write and is proven by the Decider; in doubt the Record passes; (2)
+// the commit decides again, so a server with stale facts refuses late, but never wrongly; (3) deletions, status, and
+// updates without a change of spec pass (S2.4); (4) no object is changed, and no right needed.
 //
-// It does not know rules or facts, which the Decider has. It does not decide Zones: they depend on ranges of names,
-// which take a read (S4.15).
+// It does not know rules or facts, and does not decide Zones, which takes a read (S4.15).
 //
 // Read plugin.go.
 package delegation

@@ -31,7 +31,7 @@ const CauseTooMuch metav1.CauseType = "NamespaceBudgetExceeded"
 // a status.
 const CauseTooFast metav1.CauseType = "NamespaceWritesTooFast"
 
-// idle is the length of the burst: its allowance may be written at once.
+// idle is the burst in time: a namespace may write at once as much as its rate allows in idle.
 const idle = time.Minute
 
 // Config of Budgets.
@@ -174,7 +174,7 @@ func (b *Budgets) Counted() {
 type Write struct {
 	Resource        schema.GroupResource
 	Namespace, Name string
-	// Grows is the growth of the stock; 0 or less is not judged.
+	// Grows is the growth of the stock; 0 or less is not checked.
 	Grows int64
 }
 
@@ -211,9 +211,9 @@ func (b *Budgets) Admit(w Write) error {
 	return nil
 }
 
-// AdmitCluster returns 403 if the namespace may not have another Bind9Cluster. The caller calls done after the
-// create. count returns the number stored, and runs once this create is registered: two creates cannot both take the
-// last place, and one that completes meanwhile counts twice rather than not at all.
+// AdmitCluster returns 403 if the namespace may not have another Bind9Cluster, or the error of count. The caller
+// calls done after the create. count returns the number stored, and runs once this create is registered: two creates
+// cannot both take the last place, and one that completes meanwhile counts twice rather than not at all.
 func (b *Budgets) AdmitCluster(resource schema.GroupResource, namespace, name string, count func() (int64, error)) (done func(),
 	err error) {
 	b.mu.Lock()
