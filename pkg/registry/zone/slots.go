@@ -55,8 +55,8 @@ func (s *slots) release(user string) {
 	}
 }
 
-// readerOf returns the user that slots count. All service accounts of a namespace count as one: any number is easily
-// created.
+// readerOf returns the user that slots count. All service accounts of a namespace count as a single user: the owner
+// can create any number.
 func readerOf(ctx context.Context) string {
 	user, ok := genericapirequest.UserFrom(ctx)
 	if !ok {
