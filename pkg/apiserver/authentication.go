@@ -147,7 +147,6 @@ func requestHeader(ctx context.Context, o *genericoptions.DelegatingAuthenticati
 	if err != nil {
 		return nil, fmt.Errorf("requestheader client CA: %w", err)
 	}
-	// One controller of upstream's, so that the server runs both.
 	both := &genericoptions.DynamicRequestHeaderController{
 		ConfigMapCAController: authority,
 		RequestHeaderAuthRequestController: headerrequest.NewRequestHeaderAuthRequestController(authenticationConfigMap,

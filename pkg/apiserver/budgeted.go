@@ -82,7 +82,6 @@ func unchanged(before, after sized) bool {
 	return err == nil && wrong == nil && bytes.Equal(x, y)
 }
 
-// countOctets returns the size of an object in etcd, with its keys.
 func (j budgetJudge) countOctets(object sized) int64 {
 	switch o := object.(type) {
 	case *v1alpha1.Record:
@@ -172,7 +171,6 @@ func (b *budgeted) GuaranteedUpdate(ctx context.Context, key string, destination
 	return err
 }
 
-// admitQuestion checks the Record of a NameReview as its create.
 func (j budgetJudge) admitQuestion(ctx context.Context, record *v1alpha1.Record) error {
 	if j.budgets == nil {
 		return nil
@@ -180,7 +178,6 @@ func (j budgetJudge) admitQuestion(ctx context.Context, record *v1alpha1.Record)
 	return j.allowWrite(ctx, asked{resource: v1alpha1.Resource("records"), after: record})
 }
 
-// judgePreview checks budgets in a dry run as in the write.
 func judgePreview[T interface {
 	comparable
 	sized

@@ -27,7 +27,6 @@ type deliveredZones struct {
 }
 
 const (
-	// maxDelivered and deliveredWithin bound the Deliveries read for one Warning, and the time.
 	maxDelivered      = 5000
 	deliveredWithin   = time.Second
 	maxDeliveredNames = 5

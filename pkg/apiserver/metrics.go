@@ -46,7 +46,6 @@ func NewMetrics(registry metrics.KubeRegistry, of *ledger.Ledger, feed *fromjour
 	return m
 }
 
-// metric is a number read at each scrape; false: unknown.
 type metric struct {
 	desc *metrics.Desc
 	kind metrics.ValueType

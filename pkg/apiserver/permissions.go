@@ -27,9 +27,8 @@ const permissionsPause = 5 * time.Second
 // rule is an RBAC rule that the server needs at kube-apiserver.
 type rule struct {
 	group, resource, subresource string
-	// namespace and name restrict the rule; empty: all.
-	namespace, name string
-	verbs           []string
+	namespace, name              string
+	verbs                        []string
 	// purpose names the failure without the rule.
 	purpose string
 }
@@ -110,13 +109,11 @@ type permissions struct {
 	needs []need
 
 	mutex sync.Mutex
-	// wrong is the result of the last check, asked false before the first.
 	wrong error
 	asked bool
 }
 
 type need struct {
-	// flag names the identity by its kubeconfig's flag.
 	flag   string
 	client kubernetes.Interface
 	rules  []rule

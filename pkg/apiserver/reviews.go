@@ -31,7 +31,6 @@ func addReviews(scheme *runtime.Scheme) {
 		&authorizationv1.SelfSubjectAccessReview{})
 }
 
-// subjectReviews implements SelfSubjectReview as kube-apiserver does.
 type subjectReviews struct{}
 
 var _ rest.Creater = subjectReviews{}

@@ -14,7 +14,6 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// sharedObjects bounds the objects remembered for a resource.
 const sharedObjects = 1000
 
 // sharing is the codec of a resource's watch. The watch cache keeps the decoded objects of over a minute. Each write
@@ -27,7 +26,6 @@ type sharing struct {
 	last *lru.Cache // types.UID to pieces
 }
 
-// pieces are the fields that may be large.
 type pieces struct {
 	annotations   map[string]string
 	managedFields []metav1.ManagedFieldsEntry

@@ -18,7 +18,6 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// updatedZones plans updates on the views' zones and etcd's Records.
 type updatedZones struct {
 	zones  *zoneview.Set
 	ledger *ledger.Ledger

@@ -121,7 +121,6 @@ func (c *catalog) timeToPublish(now time.Time) (time.Duration, bool) {
 	return max(0, c.last.Add(catalogInterval).Sub(now)), true
 }
 
-// makeStep returns the step from a snapshot to all that is due; false: nothing to do.
 func (c *catalog) makeStep(from *zoneview.Snapshot) (content.Step, bool, error) {
 	step := content.Step{N: from.N() + 1, From: from.Serial()}
 	for row, after := range c.due {

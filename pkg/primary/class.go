@@ -81,7 +81,6 @@ type Class struct {
 	catalog *catalog // nil: none
 }
 
-// nameMembers returns the members that hold a name, by uid and by name.
 func nameMembers(members []Member, catalog name.Name) (map[string]name.Name, map[name.Name]string) {
 	has, _ := precedence.Decide(members, func(m Member) map[name.Name]string { return map[name.Name]string{m.Zone: m.UID} }, nil)
 	delete(has, catalog)

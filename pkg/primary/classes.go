@@ -169,7 +169,6 @@ func (s *classes) zonesOf(zone *zoneview.Snapshot) interface {
 	return s.zones
 }
 
-// countServed counts the zones served to any peer, without catalogs.
 func (s *classes) countServed() int {
 	served := map[string]bool{}
 	count := func(class *Class, uid string) {

@@ -270,7 +270,6 @@ func (n *notifier) sendPending(ctx context.Context, k pendingKey, h *pendingNoti
 	}
 }
 
-// nextWanted returns the next notification; nil ends the pending state.
 func (n *notifier) nextWanted(k pendingKey, h *pendingNotify) *notification {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -81,7 +81,6 @@ func (s *server) serveUDP(ctx context.Context, conn *net.UDPConn) error {
 	}
 }
 
-// answerUDP answers a message. Updates wait in their own goroutine.
 func (s *server) answerUDP(ctx context.Context, conn *net.UDPConn, msg []byte, session *mdns.SessionUDP) {
 	from := session.RemoteAddr().(*net.UDPAddr).AddrPort()
 	defer s.recoverPanic(from)

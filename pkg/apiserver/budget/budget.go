@@ -64,9 +64,8 @@ type account struct {
 	// charged is the octets written and not yet forgiven at that time.
 	charged float64
 	at      time.Time
-	// text is the parsed override.
-	text   string
-	limits Limits
+	text    string
+	limits  Limits
 }
 
 // New returns Budgets without a count.

@@ -35,8 +35,7 @@ const (
 	// seen it.
 	settle = 30 * time.Second
 	// overlap is how long older authorities then stay trusted: every replica serves the new leaf by its end.
-	overlap = 24 * time.Hour
-	// attempts bounds the conflicts of one check.
+	overlap     = 24 * time.Hour
 	attempts    = 5
 	passTimeout = time.Minute
 
@@ -164,7 +163,6 @@ func (p *Provider) Run(ctx context.Context, _ int) {
 		if ctx.Err() != nil {
 			return
 		}
-		// Log a lasting error once.
 		if err.Error() != said {
 			said = err.Error()
 			wait = retry

@@ -98,7 +98,6 @@ func (m *Memory) sweepTenants(now time.Time) {
 	})
 }
 
-// forgetExpired drops the answers to messages signed before a second.
 func (t *tenant) forgetExpired(until int64) {
 	for signed := range t.seconds {
 		if signed < until {
