@@ -222,7 +222,7 @@ func (w Wanted) wants(key contract.Key, namespace string) bool {
 	})
 }
 
-// replaces reports whether a namespace wants an RRset that excludes this one: a CNAME and any other type.
+// replaces reports whether a namespace wants an RRset that excludes key: a CNAME and any other type.
 func (w Wanted) replaces(key contract.Key, namespace string) bool {
 	return slices.ContainsFunc(contract.Types, func(t rdata.Type) bool {
 		return (t == rdata.CNAME) != (key.Type == rdata.CNAME) && w.wants(contract.Key{Name: key.Name, Type: t}, namespace)
@@ -305,9 +305,9 @@ var (
 		"another namespace with this name, or a filter of external-dns excludes this object; to withdraw the name, remove it here")
 )
 
-// Choose returns the answer to external-dns, and the candidates whose objects get Err as an Event: refused ones, and
-// Admitted ones whose Record stays although external-dns names another object. judged returns a candidate with the
-// server's verdict.
+// Choose returns the answer to external-dns, and the candidates whose objects get Err as an Event: refused
+// candidates, and Admitted candidates whose Record stays although external-dns names another object. judged returns a
+// candidate with the server's verdict.
 func (s Standing) Choose(wanted Wanted, judged func(*Candidate) *Candidate) (answer []*contract.Endpoint, told []Candidate) {
 	x := choice{answer: []*contract.Endpoint{}, open: map[place]bool{}}
 	for _, key := range slices.SortedFunc(maps.Keys(wanted), compareKeys) {

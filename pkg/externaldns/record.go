@@ -108,7 +108,7 @@ func (m Mapping) IsOurs(r *v1alpha1.Record) bool {
 		})
 }
 
-// Standing has the owner's Record of each RRset: of several an adopted one, then the oldest.
+// Standing has the owner's Record of each RRset: of several an adopted Record, then the oldest.
 type Standing map[contract.Key]*v1alpha1.Record
 
 // ReadStanding selects the owner's Records.
@@ -239,7 +239,7 @@ func valuesOf(r *v1alpha1.Record) []string {
 	return r.Spec.Values
 }
 
-// matches compares a Record with the wanted one as external-dns does: no wanted TTL accepts any.
+// matches compares r with wanted as external-dns does: without a wanted TTL any TTL matches.
 func matches(r, wanted *v1alpha1.Record) bool {
 	if wanted.Spec.TTL != nil && (r.Spec.TTL == nil || *r.Spec.TTL != *wanted.Spec.TTL) {
 		return false

@@ -17,9 +17,9 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 )
 
-// A request holds a seat of priority and fairness while its body arrives and its response is sent. The generic server
-// waits for both without limit: at the request timeout its 504 waits for the blocked write. A few hundred requests of
-// one tenant, with bodies that never arrive or closed HTTP/2 windows, took all seats; other users got 429.
+// A request holds a seat of priority and fairness while the body arrives and the response is sent. The generic server
+// waits for both without limit: even the 504 of a timeout waits for the blocked write. A few hundred requests of a
+// tenant, with bodies that never arrive or closed HTTP/2 windows, took all seats; other users got 429.
 
 // clientTimeout bounds a stall: a third of the time for which other requests wait for a seat.
 const clientTimeout = 5 * time.Second
@@ -46,7 +46,7 @@ func (p *pace) end(octets int) {
 }
 
 // EndSlowClients ends requests of clients that stall. Long-running requests hold no seat and end stalled readers
-// themselves. It is the outermost filter, to cover the responses of the others.
+// themselves. This is the outermost filter, to cover the responses of the others.
 func EndSlowClients(handler http.Handler, config *genericapiserver.Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
@@ -56,7 +56,7 @@ func EndSlowClients(handler http.Handler, config *genericapiserver.Config) http.
 		if r.Body != nil && r.Body != http.NoBody {
 			body := &pacedBody{ReadCloser: r.Body, control: control}
 			defer body.leave()
-			r = r.WithContext(r.Context()) // net/http inspects the Body of its own request for 100 Continue
+			r = r.WithContext(r.Context()) // net/http inspects the Body of the original request for 100 Continue
 			r.Body = body
 			if r.ProtoMajor == 1 {
 				answer.unread = body
@@ -144,7 +144,7 @@ func (w *pacedWriter) WriteHeader(code int) {
 	w.ResponseWriter.WriteHeader(code)
 }
 
-// Write gives each part of a piece its own deadline.
+// Write sets a deadline for each part of a piece.
 func (w *pacedWriter) Write(piece []byte) (written int, err error) {
 	w.beginAnswer()
 	for err == nil && written < len(piece) {

@@ -23,7 +23,8 @@ const (
 	authorityLife = 10 * 365 * 24 * time.Hour
 	leafLife      = 90 * 24 * time.Hour
 
-	// Keys of the Secret, as kubernetes.io/tls requires. ca.crt has all trusted authorities, the signing one first.
+	// Keys of the Secret, as kubernetes.io/tls requires. ca.crt has all trusted authorities, the signing authority
+	// first.
 	leafCertKey      = corev1.TLSCertKey
 	leafPrivateKey   = corev1.TLSPrivateKeyKey
 	authorityCertKey = corev1.ServiceAccountRootCAKey
@@ -33,7 +34,7 @@ const (
 // material is the content of the Secret.
 type material struct {
 	authority, leaf *pki.Pair
-	// trust has the signing authority, then older ones whose leaves replicas may still serve.
+	// trust has the signing authority, then older authorities whose leaves replicas may still serve.
 	trust []*x509.Certificate
 }
 

@@ -146,7 +146,7 @@ func (p *Provider) RunOnce(ctx context.Context) error {
 	return nil
 }
 
-// Run repeats the check until ctx ends, in one worker.
+// Run repeats the check until ctx ends, in a single worker.
 func (p *Provider) Run(ctx context.Context, _ int) {
 	wait, said := retry, ""
 	for {
@@ -286,7 +286,7 @@ func (p *Provider) ensureSecret(ctx context.Context, registration *apiregistrati
 }
 
 // rememberedAuthorities returns the authorities whose leaves replicas may be serving after the Secret was deleted,
-// and foreign ones in caBundle, such as cert-manager's.
+// and foreign authorities in caBundle, such as cert-manager's.
 func (p *Provider) rememberedAuthorities(registration *apiregistrationv1.APIService) []*x509.Certificate {
 	var authorities []*x509.Certificate
 	if p.last != nil {
