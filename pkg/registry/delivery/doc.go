@@ -5,8 +5,8 @@
 // Deliveries, tenants read them.
 //
 // It promises: (1) a zone has one Delivery in a class, named after both, with an immutable spec; (2) a write of
-// status needs the current resourceVersion, so that a worker with an old plan notices the successor; (3) a write of
-// status changes nothing else.
+// status with an old resourceVersion is refused, and a PUT without any, so that a worker with an old plan notices the
+// successor; (3) a write of status changes nothing else.
 //
 // It does not know zones, classes or how they are delivered.
 //
