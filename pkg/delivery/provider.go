@@ -35,6 +35,10 @@ type Provider interface {
 	// Health asks whether the provider answers and lets us in. Errors: *Error; one that wraps ErrNotProven where its
 	// answer does not tell.
 	Health(ctx context.Context) error
+	// AskLast asks each server, once, for the zone that it confirmed last, and returns the names of the servers that have
+	// an earlier serial of it, or lost it: these may have lost more. A server is returned once until it confirms again.
+	// Nil from a provider whose servers do not fetch zones.
+	AskLast(ctx context.Context) (lost []string)
 	// Abilities are what the provider can do, the same for as long as it lives.
 	Abilities() Abilities
 	// Close lets go of connections. No other method is called after it.

@@ -129,6 +129,8 @@ type Memory struct {
 	Blind bool
 	// HidesFromList are RRsets that a list answer leaves out.
 	HidesFromList func(key delivery.RRsetKey) bool
+	// Lost is returned by the next AskLast.
+	Lost []string
 
 	mu     sync.Mutex
 	closed bool
@@ -295,6 +297,15 @@ func (m *Memory) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift
 // Health implements delivery.Provider.
 func (m *Memory) Health(ctx context.Context) error {
 	return m.injectFault(ctx, Point{Method: "Health"})
+}
+
+// AskLast implements delivery.Provider: it returns Lost once.
+func (m *Memory) AskLast(context.Context) []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	lost := m.Lost
+	m.Lost = nil
+	return lost
 }
 
 // Abilities implements delivery.Provider.

@@ -440,6 +440,9 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 	return drift, err
 }
 
+// AskLast implements delivery.Provider.
+func (p *Provider) AskLast(ctx context.Context) []string { return p.shown.AskLast(ctx) }
+
 // Health asks each instance by DNS, and in the mode Transfer its agent.
 func (p *Provider) Health(ctx context.Context) error {
 	f, err := p.readFleet(nil, false, false)

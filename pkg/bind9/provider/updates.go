@@ -423,6 +423,9 @@ func (u *Updater) Health(ctx context.Context) error {
 	return nil
 }
 
+// AskLast implements delivery.Provider: no server fetches zones from it.
+func (*Updater) AskLast(context.Context) []string { return nil }
+
 // Abilities implements delivery.Provider: a transfer lists what an instance holds, and name servers at the apex stay
 // those that the zone was made with.
 func (u *Updater) Abilities() delivery.Abilities {

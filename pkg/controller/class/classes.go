@@ -65,6 +65,8 @@ type knownClass struct {
 	abilities delivery.Abilities
 	// spec is what the Loop was told.
 	spec delivery.Class
+	// asking says that its servers are being asked for what they confirmed last.
+	asking bool
 	// checked is when its health was asked last; proven is when a delivery last showed its health.
 	checked, proven time.Time
 	// asked says that there is a finding. health is the last one, nil for good, and found is when it was made.
@@ -434,6 +436,25 @@ func (c *classSync) checkDue(ctx context.Context) {
 		if of := c.index.classByName(name); of != nil {
 			c.checkHealth(ctx, of)
 		}
+	}
+}
+
+// askLast asks the servers of each class for the zones that they confirmed last, and waits for no answer. A class is
+// asked again when its last servers have answered, or were given up.
+func (c *classSync) askLast(ctx context.Context) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for name, known := range c.known {
+		if known.missing || known.asking || !known.abilities.Fetched {
+			continue
+		}
+		known.asking = true
+		c.checks.Go(func() {
+			c.loop.AskLast(ctx, name)
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			known.asking = false
+		})
 	}
 }
 

@@ -38,6 +38,8 @@ const (
 	workers = 4
 	// frozenInterval is the time between two checks which zones are frozen.
 	frozenInterval = time.Second
+	// lastInterval is the time between two questions to a server for the zone that it confirmed last.
+	lastInterval = time.Second
 )
 
 // Controller delivers. It runs once.
@@ -222,6 +224,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	running.Go(func() {
 		repeat(ctx, min(c.config.HealthInterval, time.Second), func() { c.classes.checkDue(ctx) })
 	})
+	running.Go(func() { repeat(ctx, lastInterval, func() { c.classes.askLast(ctx) }) })
 	running.Go(func() {
 		repeat(ctx, frozenInterval, func() {
 			for _, zone := range c.frozen.findChanges() {

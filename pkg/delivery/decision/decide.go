@@ -245,6 +245,11 @@ func (m *Memory) scheduleComparison(f *Facts) {
 	if soon := now.Add(time.Duration(f.Random(int64(min(interval, soonCompared))))); others && m.due[dueCompare].After(soon) {
 		m.due[dueCompare] = soon
 	}
+	if f.Lost.After(m.lost) {
+		if m.lost = f.Lost; m.State.SyncTime.Before(f.Lost) {
+			m.due[dueCompare] = now
+		}
+	}
 	if m.requested(f) && m.due.waits(dueCompare, now) {
 		if m.due[dueCompare] = now; m.request != f.Zone.Request {
 			m.due[dueCompare] = m.due[dueRequest]

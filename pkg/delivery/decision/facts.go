@@ -83,8 +83,10 @@ type Facts struct {
 	Changed time.Time
 	// Removed says that nothing of the zone is there.
 	Removed bool
-	View    *View // nil: none
-	Claims  Claims
+	// Lost is the time at which a server of the class was last found to have lost a zone: this zone is compared then.
+	Lost   time.Time
+	View   *View // nil: none
+	Claims Claims
 
 	// What this attempt did so far. Inherited says that it has looked at other classes for what to inherit, Claimed
 	// that it has claimed the name, and Taken that another zone has the name; LookedUp that Left is what a zone

@@ -41,6 +41,8 @@ type Memory struct {
 	drift      driftCount
 	// servers are the last Class.Servers that the rows were compared with.
 	servers []string
+	// lost is the last Facts.Lost that was taken up.
+	lost time.Time
 	// request is the last Zone.Request that was taken up.
 	request  string
 	takeover takeover

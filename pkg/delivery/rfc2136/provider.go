@@ -222,6 +222,9 @@ func isBrokenRcode(rcode int) bool {
 	return rcode == mdns.RcodeServerFailure || rcode == mdns.RcodeNotImplemented || rcode == mdns.RcodeFormatError
 }
 
+// AskLast implements delivery.Provider: no server fetches zones from it.
+func (*Provider) AskLast(context.Context) []string { return nil }
+
 // Abilities implements delivery.Provider: a transfer lists all that the server has, and it has NS of its own.
 func (p *Provider) Abilities() delivery.Abilities {
 	return delivery.Abilities{Lists: true, OwnApexNS: true}

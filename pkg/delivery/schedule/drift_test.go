@@ -90,6 +90,32 @@ func TestLoop_driftBesideARefusedRecord(t *testing.T) {
 	}
 }
 
+// A server that has lost what it confirmed has every zone of its class compared at once, and once.
+func TestLoop_serverThatLostAZone(t *testing.T) {
+	inScene(t, func(s *scene) {
+		s.beginScene()
+		passTime(2 * time.Minute)
+		lose := func() {
+			s.removeRRset(www)
+			s.memory.Change(func(m *deliverytest.Memory) { m.Lost = []string{"ns1"} })
+			s.worker.AskLast(s.Context(), "main")
+			synctest.Wait()
+		}
+		s.worker.AskLast(s.Context(), "main")
+		synctest.Wait()
+		if lose(); !s.hasRRset(www) {
+			t.Error("the zone was not compared at once")
+		}
+		if lose(); s.hasRRset(www) {
+			t.Error("the zone was compared again within the minute")
+		}
+		passTime(time.Minute)
+		if lose(); !s.hasRRset(www) {
+			t.Error("the zone was not compared after a minute")
+		}
+	})
+}
+
 // A refused RRset is no drift: it was never there. It is tried again with each comparison all the same.
 func TestLoop_whatIsRefusedIsNoDrift(t *testing.T) {
 	inScene(t, func(s *scene) {

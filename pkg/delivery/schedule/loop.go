@@ -50,6 +50,8 @@ type knownClass struct {
 	provider *shared
 	limiter  *rate.Limiter
 	queue    queue
+	// lost is the time at which AskLast found a server that had lost a zone last.
+	lost time.Time
 }
 
 // item is one (zone, class). At most one worker runs it.
@@ -275,6 +277,40 @@ func (l *Loop) Health(ctx context.Context, class string) error {
 	return err
 }
 
+// lostInterval is the least time between two rounds of comparisons that AskLast begins: a server with several
+// machines behind one address may answer for a newer and an older one in turns.
+const lostInterval = time.Minute
+
+// AskLast asks the servers of a class for the zones that they confirmed last (Provider.AskLast). If a server has lost
+// one, each zone of the class is compared at once.
+func (l *Loop) AskLast(ctx context.Context, class string) {
+	l.mu.Lock()
+	c := l.classes[class]
+	if c == nil || !c.known || c.provider == nil || c.spec.Paused {
+		l.mu.Unlock()
+		return
+	}
+	provider, spec := c.provider, c.spec
+	provider.uses++
+	l.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, l.config.CallTimeout)
+	defer cancel()
+	var lost []string
+	err := l.config.guardCall(spec, "AskLast", func() error {
+		lost = provider.AskLast(ctx)
+		return nil
+	})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.releaseProvider(provider, false)
+	if now := time.Now(); err == nil && len(lost) > 0 && now.Sub(c.lost) >= lostInterval {
+		l.config.Logger.Info("Servers of a class have an earlier serial than they confirmed, or lost the zone; all its zones are compared",
+			"class", class, "servers", lost)
+		c.lost = now
+		l.enqueueClass(c)
+	}
+}
+
 // ClassStatus is how a class is doing at a moment.
 type ClassStatus struct {
 	Name string
@@ -422,7 +458,7 @@ func (l *Loop) newAttempt(i *item) *attempt {
 		facts: decision.Facts{
 			Random: rand.Int64N, Identity: l.config.Identity, Backoff: l.config.Backoff, RepeatAfter: l.config.repeatAfter(),
 			Zone: i.zone.Zone, Class: c.spec, Revision: c.queue.revision,
-			Woken: i.woken, Changed: i.changed, Removed: i.withdrawn,
+			Woken: i.woken, Changed: i.changed, Removed: i.withdrawn, Lost: c.lost,
 		},
 	}
 	if c.provider != nil {

@@ -14,5 +14,5 @@
 // It does not know primaries, nor what is in zones. It writes nothing by itself: the fence that it asks before a zone
 // becomes visible, and before it ceases to be, writes the intent, and primaries show what is written.
 //
-// Read provider.go, then probe.go; signer.go and digest.go are about secondaries that sign.
+// Read provider.go, then probe.go and last.go; signer.go and digest.go are about secondaries that sign.
 package transfer

@@ -76,6 +76,7 @@ type Config struct {
 type Provider struct {
 	config Config
 	*signedZones
+	confirmed *confirmations
 }
 
 // signedZones are what is known of zones at secondaries that sign them.
@@ -122,10 +123,10 @@ func New(config Config) (*Provider, error) {
 			return nil, errors.New("no changes are kept")
 		}
 	}
-	return &Provider{config, &signedZones{zones: map[signedKey]*signedZone{}}}, nil
+	return &Provider{config, &signedZones{zones: map[signedKey]*signedZone{}}, &confirmations{last: map[string]confirmation{}}}, nil
 }
 
-// WithSecondaries is a provider for other secondaries, which knows what this one knows of zones at those that sign.
+// WithSecondaries returns a provider for other secondaries, which shares with this one the memory of their answers.
 func (p *Provider) WithSecondaries(secondaries []Secondary) (*Provider, error) {
 	config := p.config
 	config.Secondaries = secondaries
@@ -133,7 +134,7 @@ func (p *Provider) WithSecondaries(secondaries []Secondary) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	other.signedZones = p.signedZones
+	other.signedZones, other.confirmed = p.signedZones, p.confirmed
 	return other, nil
 }
 
@@ -182,6 +183,7 @@ func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence deliver
 	err := fence(ctx)
 	if err == nil {
 		p.forgetSigned(plan)
+		p.confirmed.forgetZone(plan.UID)
 	}
 	return delivery.Report{}, err
 }
@@ -269,6 +271,7 @@ func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait 
 		var before seen // ahead, and seen once
 		for pause := firstPause; ; pause = min(2*pause, lastPause) {
 			now := p.probeSOA(asking, s, plan.Zone, packetTimeout)
+			answered := now.serial
 			if now.err == nil && s.ownSerials() {
 				theirs[i] = now.serial
 				now = p.resolveSerial(ctx, s, plan, now.serial)
@@ -292,7 +295,10 @@ func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait 
 					rows[i].Err = serialBehind(s, plan.Zone, latest, now)
 				}
 				return
-			case now.err == nil && reaches(now.serial, plan.Serial), now.err == nil && !wait, now.err != nil && (!wait || !now.passing):
+			case now.err == nil && reaches(now.serial, plan.Serial):
+				p.confirmed.noteConfirmed(s, plan, answered)
+				return
+			case now.err == nil && !wait, now.err != nil && (!wait || !now.passing):
 				return
 			default:
 				before = seen{}

@@ -290,6 +290,9 @@ func (p *Provider) forgetExtension(extension string) {
 	p.extensions = slices.DeleteFunc(slices.Clone(p.extensions), func(has string) bool { return has == extension })
 }
 
+// AskLast implements delivery.Provider: no server fetches zones from it.
+func (*Provider) AskLast(context.Context) []string { return nil }
+
 // Abilities implements delivery.Provider: the protocol has no list.
 func (p *Provider) Abilities() delivery.Abilities {
 	return delivery.Abilities{OwnApexNS: p.config.OwnApexNS}

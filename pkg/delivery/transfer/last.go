@@ -1,0 +1,72 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package transfer
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"time"
+
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/serial"
+)
+
+// confirmations are the last zone that each secondary confirmed, by the name of the secondary. A secondary that starts
+// again from an old disk answers with an earlier serial of that zone.
+type confirmations struct {
+	mu   sync.Mutex
+	last map[string]confirmation
+}
+
+type confirmation struct {
+	server Secondary
+	uid    string
+	zone   name.Name
+	serial serial.Serial // in the server's answer: of one that signs, its own
+	at     time.Time
+}
+
+// confirmationKept is the time after which a secondary that confirms nothing is not asked: it left the class.
+const confirmationKept = 2 * time.Hour
+
+func (c *confirmations) noteConfirmed(s Secondary, plan delivery.Plan, answered serial.Serial) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last[s.Name] = confirmation{s, plan.UID, plan.Zone, answered, time.Now()}
+}
+
+// forgetZone is called before a zone is withdrawn.
+func (c *confirmations) forgetZone(uid string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	maps.DeleteFunc(c.last, func(_ string, one confirmation) bool { return one.uid == uid })
+}
+
+// AskLast implements delivery.Provider.
+func (p *Provider) AskLast(ctx context.Context) (lost []string) {
+	c := p.confirmed
+	c.mu.Lock()
+	maps.DeleteFunc(c.last, func(_ string, one confirmation) bool { return time.Since(one.at) > confirmationKept })
+	all := maps.Clone(c.last)
+	c.mu.Unlock()
+	var asking sync.WaitGroup
+	for _, one := range all {
+		asking.Go(func() {
+			now := p.probeSOA(ctx, one.server, one.zone, packetTimeout)
+			if now.err == nil && !one.serial.Ahead(now.serial) || now.err != nil && now.err.Reason != delivery.ReasonZoneNotFound {
+				return
+			}
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			if c.last[one.server.Name].at.Equal(one.at) { // it confirmed nothing meanwhile
+				delete(c.last, one.server.Name)
+				lost = append(lost, one.server.Name)
+			}
+		})
+	}
+	asking.Wait()
+	return lost
+}

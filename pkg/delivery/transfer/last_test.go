@@ -1,0 +1,52 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package transfer
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"kubi.zone/kubizone/test/must"
+)
+
+// A server that starts again from an old disk is found by the zone that it confirmed last; one that does not answer, has
+// a later serial, or was asked to withdraw the zone is not.
+func TestAskLast_findsServersThatLostAZone(t *testing.T) {
+	w := beginWorld(t)
+	w.openClass(t)
+	one, other := newSecondary(t, nil), newSecondary(t, nil)
+	p := w.makeProvider(t, Secondary{Name: "one", Addr: one.addr}, Secondary{Name: "other", Addr: other.addr})
+	plan := planOf("u", "example.org.", 10)
+	plan.CallTimeout = time.Minute
+	w.putZone(t, plan)
+	one.serial.Store(10)
+	other.serial.Store(10)
+	must.Get(p.Deliver(t.Context(), plan, passFence))(t)
+	expect := func(when string, want ...string) {
+		t.Helper()
+		if lost := p.AskLast(t.Context()); !slices.Equal(lost, want) {
+			t.Errorf("%s: %q, want %q", when, lost, want)
+		}
+	}
+	expect("as confirmed")
+	one.serial.Store(11)
+	expect("a later serial")
+	one.silent.Store(true)
+	expect("no answer")
+	one.silent.Store(false)
+	one.serial.Store(9)
+	expect("an earlier serial", "one")
+	expect("an earlier serial, again")
+	one.serial.Store(10)
+	must.Get(p.Verify(t.Context(), plan))(t)
+	one.serial.Store(0)
+	shared := must.Get(p.WithSecondaries(nil))(t)
+	if lost := shared.AskLast(t.Context()); !slices.Equal(lost, []string{"one"}) {
+		t.Errorf("no zone, by a provider for other secondaries: %q", lost)
+	}
+	must.Get(p.Remove(t.Context(), plan, passFence))(t)
+	other.serial.Store(0)
+	expect("withdrawn")
+}
