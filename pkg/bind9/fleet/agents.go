@@ -87,7 +87,7 @@ func (f *Fleet) watchAgents(ctx context.Context) {
 func (f *Fleet) askInstance(ctx context.Context, instance *bind9.Bind9Instance) {
 	at := cache.MetaObjectToName(instance)
 	if err := f.askHealth(ctx, at, instance); ctx.Err() == nil && !errors.Is(err, errNotAsked) && f.silent.countAnswer(at, err) {
-		f.look("instance", at.Namespace, at.Name)
+		f.enqueue("instance", at.Namespace, at.Name)
 	}
 }
 

@@ -36,17 +36,17 @@ func (f *Fleet) reconcileCluster(ctx context.Context, at cache.ObjectName) (time
 	switch {
 	case cluster.DeletionTimestamp != nil:
 		return f.finishCluster(ctx, cluster)
-	case !w.covered && isHeld(cluster):
+	case !w.covered && hasFinalizer(cluster):
 		return 0, nil
 	case w.covered:
-		if w.cluster, err = hold(ctx, cluster, f.Client.Bind9V1alpha1().Bind9Clusters(at.Namespace).Patch); err != nil {
+		if w.cluster, err = addFinalizer(ctx, cluster, f.Client.Bind9V1alpha1().Bind9Clusters(at.Namespace).Patch); err != nil {
 			return 0, err
 		}
 		w.keys, w.err = f.makeCommon(ctx, w.cluster)
 		w.err = errors.Join(w.err, f.makeInstances(ctx, w.cluster))
 		w.owned = f.listOwned(w.cluster)
 	}
-	return w.keys.again, errors.Join(w.err, f.writeCluster(ctx, w))
+	return w.keys.requeueAfter, errors.Join(w.err, f.writeCluster(ctx, w))
 }
 
 // listOwned are the instances that were made for a cluster, by name.
@@ -209,8 +209,8 @@ func (w *clusterFacts) countServers() map[bind9.Role]*bind9.ServerCount {
 }
 
 // judgeCluster says how a cluster is: its status follows from the facts here alone.
-func judgeCluster(w *clusterFacts) (*standing, bind9.Bind9ClusterStatus) {
-	s, status := newStanding(w.cluster.Generation, w.cluster.Status.Conditions), *w.cluster.Status.DeepCopy()
+func judgeCluster(w *clusterFacts) (*conditionSet, bind9.Bind9ClusterStatus) {
+	s, status := newConditionSet(w.cluster.Generation, w.cluster.Status.Conditions), *w.cluster.Status.DeepCopy()
 	if !w.covered {
 		s.set(bind9.ConditionReady, false, ReasonNotCovered, notCovered)
 		return s, status

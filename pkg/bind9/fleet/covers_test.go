@@ -83,11 +83,11 @@ func TestFleet_leavesWhatAnotherInstallationHas_S11_12(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if again, now := look("held"); !isHeld(accessor(now)) || again != test.wait {
+			if again, now := look("held"); !hasFinalizer(accessor(now)) || again != test.wait {
 				t.Errorf("deleted: finalizers %q, looked at again in %s, want %s", accessor(now).GetFinalizers(), again, test.wait)
 			}
 			at.Step(test.wait)
-			if _, now := look("held"); isHeld(accessor(now)) {
+			if _, now := look("held"); hasFinalizer(accessor(now)) {
 				t.Errorf("%s later, with no other installation: finalizers %q", test.wait, accessor(now).GetFinalizers())
 			}
 		})

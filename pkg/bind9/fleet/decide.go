@@ -20,18 +20,18 @@ import (
 )
 
 // do is what is done next for a server. The steps of one look come in this order.
-type do int
+type action int
 
 const (
-	doNothing do = iota
-	doHold       // puts the finalizer on the object
-	doRead       // finds out what the server is to be
-	doTurn       // gives the server its turn, where its pod goes before the new one comes
-	doApply      // applies its objects
-	doDrain      // removes pods of another manager that no Service selects any more
-	doRemove     // removes objects that it has no more
-	doRest       // says how it is, and waits
-	doLeave      // says nothing: it is that of the fleet of another installation
+	actionNone         action = iota
+	actionAddFinalizer        // puts the finalizer on the object
+	actionRead                // finds out what the server is to be
+	actionTakeTurn            // gives the server its turn, where its pod goes before the new one comes
+	actionApply               // applies its objects
+	actionDrain               // removes pods of another manager that no Service selects any more
+	actionRemove              // removes objects that it has no more
+	actionWait                // says how it is, and waits
+	actionIgnore              // says nothing: it is that of the fleet of another installation
 )
 
 const notCovered = "kubizone fleet makes nothing in this namespace: a cluster admin adds it to --server-namespace, with the rights there"
@@ -46,17 +46,17 @@ type facts struct {
 	covered bool
 
 	// did is the last step of this look, and err how that went.
-	did do
-	err error
+	last action
+	err  error
 
-	// What the server is to be is known after doRead: objects and the hash of its configuration, or invalid, where they
+	// What the server is to be is known after actionRead: objects and the hash of its configuration, or invalid, where they
 	// cannot be rendered. turn is what its pod waits for, "" for nothing.
 	server  *render.Server
 	keys    chosenKeys
 	objects []render.Object
 	hash    string
 	invalid error
-	turn    string
+	blocked string
 
 	// What there is of it then: its Deployment or StatefulSet, nil for none, its Service and pods, all that was made
 	// for it, and what it stands for of another manager. ready: its pod is ready. finished: its last change has come
@@ -73,14 +73,14 @@ type facts struct {
 
 // decision is what is to be done now.
 type decision struct {
-	do do
+	action action
 	// apply, drain and remove are those of these steps.
 	apply  []render.Object
 	drain  formerPods
 	remove []madeObject
-	// again is when to look again after doRest, 0 for not before something changes. err has it try again sooner.
-	again time.Duration
-	err   error
+	// again is when to look again after actionWait, 0 for not before something changes. err has it try again sooner.
+	requeueAfter time.Duration
+	err          error
 }
 
 // lacksCluster reports whether the cluster that the instance names is missing.
@@ -112,10 +112,10 @@ func (f *facts) waits() *takingOver {
 }
 
 // failed reports whether a step of this look has failed. That an object waits is no failure.
-func (f *facts) failed(step do) bool { return f.did == step && f.err != nil && f.waits() == nil }
+func (f *facts) failed(step action) bool { return f.last == step && f.err != nil && f.waits() == nil }
 
 // isApplied reports whether the objects are what they shall be, as far as none waits.
-func (f *facts) isApplied() bool { return f.did >= doApply && !f.failed(doApply) }
+func (f *facts) isApplied() bool { return f.last >= actionApply && !f.failed(actionApply) }
 
 // decideNext says what is to be done next for a server that is not being deleted. It asks nothing and changes nothing.
 // After each step it is asked again. It answers in this order:
@@ -130,34 +130,34 @@ func (f *facts) isApplied() bool { return f.did >= doApply && !f.failed(doApply)
 func decideNext(f *facts) decision {
 	switch {
 	case f.instance.Spec.External != nil:
-		return decision{do: doRest}
-	case !f.covered && isHeld(f.instance):
-		return decision{do: doLeave}
+		return decision{action: actionWait}
+	case !f.covered && hasFinalizer(f.instance):
+		return decision{action: actionIgnore}
 	case !f.covered:
-		return decision{do: doRest}
-	case f.did < doHold && !isHeld(f.instance):
-		return decision{do: doHold}
+		return decision{action: actionWait}
+	case f.last < actionAddFinalizer && !hasFinalizer(f.instance):
+		return decision{action: actionAddFinalizer}
 	case f.lacksCluster():
-		return decision{do: doRest}
-	case f.did < doRead:
-		return decision{do: doRead}
+		return decision{action: actionWait}
+	case f.last < actionRead:
+		return decision{action: actionRead}
 	case errors.Is(f.err, errNoTransferKey):
-		return decision{do: doRest, again: askAgain}
-	case f.failed(doRead):
-		return decision{do: doRest, err: f.err}
+		return decision{action: actionWait, requeueAfter: askAgain}
+	case f.failed(actionRead):
+		return decision{action: actionWait, err: f.err}
 	case f.invalid != nil:
-		return decision{do: doRest, again: f.keys.again}
-	case f.did < doTurn && f.goesFirst():
-		return decision{do: doTurn}
-	case f.did < doApply:
-		return decision{do: doApply, apply: f.listDue()}
+		return decision{action: actionWait, requeueAfter: f.keys.requeueAfter}
+	case f.last < actionTakeTurn && f.goesFirst():
+		return decision{action: actionTakeTurn}
+	case f.last < actionApply:
+		return decision{action: actionApply, apply: f.listDue()}
 	}
 	return f.decideRemoval()
 }
 
 // listDue are the objects that may be applied now.
 func (f *facts) listDue() []render.Object {
-	if f.turn == "" {
+	if f.blocked == "" {
 		return f.objects
 	}
 	return slices.DeleteFunc(slices.Clone(f.objects), func(o render.Object) bool { return o.Resource == f.server.Workload() })
@@ -165,29 +165,29 @@ func (f *facts) listDue() []render.Object {
 
 // decideRemoval says what goes after the objects were applied.
 func (f *facts) decideRemoval() decision {
-	again := f.keys.again
-	if f.turn != "" || f.rotates() {
-		again = sooner(again, askAgain)
+	requeueAfter := f.keys.requeueAfter
+	if f.blocked != "" || f.rotates() {
+		requeueAfter = sooner(requeueAfter, askAgain)
 	}
 	drain, surplus := splitFormer(f.former, f.now), listSurplus(f.made, f.objects, f.ready)
 	switch {
 	case f.waits() != nil:
-		return decision{do: doRest, again: askAgain}
-	case f.failed(doApply):
-		return decision{do: doRest, again: again, err: f.err}
-	case f.did < doDrain && len(drain.idle)+len(drain.remove) > 0:
-		return decision{do: doDrain, drain: drain}
+		return decision{action: actionWait, requeueAfter: askAgain}
+	case f.failed(actionApply):
+		return decision{action: actionWait, requeueAfter: requeueAfter, err: f.err}
+	case f.last < actionDrain && len(drain.idle)+len(drain.remove) > 0:
+		return decision{action: actionDrain, drain: drain}
 	case drain.wait > 0:
-		return decision{do: doRest, again: drain.wait, err: f.err}
-	case f.did < doRemove && f.err == nil && len(surplus) > 0:
-		return decision{do: doRemove, remove: surplus}
+		return decision{action: actionWait, requeueAfter: drain.wait, err: f.err}
+	case f.last < actionRemove && f.err == nil && len(surplus) > 0:
+		return decision{action: actionRemove, remove: surplus}
 	}
-	return decision{do: doRest, again: again, err: f.err}
+	return decision{action: actionWait, requeueAfter: requeueAfter, err: f.err}
 }
 
 // judgeInstance says how the server is: the conditions and the rest of its status follow from the facts here alone.
-func judgeInstance(f *facts) (*standing, bind9.Bind9InstanceStatus) {
-	s, status := newStanding(f.instance.Generation, f.instance.Status.Conditions), *f.instance.Status.DeepCopy()
+func judgeInstance(f *facts) (*conditionSet, bind9.Bind9InstanceStatus) {
+	s, status := newConditionSet(f.instance.Generation, f.instance.Status.Conditions), *f.instance.Status.DeepCopy()
 	switch external := f.instance.Spec.External; {
 	case external != nil:
 		status.Addresses, status.AgentURL = []string{external.Address}, external.AgentURL
@@ -202,7 +202,7 @@ func judgeInstance(f *facts) (*standing, bind9.Bind9InstanceStatus) {
 	case errors.Is(f.err, errNoTransferKey):
 		s.set(bind9.ConditionProgressing, true, ReasonKeyNotReady, f.err.Error())
 		s.set(bind9.ConditionReady, false, ReasonKeyNotReady, f.err.Error())
-	case f.failed(doRead):
+	case f.failed(actionRead):
 		s.degrade(f.err)
 	default:
 		f.judgeServer(s, &status)
@@ -211,7 +211,7 @@ func judgeInstance(f *facts) (*standing, bind9.Bind9InstanceStatus) {
 }
 
 // judgeServer says how a server is of which it is known what it is to be.
-func (f *facts) judgeServer(s *standing, status *bind9.Bind9InstanceStatus) {
+func (f *facts) judgeServer(s *conditionSet, status *bind9.Bind9InstanceStatus) {
 	if f.invalid == nil {
 		s.set(bind9.ConditionConfigValid, true, ReasonValid, "")
 	} else {
@@ -226,7 +226,7 @@ func (f *facts) judgeServer(s *standing, status *bind9.Bind9InstanceStatus) {
 		s.set(bind9.ConditionReady, false, ReasonNotReady, "the pod is not ready")
 	}
 	switch wasThere := meta.IsStatusConditionTrue(s.before, bind9.ConditionReady) || wasUnavailable(s.before); {
-	case f.failed(doApply):
+	case f.failed(actionApply):
 		s.degrade(f.err)
 	case f.server.Replicas > 0 && !f.ready && wasThere:
 		s.set(bind9.ConditionDegraded, true, ReasonUnavailable, "the server was ready and is not")
@@ -250,8 +250,8 @@ func (f *facts) judgeServer(s *standing, status *bind9.Bind9InstanceStatus) {
 }
 
 // judgeProgress says what goes on: the most particular of what does.
-func (f *facts) judgeProgress(s *standing) {
-	drains := f.failed(doDrain) || splitFormer(f.former, f.now).wait > 0
+func (f *facts) judgeProgress(s *conditionSet) {
+	drains := f.failed(actionDrain) || splitFormer(f.former, f.now).wait > 0
 	switch waits, isApplied := f.waits(), f.isApplied(); {
 	case waits != nil:
 		s.set(bind9.ConditionProgressing, true, ReasonTakingOver, waits.Error())
@@ -261,8 +261,8 @@ func (f *facts) judgeProgress(s *standing) {
 	case isApplied && f.rotates():
 		s.set(bind9.ConditionProgressing, true, ReasonRotating, "two TSIG keys are taken until every server and the primary take "+
 			"the new one")
-	case isApplied && f.turn != "":
-		s.set(bind9.ConditionProgressing, true, ReasonRollingOut, f.turn)
+	case isApplied && f.blocked != "":
+		s.set(bind9.ConditionProgressing, true, ReasonRollingOut, f.blocked)
 	case !f.finished:
 		s.set(bind9.ConditionProgressing, true, ReasonRollingOut, "")
 	case isApplied:

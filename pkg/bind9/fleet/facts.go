@@ -133,8 +133,8 @@ func (f *Fleet) chooseKeys(secret *corev1.Secret, namespace, group string, wante
 	if wanted != nil {
 		w.wanted, w.heldBy = *wanted, f.findKeyNaming(members)
 	}
-	step, again := nextKeyStep(w)
-	if chosen.again = again; step == holdKeys {
+	step, requeueAfter := nextKeyStep(w)
+	if chosen.requeueAfter = requeueAfter; step == holdKeys {
 		chosen.heldBy = w.heldBy
 	}
 	chosen.TransferKeys, err = takeStep(w, step, f.Random)
@@ -270,7 +270,7 @@ func (f *Fleet) noteKeys(ctx context.Context, w *facts) {
 		note(w.server.Cluster, w.server.Peers)
 	}
 	if changed && w.server.Cluster != "" {
-		f.look("cluster", w.server.Namespace, w.server.Cluster)
+		f.enqueue("cluster", w.server.Namespace, w.server.Cluster)
 	}
 }
 

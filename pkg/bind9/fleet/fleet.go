@@ -74,13 +74,13 @@ type loop struct {
 	reconcile func(ctx context.Context, at cache.ObjectName) (time.Duration, error)
 }
 
-func (f *Fleet) look(kind, namespace, name string) {
+func (f *Fleet) enqueue(kind, namespace, name string) {
 	f.loops[kind].queue.Add(cache.ObjectName{Namespace: namespace, Name: name})
 }
 
-func (f *Fleet) lookAtInstances(namespace, cluster string) {
+func (f *Fleet) enqueueInstances(namespace, cluster string) {
 	for _, instance := range f.instancesOf(namespace, cluster) {
-		f.look("instance", namespace, instance.Name)
+		f.enqueue("instance", namespace, instance.Name)
 	}
 }
 

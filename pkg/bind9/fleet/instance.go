@@ -31,39 +31,39 @@ func (f *Fleet) reconcileInstance(ctx context.Context, at cache.ObjectName) (tim
 	for {
 		f.observeServer(w)
 		d := decideNext(w)
-		switch d.do {
-		case doLeave:
+		switch d.action {
+		case actionIgnore:
 			return 0, nil
-		case doRest:
-			return d.again, errors.Join(d.err, f.writeInstance(ctx, w))
+		case actionWait:
+			return d.requeueAfter, errors.Join(d.err, f.writeInstance(ctx, w))
 		}
-		f.carryOut(ctx, w, &d)
-		if w.failed(doHold) {
+		f.runAction(ctx, w, &d)
+		if w.failed(actionAddFinalizer) {
 			return 0, w.err
 		}
 	}
 }
 
-// carryOut does one step.
-func (f *Fleet) carryOut(ctx context.Context, w *facts, d *decision) {
-	switch w.did = d.do; d.do {
-	case doHold:
+// runAction does one step.
+func (f *Fleet) runAction(ctx context.Context, w *facts, d *decision) {
+	switch w.last = d.action; d.action {
+	case actionAddFinalizer:
 		var held *bind9.Bind9Instance
-		if held, w.err = hold(ctx, w.instance, f.Client.Bind9V1alpha1().Bind9Instances(w.instance.Namespace).Patch); w.err == nil {
+		if held, w.err = addFinalizer(ctx, w.instance, f.Client.Bind9V1alpha1().Bind9Instances(w.instance.Namespace).Patch); w.err == nil {
 			w.instance = held
 		}
-	case doRead:
+	case actionRead:
 		w.err = f.readServer(ctx, w)
-	case doTurn:
-		w.turn = f.takeTurn(w)
-	case doApply:
+	case actionTakeTurn:
+		w.blocked = f.takeTurn(w)
+	case actionApply:
 		w.err = f.children.applyAll(ctx, w.instance.Namespace, d.apply, func() error { return f.checkServing(ctx, w) })
 		if w.isApplied() {
 			f.noteKeys(ctx, w)
 		}
-	case doDrain:
+	case actionDrain:
 		w.err = f.children.drainFormer(ctx, &d.drain, w.now)
-	case doRemove:
+	case actionRemove:
 		w.err = f.children.removeMade(ctx, d.remove)
 	}
 }

@@ -72,7 +72,7 @@ const (
 )
 
 // nextKeyStep decides what becomes of the keys, and when to look at them again; 0: not before something changes.
-func nextKeyStep(f *keyFacts) (step keyStep, again time.Duration) {
+func nextKeyStep(f *keyFacts) (step keyStep, requeueAfter time.Duration) {
 	keys := f.have
 	switch {
 	case keys == nil:
@@ -128,8 +128,8 @@ func takeStep(f *keyFacts, step keyStep, random io.Reader) (keys render.Transfer
 // chosenKeys are the TSIG keys of a group as they shall be now, and why they stay where they are due.
 type chosenKeys struct {
 	render.TransferKeys
-	heldBy *v1alpha1.DNSClass
-	again  time.Duration
+	heldBy       *v1alpha1.DNSClass
+	requeueAfter time.Duration
 }
 
 // rotation is what a status says of TSIG keys.

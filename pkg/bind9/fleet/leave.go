@@ -26,18 +26,20 @@ const (
 	leaveAfter = 10 * time.Minute
 )
 
-// isHeld reports whether a fleet works for an object, or has done so. In a namespace that is not covered that is the
+// hasFinalizer reports whether a fleet works for an object, or has done so. In a namespace that is not covered that is the
 // fleet of another installation, which writes the status and lets the object go.
-func isHeld(object metav1.Object) bool { return slices.Contains(object.GetFinalizers(), Finalizer) }
+func hasFinalizer(object metav1.Object) bool {
+	return slices.Contains(object.GetFinalizers(), Finalizer)
+}
 
 // patcher is Patch of the client of a kind.
 type patcher[T any] = func(ctx context.Context, name string, of types.PatchType, patch []byte, options metav1.PatchOptions,
 	subresources ...string) (T, error)
 
-// hold puts the finalizer on an object that has none yet, and returns the object as it is then: its status is written
+// addFinalizer puts the finalizer on an object that has none yet, and returns the object as it is then: its status is written
 // next, and of an object as it was before the API would refuse that.
-func hold[T metav1.Object](ctx context.Context, object T, patch patcher[T]) (T, error) {
-	if isHeld(object) {
+func addFinalizer[T metav1.Object](ctx context.Context, object T, patch patcher[T]) (T, error) {
+	if hasFinalizer(object) {
 		return object, nil
 	}
 	return setFinalizers(ctx, object, append(slices.Clone(object.GetFinalizers()), Finalizer), patch)
@@ -81,7 +83,7 @@ const (
 
 // nextLeaving decides what is done next, and when to look again (S11.12). An object of a namespace that is not covered
 // is left to the fleet of another installation; after its timeout there is none, and it may go.
-func nextLeaving(f *leavingFacts) (next leaving, again time.Duration) {
+func nextLeaving(f *leavingFacts) (next leaving, requeueAfter time.Duration) {
 	late := f.age >= f.timeout
 	switch {
 	case !f.held:
@@ -147,14 +149,14 @@ type leaver[T held] struct {
 // finishObject removes what an object stands for, and then lets it go. What cannot be removed the sweep removes later.
 func finishObject[T held](ctx context.Context, f *Fleet, of leaver[T]) (time.Duration, error) {
 	w := &leavingFacts{
-		held: isHeld(of.object), covered: of.object.GetNamespace() == "" || f.children.covers(of.object.GetNamespace()),
+		held: hasFinalizer(of.object), covered: of.object.GetNamespace() == "" || f.children.covers(of.object.GetNamespace()),
 		age: f.Clock.Since(of.object.GetDeletionTimestamp().Time), timeout: of.timeout, children: of.children,
 		removed: of.removeObjects == nil,
 	}
 	for {
-		switch next, again := nextLeaving(w); next {
+		switch next, requeueAfter := nextLeaving(w); next {
 		case leaveRest:
-			return again, w.err
+			return requeueAfter, w.err
 		case leaveChildren:
 			w.asked, w.err = true, of.deleteChildren()
 		case leaveObjects:

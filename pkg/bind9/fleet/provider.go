@@ -39,7 +39,7 @@ func (f *Fleet) reconcileProvider(ctx context.Context, at cache.ObjectName) (tim
 	if provider.DeletionTimestamp != nil {
 		return f.finishProvider(ctx, provider, owned)
 	}
-	if provider, err = hold(ctx, provider, f.Client.Bind9V1alpha1().ClusterBind9Providers().Patch); err != nil {
+	if provider, err = addFinalizer(ctx, provider, f.Client.Bind9V1alpha1().ClusterBind9Providers().Patch); err != nil {
 		return 0, err
 	}
 	namespaces, err := f.namespacesOf(provider)
@@ -77,8 +77,8 @@ type provided struct {
 }
 
 // judgeProvider says how a provider is: its status follows from the facts here alone.
-func judgeProvider(w *providerFacts) (*standing, bind9.ClusterBind9ProviderStatus) {
-	s, status := newStanding(w.provider.Generation, w.provider.Status.Conditions), *w.provider.Status.DeepCopy()
+func judgeProvider(w *providerFacts) (*conditionSet, bind9.ClusterBind9ProviderStatus) {
+	s, status := newConditionSet(w.provider.Generation, w.provider.Status.Conditions), *w.provider.Status.DeepCopy()
 	status.Clusters, status.Servers = nil, bind9.ServerCount{}
 	all, ready := len(w.provided), 0
 	for _, one := range w.provided {

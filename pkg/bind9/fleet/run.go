@@ -111,15 +111,15 @@ func (f *Fleet) followChange(object, before metav1.Object) {
 	namespace, name := object.GetNamespace(), object.GetName()
 	switch o := object.(type) {
 	case *bind9.ClusterBind9Provider:
-		f.look("provider", "", name)
+		f.enqueue("provider", "", name)
 	case *bind9.Bind9Cluster:
-		f.look("cluster", namespace, name)
+		f.enqueue("cluster", namespace, name)
 		// Its servers follow a catalog of its own while it is in use as a class, which its finalizers say.
 		if isOtherSpec(o, before) || !slices.Equal(o.Finalizers, before.GetFinalizers()) {
-			f.lookAtInstances(namespace, name)
+			f.enqueueInstances(namespace, name)
 		}
 		// The provider of a cluster has the cluster's name.
-		f.look("provider", "", name)
+		f.enqueue("provider", "", name)
 	case *bind9.Bind9Instance:
 		f.followInstance(o, before)
 	case *v1alpha1.DNSClass:
@@ -129,15 +129,15 @@ func (f *Fleet) followChange(object, before metav1.Object) {
 		for in := range listServerNamespaces(o, before) {
 			all, _ := f.instances.Bind9Instances(in).List(labels.Everything())
 			for _, instance := range all {
-				f.look("instance", in, instance.Name)
+				f.enqueue("instance", in, instance.Name)
 			}
 		}
 	case *appsv1.ReplicaSet:
-		f.look("instance", namespace, o.Labels[labelSuperseded])
+		f.enqueue("instance", namespace, o.Labels[labelSuperseded])
 	case *corev1.Namespace:
 		all, _ := f.providers.List(labels.Everything())
 		for _, provider := range all {
-			f.look("provider", "", provider.Name)
+			f.enqueue("provider", "", provider.Name)
 		}
 	default:
 		f.followMade(o)
@@ -145,13 +145,13 @@ func (f *Fleet) followChange(object, before metav1.Object) {
 }
 
 func (f *Fleet) followInstance(o *bind9.Bind9Instance, before metav1.Object) {
-	f.look("instance", o.Namespace, o.Name)
+	f.enqueue("instance", o.Namespace, o.Name)
 	if ref := o.Spec.ClusterRef; ref != nil {
-		f.look("cluster", o.Namespace, ref.Name)
+		f.enqueue("cluster", o.Namespace, ref.Name)
 		// The other servers have the address of the signer in their configuration, and those with a bindcar that of a
 		// primary.
 		if o.Spec.Role != bind9.RoleSecondary && addressOf(o) != addressOf(before) {
-			f.lookAtInstances(o.Namespace, ref.Name)
+			f.enqueueInstances(o.Namespace, ref.Name)
 		}
 	}
 }
@@ -160,11 +160,11 @@ func (f *Fleet) followInstance(o *bind9.Bind9Instance, before metav1.Object) {
 func (f *Fleet) followMade(o metav1.Object) {
 	switch kind, owner, _ := strings.Cut(o.GetAnnotations()[render.AnnotationOwner], "/"); kind {
 	case render.KindInstance:
-		f.look("instance", o.GetNamespace(), owner)
+		f.enqueue("instance", o.GetNamespace(), owner)
 	case render.KindCluster:
-		f.look("cluster", o.GetNamespace(), owner)
+		f.enqueue("cluster", o.GetNamespace(), owner)
 		if _, key := o.(*corev1.Secret); key {
-			f.lookAtInstances(o.GetNamespace(), owner)
+			f.enqueueInstances(o.GetNamespace(), owner)
 		}
 	}
 }
@@ -282,7 +282,7 @@ func (l *loop) workQueue(ctx context.Context, name string) {
 		if ended {
 			return
 		}
-		again, err := l.reconcile(ctx, at)
+		requeueAfter, err := l.reconcile(ctx, at)
 		switch {
 		case ctx.Err() != nil:
 		case err != nil && isEach(err, isForeign):
@@ -297,8 +297,8 @@ func (l *loop) workQueue(ctx context.Context, name string) {
 			l.queue.AddRateLimited(at)
 		default:
 			l.queue.Forget(at)
-			if again > 0 {
-				l.queue.AddAfter(at, again)
+			if requeueAfter > 0 {
+				l.queue.AddAfter(at, requeueAfter)
 			}
 		}
 		l.queue.Done(at)

@@ -50,21 +50,21 @@ const (
 // maxMessage bounds the message of a condition and the note of an Event, in octets: the APIs refuse longer ones.
 const maxMessage = 1024
 
-// standing are the conditions of an object in the making. The last word about a type counts.
-type standing struct {
+// conditionSet are the conditions of an object in the making. The last word about a type counts.
+type conditionSet struct {
 	generation int64
 	conditions []metav1.Condition
 	before     []metav1.Condition
 }
 
-func newStanding(generation int64, before []metav1.Condition) *standing {
-	s := &standing{generation: generation, before: before, conditions: slices.Clone(before)}
+func newConditionSet(generation int64, before []metav1.Condition) *conditionSet {
+	s := &conditionSet{generation: generation, before: before, conditions: slices.Clone(before)}
 	s.set(bind9.ConditionDegraded, false, ReasonAsExpected, "")
 	s.set(bind9.ConditionProgressing, false, ReasonStable, "")
 	return s
 }
 
-func (s *standing) set(condition string, is bool, reason, message string) {
+func (s *conditionSet) set(condition string, is bool, reason, message string) {
 	status := metav1.ConditionFalse
 	if is {
 		status = metav1.ConditionTrue
@@ -73,7 +73,7 @@ func (s *standing) set(condition string, is bool, reason, message string) {
 }
 
 // setHeld says that a TSIG key is due to be made anew and stays, because of that class. What goes on comes first.
-func (s *standing) setHeld(class *v1alpha1.DNSClass) {
+func (s *conditionSet) setHeld(class *v1alpha1.DNSClass) {
 	if class != nil && !meta.IsStatusConditionTrue(s.conditions, bind9.ConditionProgressing) {
 		s.set(bind9.ConditionProgressing, false, ReasonRotationHeld, fmt.Sprintf("the TSIG key is due to be made anew and stays: "+
 			"DNSClass %q has mode %s, and zones that it made at the servers name the key; "+
@@ -82,7 +82,7 @@ func (s *standing) setHeld(class *v1alpha1.DNSClass) {
 	}
 }
 
-func (s *standing) setStatus(condition string, status metav1.ConditionStatus, reason, message string) {
+func (s *conditionSet) setStatus(condition string, status metav1.ConditionStatus, reason, message string) {
 	next := metav1.Condition{Type: condition, Status: status, Reason: reason, Message: cutMessage(message, maxMessage),
 		ObservedGeneration: s.generation}
 	// The time is that of the last change that is written: several words about a type in one look are one change.
@@ -98,7 +98,7 @@ func (s *standing) setStatus(condition string, status metav1.ConditionStatus, re
 
 // degrade says that something could not be applied. An object of another manager is a state, not a failure: it is
 // looked at again after askAgain.
-func (s *standing) degrade(err error) {
+func (s *conditionSet) degrade(err error) {
 	reason := ReasonApplyFailed
 	if other := (*foreign)(nil); errors.As(err, &other) {
 		reason, err = ReasonForeign, other
@@ -141,7 +141,7 @@ func cutMessage(text string, most int) string {
 }
 
 // judgeCount says how many of the servers, or clusters, that are asked for are ready.
-func judgeCount(s *standing, desired, ready int32) {
+func judgeCount(s *conditionSet, desired, ready int32) {
 	switch {
 	case desired == 0:
 		s.set(bind9.ConditionReady, false, ReasonNone, "no server is asked for")
@@ -162,7 +162,7 @@ func sumCounts(counts ...bind9.ServerCount) (sum bind9.ServerCount) {
 }
 
 // recordEvents emits an Event for each condition that has become another one.
-func (f *Fleet) recordEvents(object runtime.Object, s *standing) {
+func (f *Fleet) recordEvents(object runtime.Object, s *conditionSet) {
 	for _, after := range s.conditions {
 		before := meta.FindStatusCondition(s.before, after.Type)
 		if before != nil && before.Status == after.Status && before.Reason == after.Reason {
@@ -186,7 +186,7 @@ func (f *Fleet) recordEvents(object runtime.Object, s *standing) {
 }
 
 // writeStatus writes the status of an object where it has changed, and tells what has become of its conditions.
-func writeStatus[T runtime.Object](ctx context.Context, f *Fleet, s *standing, before, after T,
+func writeStatus[T runtime.Object](ctx context.Context, f *Fleet, s *conditionSet, before, after T,
 	update func(context.Context, T, metav1.UpdateOptions) (T, error)) error {
 	if equality.Semantic.DeepEqual(before, after) {
 		return nil

@@ -24,7 +24,7 @@ import (
 // S11.2: a provider of as many namespaces as it may name has a status that the API takes, and it names those that are
 // not ready.
 func TestFitProviderStatus_S11_2(t *testing.T) {
-	s := newStanding(1, nil)
+	s := newConditionSet(1, nil)
 	s.set(bind9.ConditionDegraded, true, ReasonApplyFailed, strings.Repeat("x", 2*maxMessage))
 	status := bind9.ClusterBind9ProviderStatus{Conditions: s.conditions, Servers: bind9.ServerCount{Desired: 5000, Current: 5000,
 		Ready: 4990}}
@@ -62,7 +62,7 @@ func TestRecordEvents_fitsTheNote(t *testing.T) {
 	recorder := events.NewFakeRecorder(9)
 	f := &Fleet{Config: Config{Events: recorder}}
 	for _, letter := range []string{"a", "\u00e4", "\u20ac", "\U0001f600"} {
-		s := newStanding(1, nil)
+		s := newConditionSet(1, nil)
 		s.set(bind9.ConditionProgressing, true, ReasonTakingOver, strings.Repeat(letter, 1<<16/len(letter)))
 		f.recordEvents(&bind9.Bind9Instance{}, s)
 		note, found := strings.CutPrefix(<-recorder.Events, "Normal TakingOver Progressing=True: ")
@@ -77,7 +77,7 @@ func TestRecordEvents_fitsTheNote(t *testing.T) {
 // TestHold_goesOnWithTheHeldObject: the status of a new object is written in the look that put the finalizer on it.
 func TestHold_goesOnWithTheHeldObject(t *testing.T) {
 	before := &bind9.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "u", ResourceVersion: "1", Finalizers: []string{"other"}}}
-	now, err := hold(t.Context(), before, func(_ context.Context, name string, of types.PatchType, patch []byte, _ metav1.PatchOptions,
+	now, err := addFinalizer(t.Context(), before, func(_ context.Context, name string, of types.PatchType, patch []byte, _ metav1.PatchOptions,
 		_ ...string) (*bind9.Bind9Instance, error) {
 		want := `{"metadata":{"finalizers":["other","bind9.kubi.zone/fleet"],"resourceVersion":"1","uid":"u"}}`
 		if string(patch) != want || name != "a" || of != types.MergePatchType {
@@ -90,7 +90,7 @@ func TestHold_goesOnWithTheHeldObject(t *testing.T) {
 	if err != nil || now.ResourceVersion != "2" {
 		t.Errorf("%v %v", now, err)
 	}
-	if again, err := hold(t.Context(), now, nil); err != nil || again != now {
+	if again, err := addFinalizer(t.Context(), now, nil); err != nil || again != now {
 		t.Errorf("%v %v", again, err)
 	}
 }
@@ -99,7 +99,7 @@ func TestHold_goesOnWithTheHeldObject(t *testing.T) {
 func TestStanding_keepsConditionsOfOthers(t *testing.T) {
 	others := metav1.Condition{Type: bind9.ConditionDelivering, Status: metav1.ConditionFalse, Reason: "ServerUnreachable",
 		Message: "its server does not answer", LastTransitionTime: metav1.NewTime(time.Unix(1000, 0))}
-	s := newStanding(7, []metav1.Condition{others, {Type: bind9.ConditionReady, Status: metav1.ConditionFalse, Reason: ReasonNotReady}})
+	s := newConditionSet(7, []metav1.Condition{others, {Type: bind9.ConditionReady, Status: metav1.ConditionFalse, Reason: ReasonNotReady}})
 	s.set(bind9.ConditionReady, true, ReasonReady, "")
 	if kept := meta.FindStatusCondition(s.conditions, bind9.ConditionDelivering); kept == nil || *kept != others {
 		t.Errorf("Delivering is %+v, want %+v", kept, others)

@@ -165,7 +165,7 @@ func storyKeys(next, former bool) render.TransferKeys {
 	return keys
 }
 
-// buildServer makes what ns1 is and what there is of it. What doRead finds out is in read.
+// buildServer makes what ns1 is and what there is of it. What actionRead finds out is in read.
 func (s *storyFacts) buildServer() (w, read *facts) {
 	w = &facts{now: storyNow, instance: s.buildInstance(), covered: !s.hasKey("uncovered")}
 	if w.instance.Spec.ClusterRef != nil && !s.hasKey("no-cluster") {
@@ -182,12 +182,12 @@ func (s *storyFacts) buildServer() (w, read *facts) {
 	if s.hasKey("held") {
 		read.keys.heldBy = storyClass()
 	}
-	read.keys.again = s.readDuration(s.readValue("look-again", "0s"))
+	read.keys.requeueAfter = s.readDuration(s.readValue("look-again", "0s"))
 	if s.hasKey("invalid") {
 		read.invalid = errors.New("spec.config: cannot be rendered")
 	}
 	if holder := s.readValue("turn", ""); holder != "" {
-		_, read.turn = nextTurn(holder, &turnFacts{server: "ns1", others: []otherServer{{name: holder}}})
+		_, read.blocked = nextTurn(holder, &turnFacts{server: "ns1", others: []otherServer{{name: holder}}})
 	}
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "ns1"}, Spec: corev1.ServiceSpec{ClusterIPs: []string{"10.0.0.1"}}}
 	read.objects = []render.Object{{Resource: render.ConfigMaps, Name: "ns1-config"}, {Resource: render.Services, Name: "ns1"},
@@ -258,30 +258,30 @@ func tellServer(s *storyFacts) string {
 	var told strings.Builder
 	for range 10 {
 		d := decideNext(w)
-		if d.do < doRest {
-			w.did = d.do
+		if d.action < actionWait {
+			w.last = d.action
 		}
-		switch d.do {
-		case doLeave:
+		switch d.action {
+		case actionIgnore:
 			return "leave it alone\n"
-		case doHold:
+		case actionAddFinalizer:
 			told.WriteString("hold\n")
 			w.err, w.instance.Finalizers = s.findOutcome("hold"), []string{Finalizer}
-		case doRead:
+		case actionRead:
 			told.WriteString("read\n")
 			w.err = s.findOutcome("read")
 			w.server, w.keys, w.objects, w.hash, w.invalid = read.server, read.keys, read.objects, read.hash, read.invalid
-		case doTurn:
+		case actionTakeTurn:
 			told.WriteString("take its turn\n")
-			w.turn = read.turn
-		case doApply:
+			w.blocked = read.blocked
+		case actionApply:
 			told.WriteString("apply")
 			for _, object := range d.apply {
 				told.WriteString(" " + object.Resource.Resource)
 			}
 			told.WriteString("\n")
 			w.err = s.findOutcome("apply")
-		case doDrain:
+		case actionDrain:
 			for _, set := range d.drain.idle {
 				told.WriteString("mark as idle " + set.Name + "\n")
 			}
@@ -289,15 +289,15 @@ func tellServer(s *storyFacts) string {
 				told.WriteString("remove " + set.Name + "\n")
 			}
 			w.err = s.findOutcome("drain")
-		case doRemove:
+		case actionRemove:
 			for _, one := range d.remove {
 				told.WriteString("remove " + one.resource.Resource + "\n")
 			}
 			w.err = s.findOutcome("remove")
-		case doRest:
-			return told.String() + tellRest(d.again, d.err) + tellStatus(w)
+		case actionWait:
+			return told.String() + tellRest(d.requeueAfter, d.err) + tellStatus(w)
 		}
-		if w.failed(doHold) {
+		if w.failed(actionAddFinalizer) {
 			return told.String() + tellRest(0, w.err)
 		}
 	}
@@ -326,7 +326,7 @@ func tellStatus(w *facts) string {
 	return text
 }
 
-func tellConditions(s *standing) (text string) {
+func tellConditions(s *conditionSet) (text string) {
 	for _, of := range s.conditions {
 		line := fmt.Sprintf("%s %s %s", of.Type, of.Status, of.Reason)
 		if of.Message != "" {
