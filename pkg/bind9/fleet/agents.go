@@ -19,13 +19,13 @@ import (
 )
 
 const (
-	// Each agent gets a health request every agentInterval. After maxSilences unanswered ones in a row its server is
+	// Each agent gets a health request every agentInterval. After maxSilences unanswered ones in a row the server is
 	// Degraded: a supervisor restarts an agent that has crashed or hangs within a minute.
 	agentInterval, maxSilences = time.Minute, 2
 )
 
-// silences has, for each server, the number of successive health requests without an answer, maxSilences at most, and
-// the error of the last one counted.
+// silences counts, for each server, successive health requests without an answer, up to maxSilences, with the last
+// error.
 type silences struct {
 	mu sync.Mutex
 	by map[cache.ObjectName]silence
@@ -36,7 +36,7 @@ type silence struct {
 	err   error
 }
 
-// countAnswer counts the result of a health request, and reports whether this changes the result of find.
+// countAnswer counts the result of a health request, and reports whether find returns another result now.
 func (s *silences) countAnswer(at cache.ObjectName, err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,7 +52,7 @@ func (s *silences) countAnswer(at cache.ObjectName, err error) bool {
 	return before+1 == maxSilences
 }
 
-// find returns the last error of an agent with maxSilences unanswered requests in a row, else nil.
+// find returns the last error of an agent after maxSilences unanswered requests in a row, else nil.
 func (s *silences) find(at cache.ObjectName) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,10 +62,10 @@ func (s *silences) find(at cache.ObjectName) error {
 	return nil
 }
 
-// watchAgents requests the health of each agent until ctx ends: readiness of a pod depends on BIND alone (S11.32).
+// watchAgents requests the health of each agent: readiness of a pod depends on BIND alone (S11.32).
 func (f *Fleet) watchAgents(ctx context.Context) {
 	for {
-		all, _ := f.instances.List(labels.Everything()) // an error of the cache's alone, of which there is none
+		all, _ := f.instances.List(labels.Everything()) // a lister of the cache returns no error
 		var asking errgroup.Group
 		asking.SetLimit(workers)
 		for _, instance := range all {
@@ -83,7 +83,6 @@ func (f *Fleet) watchAgents(ctx context.Context) {
 	}
 }
 
-// askInstance requests the health of the agents in ready pods of an instance. Without a ready pod it counts nothing.
 func (f *Fleet) askInstance(ctx context.Context, instance *bind9.Bind9Instance) {
 	at := cache.MetaObjectToName(instance)
 	if err := f.askHealth(ctx, at, instance); ctx.Err() == nil && !errors.Is(err, errNotAsked) && f.silent.countAnswer(at, err) {

@@ -27,8 +27,8 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 )
 
-// applyAll applies objects until one fails: pods come last, and never without what they mount. A Service that waits for
-// them to be taken over keeps none of them from being made.
+// applyAll applies objects in order and stops at the first error, so that a workload, which comes last, never lacks
+// a volume. A waiting take-over is returned as an error only at the end.
 func (c *children) applyAll(ctx context.Context, namespace string, objects []render.Object, serving func() error) error {
 	var first error
 	for _, o := range objects {
@@ -41,8 +41,8 @@ func (c *children) applyAll(ctx context.Context, namespace string, objects []ren
 	return first
 }
 
-// applyObject makes an object what it shall be. Where it is so already, nothing is sent (F1). serving says what a pod
-// of ours lacks to take the place of those behind a Service of another manager.
+// applyObject applies an object unless it has not changed (F1). serving returns an error while our pod cannot
+// replace the pods behind a Service of another manager.
 func (c *children) applyObject(ctx context.Context, namespace string, o render.Object, serving func() error) error {
 	text, err := json.Marshal(o.Config)
 	if err != nil {
@@ -66,7 +66,7 @@ func (c *children) applyObject(ctx context.Context, namespace string, o render.O
 			return err
 		}
 	}
-	// Without force another manager's object that has come since the look keeps its fields: that is a conflict.
+	// Without force, a foreign object created since the lookup gives a conflict.
 	result, err := c.clientFor(o.Resource).Patch(types.ApplyPatchType).Namespace(namespace).Resource(o.Resource.Resource).Name(o.Name).
 		VersionedParams(&metav1.PatchOptions{FieldManager: FieldManager, Force: &force}, scheme.ParameterCodec).Body(text).Do(ctx).Get()
 	if err != nil {
@@ -81,8 +81,8 @@ func (c *children) applyObject(ctx context.Context, namespace string, o render.O
 	return nil
 }
 
-// checkOwner refuses to change an object that is another server's of ours: the agent's Service of a server x has the
-// name of the Service of a server x-agent, and the two would fight over it. Its name stays that of the first one.
+// checkOwner rejects an object of another server of ours: the agent's Service of server x has the name of the
+// Service of server x-agent. The first owner keeps the object.
 func (c *children) checkOwner(key childKey, have metav1.Object, asked []byte) error {
 	var wanted struct{ Metadata metav1.ObjectMeta }
 	if err := json.Unmarshal(asked, &wanted); err != nil {
@@ -95,7 +95,8 @@ func (c *children) checkOwner(key childKey, have metav1.Object, asked []byte) er
 	return &foreign{resource: key.resource.Resource, name: key.name, owner: owner}
 }
 
-// mayTake looks at an object that the informer does not have, and reports whether there is one that may be changed.
+// mayTake asks the kube-apiserver for an object missing in the informer. It returns false if there is none, true if
+// the object is ours, or was prepared by takeOver. Another object is an error.
 func (c *children) mayTake(ctx context.Context, key childKey, wanted any, serving func() error) (bool, error) {
 	live, err := c.getLive(ctx, key.resource, key.namespace, key.name)
 	if err != nil || live == nil {
@@ -115,9 +116,8 @@ func (c *children) mayTake(ctx context.Context, key childKey, wanted any, servin
 	return false, &foreign{resource: key.resource.Resource, name: key.name, manager: manager}
 }
 
-// listSurplus are the objects of an owner that are not wanted any more, and do not go already. Those with pods stay
-// until the server is ready: the Deployment of one that has a claim by now goes when the StatefulSet in its place is
-// available.
+// listSurplus returns the surplus objects of an owner. Workloads are kept until the server is ready: a Deployment
+// goes when the StatefulSet in its place is available.
 func listSurplus(made []madeObject, wanted []render.Object, ready bool) []madeObject {
 	var surplus []madeObject
 	for _, one := range made {
@@ -140,30 +140,28 @@ func (c *children) removeMade(ctx context.Context, surplus []madeObject) error {
 	return errors.Join(wrong...)
 }
 
-// An object of another manager that carries the annotation becomes ours without a moment in which the Service has no
-// ready pod behind it:
+// During the take-over of an object of another manager, the Service always has a ready pod:
 //
-//   - The selector of a Deployment cannot change. So the Deployment of the other manager is removed without its
-//     ReplicaSets, whose pods answer on, and ours is made.
-//   - A Service keeps its selector until our pod is ready and answers for each zone of its catalogs. Then it selects
-//     our pod alone, at the address that it had.
-//   - The ReplicaSets go drainTime later: so long nodes may have the former selection.
-//   - All else is applied. Labels, ownerReferences, data and ports of the other manager go, and so does the annotation:
-//     if the other manager still runs and writes the object again, the object is its again, and is left alone. An
-//     ownerReference that stayed would have the garbage collector remove the object with the other manager's custom
-//     resources.
+//   - The selector of a Deployment cannot change. So the other manager's Deployment is deleted without the
+//     ReplicaSets, whose pods keep answering, and ours is created.
+//   - A Service keeps the selector until our pod is ready and has all zones, and then selects our pod alone, at the
+//     former address.
+//   - The ReplicaSets go drainTime later, because nodes may have the former selection for as long.
+//   - Other objects are applied. The other manager's labels, ownerReferences, data and ports are removed: with the
+//     ownerReferences, the garbage collector would remove the object together with the other manager's custom
+//     resources. The annotation goes too: if the other manager still writes the object, the object stays with that
+//     manager.
 
 const (
-	// annotationIdle says since when no Service selects the pods of such a ReplicaSet.
+	// annotationIdle is the time at which the Service stopped to select the pods of a ReplicaSet.
 	annotationIdle = bind9.GroupName + "/idle-since"
 	drainTime      = 10 * time.Second
 )
 
 var replicaSets = appsv1.SchemeGroupVersion.WithResource("replicasets")
 
-// takingOver is an error for an object whose take-over waits, with the reason. service is the Service that waits, nil
-// for another object: its addresses are the server's already, since a primary hands zones to servers with an address
-// alone.
+// takingOver is the error for an object whose take-over waits. service is set for a Service: the status shows the
+// addresses already, since zones are only served to servers with an address.
 type takingOver struct {
 	text    string
 	service *corev1.Service
@@ -171,13 +169,13 @@ type takingOver struct {
 
 func (e *takingOver) Error() string { return e.text }
 
-// takeOver prepares an object of another manager, which carries the annotation, for being applied as wanted.
+// takeOver prepares an object with the annotation for the apply of wanted.
 func (c *children) takeOver(ctx context.Context, live runtime.Object, key childKey, wanted any, serving func() error) error {
 	switch live := live.(type) {
 	case *appsv1.Deployment:
 		return c.removeDeployment(ctx, live)
 	case *corev1.Service:
-		// A Service that is no load balancer any more has lost the address by which clients know it.
+		// A change of the type would lose the address known to clients.
 		if to, ok := wanted.(*coreac.ServiceApplyConfiguration); ok && to.Spec != nil && to.Spec.Type != nil &&
 			*to.Spec.Type != live.Spec.Type {
 			return &takingOver{fmt.Sprintf("Service %q is of type %s, and that of this server is %s: "+
@@ -196,7 +194,7 @@ func (c *children) takeOver(ctx context.Context, live runtime.Object, key childK
 	}
 	owners := []metav1.ManagedFieldsEntry{}
 	for _, entry := range o.GetManagedFields() {
-		if entry.Subresource != "" { // the status is that of the cluster's controllers
+		if entry.Subresource != "" { // the controllers of the cluster own the status
 			owners = append(owners, entry)
 		}
 	}
@@ -205,11 +203,11 @@ func (c *children) takeOver(ctx context.Context, live runtime.Object, key childK
 		Manager: FieldManager, Operation: metav1.ManagedFieldsOperationApply, APIVersion: key.resource.GroupVersion().String(), Time: &now,
 		FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(string(fields)),
 	})
-	// A field that is said to be ours goes with the next apply, if that has it not.
+	// The next apply removes all owned fields not in the configuration.
 	return c.patchMeta(ctx, key, o, map[string]any{"managedFields": owners})
 }
 
-// foreignFields are the fields of an object that go when it is taken over, in the form of managedFields.
+// foreignFields returns the fields to remove in a take-over, as managedFields.
 func foreignFields(object runtime.Object) map[string]any {
 	type set = map[string]any
 	o, meta := accessor(object), set{"f:annotations": set{"f:" + TakeOver: set{}}}
@@ -248,7 +246,8 @@ func foreignFields(object runtime.Object) map[string]any {
 	return all
 }
 
-// removeDeployment removes a Deployment of another manager and leaves its pods, which its ReplicaSets keep.
+// removeDeployment deletes a Deployment without its ReplicaSets and pods. It returns takingOver until the Deployment
+// is gone.
 func (c *children) removeDeployment(ctx context.Context, former *appsv1.Deployment) error {
 	waits := &takingOver{fmt.Sprintf("Deployment %q of another manager is being removed; its pods answer until the one of this server does",
 		former.Name), nil}
@@ -268,7 +267,7 @@ func (c *children) removeDeployment(ctx context.Context, former *appsv1.Deployme
 			}
 		}
 	}
-	// A Deployment that has changed since may have a further ReplicaSet.
+	// A Deployment that has changed may have another ReplicaSet.
 	leavePods := metav1.DeletePropagationOrphan
 	err = c.cluster.AppsV1().Deployments(former.Namespace).Delete(ctx, former.Name, metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{UID: &former.UID, ResourceVersion: &former.ResourceVersion}, PropagationPolicy: &leavePods,
@@ -279,15 +278,14 @@ func (c *children) removeDeployment(ctx context.Context, former *appsv1.Deployme
 	return waits
 }
 
-// listSuperseded are the ReplicaSets of the Deployment that a server's stands for, which no Deployment has any more.
 func (c *children) listSuperseded(namespace, instance string) []*appsv1.ReplicaSet {
 	all, _ := factoryFor(c.superseded, namespace).Apps().V1().ReplicaSets().Lister().ReplicaSets(namespace).List(
 		labels.SelectorFromSet(labels.Set{labelSuperseded: instance}))
 	return all
 }
 
-// dropSuperseded removes these ReplicaSets where the server goes that stood for them. Those behind a Service that was
-// not taken over yet go on.
+// dropSuperseded removes the ReplicaSets of a former Deployment. They stay if they still serve a Service of another
+// manager.
 func (c *children) dropSuperseded(ctx context.Context, namespace, instance string) error {
 	var wrong []error
 	for _, set := range c.listSuperseded(namespace, instance) {
@@ -300,19 +298,18 @@ func (c *children) dropSuperseded(ctx context.Context, namespace, instance strin
 	return errors.Join(wrong...)
 }
 
-// formerPods are the steps by which ReplicaSets go whose pods no Service selects any more.
+// formerPods divides the ReplicaSets of a former Deployment: idle are to be annotated as idle since now, remove have
+// been idle for drainTime.
 type formerPods struct {
-	// idle are those to be marked as idle from now on, remove those that have been so for drainTime.
 	idle, remove []*appsv1.ReplicaSet
-	// wait is the time until more are to go; 0: none is left.
+	// wait is the time until the next removal; 0: none is left.
 	wait time.Duration
 }
 
-// splitFormer decides what becomes of the ReplicaSets that a server stands for, after its Service has selected its pod.
 func splitFormer(sets []*appsv1.ReplicaSet, now time.Time) (split formerPods) {
 	for _, set := range sets {
 		if metav1.GetControllerOf(set) != nil {
-			split.wait = sooner(split.wait, askAgain) // the garbage collector has not let it go yet
+			split.wait = sooner(split.wait, askAgain) // the garbage collector has not orphaned it yet
 			continue
 		}
 		since, err := time.Parse(time.RFC3339, set.Annotations[annotationIdle])
@@ -328,7 +325,6 @@ func splitFormer(sets []*appsv1.ReplicaSet, now time.Time) (split formerPods) {
 	return split
 }
 
-// drainFormer carries that out.
 func (c *children) drainFormer(ctx context.Context, split *formerPods, now time.Time) error {
 	var wrong []error
 	for _, set := range split.idle {

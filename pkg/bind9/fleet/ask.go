@@ -27,14 +27,14 @@ import (
 )
 
 const (
-	// askTimeout bounds the answers of all pods of a server.
+	// askTimeout bounds the requests to all pods of a server; maxAnswer bounds an answer in octets.
 	askTimeout, maxAnswer = 5 * time.Second, 1 << 16
-	// A server whose pods took slowAnswer or more is left alone for restFactor times as long as they took.
+	// A server whose pods took slowAnswer or longer gets no request for restFactor times that duration.
 	slowAnswer, restFactor = 250 * time.Millisecond, 20
 )
 
-// slowPods are the servers that are left alone, with what their pods answered last. A pod with the labels of a server
-// may be one that a tenant made, which answers late or never: it must not hold the workers of all servers.
+// slowPods are the resting servers, with their last results. A tenant may create a slow pod with the labels of a
+// server: it must not block the workers of all servers.
 type slowPods struct {
 	clock clock.Clock
 	mu    sync.Mutex
@@ -42,16 +42,14 @@ type slowPods struct {
 }
 
 type slowAnswers struct {
-	until time.Time
-	// result is the answer to question, nil where every pod answered as it shall.
+	until    time.Time
 	question string
 	result   error
 }
 
-// errNotAsked: the pods are left alone, and were asked something else before.
 var errNotAsked = errors.New("the agents of the pods answer late; they are asked again within two minutes")
 
-// find returns the last result where the server is left alone.
+// find reports whether the server rests, and returns the last result: errNotAsked if the question was another.
 func (s *slowPods) find(server cache.ObjectName, question string, now time.Time) (result error, rests bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,8 +61,8 @@ func (s *slowPods) find(server cache.ObjectName, question string, now time.Time)
 	return last.result, rests
 }
 
-// askPods asks the agents of a server's pods, and returns the first error. A result stands for no other question,
-// and for no other pods.
+// askPods sends a request to the agents of a server's pods, and returns the first error. While the server rests, it
+// returns the last result if question and pods are the same.
 func (s *slowPods) askPods(ctx context.Context, server *render.Server, question string, pods []*corev1.Pod,
 	ask func(ctx context.Context, pod *corev1.Pod) error) error {
 	at, began := cache.ObjectName{Namespace: server.Namespace, Name: server.Name}, s.clock.Now()
@@ -94,10 +92,9 @@ func (s *slowPods) askPods(ctx context.Context, server *render.Server, question 
 	return err
 }
 
-// errOtherConfig: a pod runs with another configuration than its server has now.
 var errOtherConfig = errors.New("BIND has not read its configuration yet")
 
-// askAgent asks the agent of a pod which configuration its BIND has. Its certificate is for the name of its Service.
+// askAgent returns the hash of the configuration of BIND in a pod.
 func askAgent(ctx context.Context, pod *corev1.Pod, server *render.Server) (string, error) {
 	address, err := agentAddress(pod)
 	if err != nil {
@@ -106,7 +103,7 @@ func askAgent(ctx context.Context, pod *corev1.Pod, server *render.Server) (stri
 	return AskAgentAt(ctx, address, server)
 }
 
-// askMembers asks the agent of a pod what its BIND lacks of the zones of its catalogs.
+// askMembers returns an error if BIND in a pod has not loaded all zones of the catalogs.
 func askMembers(ctx context.Context, pod *corev1.Pod, server *render.Server) error {
 	address, err := agentAddress(pod)
 	if err != nil {

@@ -18,14 +18,13 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// listClasses are all DNSClasses by name: each look names the same one first.
+// listClasses returns all DNSClasses by name, so each reconcile finds the same class first.
 func (f *Fleet) listClasses() []*v1alpha1.DNSClass {
-	all, _ := f.classes.List(labels.Everything()) // an error of the cache's alone, of which there is none
+	all, _ := f.classes.List(labels.Everything()) // a lister of the cache returns no error
 	slices.SortFunc(all, func(a, b *v1alpha1.DNSClass) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }
 
-// findCluster is a Bind9Cluster, nil if there is none.
 func (f *Fleet) findCluster(namespace, name string) *bind9.Bind9Cluster {
 	cluster, err := f.clusters.Bind9Clusters(namespace).Get(name)
 	if err != nil {
@@ -34,13 +33,13 @@ func (f *Fleet) findCluster(namespace, name string) *bind9.Bind9Cluster {
 	return cluster
 }
 
-// classHas reports whether a class with a block bind9 has the server (S11.13).
+// classHas reports whether the block bind9 of a class includes the server (S11.13).
 func (f *Fleet) classHas(of *v1alpha1.DNSClass, instance *bind9.Bind9Instance) bool {
 	return len(apiclass.ServersOf(of, []*bind9.Bind9Instance{instance}, f.findCluster)) == 1
 }
 
-// findKeyNaming returns a class that has zones made by the agents of the servers: each of these zones names the key
-// that it is transferred with, so that key cannot go. nil is none.
+// findKeyNaming returns a class whose zones the agents of the servers create, nil for none. These zones name the key
+// of their transfers, so the key cannot be replaced.
 func (f *Fleet) findKeyNaming(members []*bind9.Bind9Instance) *v1alpha1.DNSClass {
 	for _, class := range f.listClasses() {
 		if class.Spec.Bind9 != nil && apiclass.ModeOf(class.Spec.Bind9) != v1alpha1.Bind9ModeCatalog &&
@@ -51,11 +50,11 @@ func (f *Fleet) findKeyNaming(members []*bind9.Bind9Instance) *v1alpha1.DNSClass
 	return nil
 }
 
-// listCatalogs are those that a server follows, by name, each with the address of its signer: that of each DNSClass
-// which has it, and that of its cluster, once that is the class of a zone. Their primaries are left to the caller.
+// listCatalogs returns the catalogs of a server, by name, with the address of the signer: the catalog of each
+// DNSClass with the server, and of a cluster in use as a class. The caller sets Primaries.
 func (f *Fleet) listCatalogs(instance *bind9.Bind9Instance, cluster *bind9.Bind9Cluster, server *render.Server) []render.Catalog {
 	if server.Role == bind9.RoleSigner {
-		return nil // its agent makes the zones that it signs
+		return nil // a signer's agent creates the zones
 	}
 	classes := f.listClasses()
 	if cluster != nil && apiclass.InUse(cluster) {
@@ -78,8 +77,7 @@ func (f *Fleet) listCatalogs(instance *bind9.Bind9Instance, cluster *bind9.Bind9
 	return catalogs
 }
 
-// catalogOf is the catalog of a class that has a server by its block bind9, or that names the TSIG key of the server's
-// group; "" for none.
+// catalogOf returns the catalog of a class with the server in block bind9, or with the TSIG key of its group.
 func (f *Fleet) catalogOf(class *v1alpha1.DNSClass, instance *bind9.Bind9Instance, server *render.Server) string {
 	if block := class.Spec.Bind9; block != nil {
 		if f.classHas(class, instance) {
@@ -97,13 +95,11 @@ func (f *Fleet) catalogOf(class *v1alpha1.DNSClass, instance *bind9.Bind9Instanc
 	return ""
 }
 
-// keyOf is the Secret with the TSIG keys of a server's group.
 func keyOf(server *render.Server) v1alpha1.SecretReference {
 	return v1alpha1.SecretReference{Namespace: server.Namespace, Name: render.TransferSecretName(server.Group())}
 }
 
-// findSigner is where a server transfers the signed zones of a class from: the signer of its own cluster, if the class
-// names that cluster.
+// findSigner returns the address of the signer for zones of a class, if the class names the server's own cluster.
 func (f *Fleet) findSigner(of *v1alpha1.DNSClass, server *render.Server) netip.AddrPort {
 	if of.Spec.Bind9 == nil {
 		return netip.AddrPort{}
@@ -114,15 +110,14 @@ func (f *Fleet) findSigner(of *v1alpha1.DNSClass, server *render.Server) netip.A
 	}
 	for _, instance := range f.instancesOf(server.Namespace, server.Cluster) {
 		if of, runs := apiclass.ServerOf(instance); runs && of.Signer {
-			at, _ := netip.ParseAddrPort(of.Address) // none before its Service has one
+			at, _ := netip.ParseAddrPort(of.Address) // zero until the Service has an address
 			return at
 		}
 	}
 	return netip.AddrPort{}
 }
 
-// listUnkeyed are the primaries that a bindcar makes zones with, sorted: it cannot name a key for them (S11.15). A key
-// of another group the server does not have.
+// listUnkeyed returns the primaries of a bindcar's zones, sorted: a bindcar cannot name a key in a zone (S11.15).
 func (f *Fleet) listUnkeyed(server *render.Server) []netip.Addr {
 	if server.Agent() != bind9.AgentBindcar || server.Role == bind9.RoleSigner {
 		return nil
@@ -147,8 +142,8 @@ func (f *Fleet) listUnkeyed(server *render.Server) []netip.Addr {
 	return slices.Compact(all)
 }
 
-// listPrimaries are the addresses from which a server transfers zones of a class that its agent makes: the primaries
-// of the class, in the mode Transfer, or its servers with the role Primary and the same key, in the mode Update.
+// listPrimaries returns the primaries of zones created by a server's agent: those of the class, and in mode Update,
+// for a secondary, the servers with role Primary and the same key.
 func listPrimaries(block *v1alpha1.Bind9Provider, servers []apiclass.Server, server *render.Server) []string {
 	addresses := slices.Clone(block.Primaries)
 	if server.Role != bind9.RoleSecondary || apiclass.ModeOf(block) != v1alpha1.Bind9ModeUpdate {
@@ -162,7 +157,8 @@ func listPrimaries(block *v1alpha1.Bind9Provider, servers []apiclass.Server, ser
 	return addresses
 }
 
-// readAddress is the IP address of a server, with or without a port; false: it has none before its Service has.
+// readAddress parses an IP address with or without a port. An empty text, from a server without a Service, gives
+// false.
 func readAddress(text string) (netip.Addr, bool) {
 	if at, err := netip.ParseAddrPort(text); err == nil {
 		return at.Addr(), true

@@ -33,7 +33,7 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 )
 
-// made are the resources of which objects are made, those with pods first: they are removed in this order.
+// made are the resources of the fleet's objects in the order of removal: workloads first.
 var made = []schema.GroupVersionResource{
 	render.Deployments, render.StatefulSets, render.Services, render.NetworkPolicies, render.Disruptions, render.ConfigMaps,
 	render.RoleBindings, render.Roles,
@@ -41,23 +41,23 @@ var made = []schema.GroupVersionResource{
 }
 
 const (
-	// FieldManager owns the fields that are applied.
+	// FieldManager owns the applied fields.
 	FieldManager = render.Manager
-	// TakeOver is the annotation by which an object of another manager becomes ours.
+	// TakeOver annotates an object of another manager for the take-over.
 	TakeOver = "kubi.zone/take-over"
-	// labelSuperseded names the instance on the ReplicaSets of a Deployment that was taken over.
+	// labelSuperseded names the instance that took over the Deployment of a ReplicaSet.
 	labelSuperseded = bind9.GroupName + "/superseded-by"
 )
 
 var pods = corev1.SchemeGroupVersion.WithResource("pods")
 
-// children are the objects of this installation in the cluster.
+// children reads and writes the Kubernetes objects of this installation.
 type children struct {
 	cluster      kubernetes.Interface
 	installation string
-	// isOwner reports whether there is an object KIND/NAME of ours in a namespace.
+	// isOwner reports whether the Bind9Instance or Bind9Cluster KIND/NAME exists.
 	isOwner func(namespace, owner string) bool
-	// factories by namespace; "" for all. superseded are those of ReplicaSets that were taken over.
+	// Informers by namespace, "" for all; superseded are those of ReplicaSets with labelSuperseded.
 	factories, superseded map[string]informers.SharedInformerFactory
 	mu                    sync.Mutex
 	applied               map[childKey]applied
@@ -68,7 +68,7 @@ type childKey struct {
 	namespace, name string
 }
 
-// applied is the hash of what was asked for last, and what the answer looked like.
+// applied is the hash of the last applied configuration, and the fingerprint of the result.
 type applied struct {
 	asked [sha256.Size]byte
 	got   string
@@ -102,7 +102,7 @@ func newChildren(cluster kubernetes.Interface, namespaces []string, installation
 	return c
 }
 
-// indexOwner finds objects by what they were made for: NAMESPACE/KIND/NAME.
+// indexOwner is the index by owner: NAMESPACE/KIND/NAME.
 const indexOwner = "owner"
 
 func listOwner(object any) ([]string, error) {
@@ -113,7 +113,7 @@ func listOwner(object any) ([]string, error) {
 	return []string{o.GetNamespace() + "/" + o.GetAnnotations()[render.AnnotationOwner]}, nil
 }
 
-// forgetRemoved forgets what was applied of each object that is gone: servers come and go as often as users want.
+// forgetRemoved drops removed objects from applied.
 func (c *children) forgetRemoved(factory informers.SharedInformerFactory, resource schema.GroupVersionResource) {
 	_, err := informerOf(factory, resource).Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{DeleteFunc: func(object any) {
 		if at, err := cache.DeletionHandlingObjectToName(object); err == nil {
@@ -127,7 +127,6 @@ func (c *children) forgetRemoved(factory informers.SharedInformerFactory, resour
 	}
 }
 
-// trimObject drops what is not looked at.
 func trimObject(object any) (any, error) {
 	if o, ok := object.(metav1.Object); ok {
 		o.SetManagedFields(nil)
@@ -153,15 +152,14 @@ func informerOf(factory informers.SharedInformerFactory, resource schema.GroupVe
 	return informer
 }
 
-// covers reports whether objects are made in a namespace.
+// covers reports whether the fleet creates objects in a namespace.
 func (c *children) covers(namespace string) bool { return factoryFor(c.factories, namespace) != nil }
 
-// factoryFor is the factory for a namespace, which may be that for all.
+// factoryFor returns the informers for a namespace, nil if it is not covered.
 func factoryFor(factories map[string]informers.SharedInformerFactory, namespace string) informers.SharedInformerFactory {
 	return cmp.Or(factories[namespace], factories[""])
 }
 
-// cached is the object that the informer has, nil for none.
 func (c *children) cached(resource schema.GroupVersionResource, namespace, name string) runtime.Object {
 	object, err := informerOf(factoryFor(c.factories, namespace), resource).Lister().ByNamespace(namespace).Get(name)
 	if err != nil {
@@ -170,7 +168,6 @@ func (c *children) cached(resource schema.GroupVersionResource, namespace, name 
 	return object
 }
 
-// findByIndex returns the objects of an informer that an index has under a key.
 func findByIndex[T any](in cache.SharedIndexInformer, index, key string) []T {
 	found, err := in.GetIndexer().ByIndex(index, key)
 	if err != nil {
@@ -183,19 +180,17 @@ func findByIndex[T any](in cache.SharedIndexInformer, index, key string) []T {
 	return all
 }
 
-// of are the objects of a resource that were made for an owner, KIND/NAME.
+// of returns the objects of a resource with the owner KIND/NAME.
 func (c *children) of(resource schema.GroupVersionResource, namespace, owner string) []runtime.Object {
 	informer := informerOf(factoryFor(c.factories, namespace), resource).Informer()
 	return findByIndex[runtime.Object](informer, indexOwner, namespace+"/"+owner)
 }
 
-// madeObject is an object that was made for an owner.
 type madeObject struct {
 	resource schema.GroupVersionResource
 	object   metav1.Object
 }
 
-// listMade are all objects that were made for an owner, those with pods first.
 func (c *children) listMade(namespace, owner string) []madeObject {
 	var all []madeObject
 	for _, resource := range made {
@@ -206,7 +201,7 @@ func (c *children) listMade(namespace, owner string) []madeObject {
 	return all
 }
 
-// listOwners are objects that were made, one for each owner at least. Pods go with what made them.
+// listOwners returns at least one object of each owner.
 func (c *children) listOwners() (some []metav1.Object) {
 	for _, factory := range c.factories {
 		for _, resource := range made {
@@ -248,7 +243,7 @@ func (c *children) clientFor(of schema.GroupVersionResource) rest.Interface {
 	}
 }
 
-// getLive asks the kube-apiserver for an object; nil for none. An answer that says neither is an error.
+// getLive reads an object from the kube-apiserver, nil if there is none.
 func (c *children) getLive(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (runtime.Object, error) {
 	object, err := c.clientFor(resource).Get().Namespace(namespace).Resource(resource.Resource).Name(name).Do(ctx).Get()
 	if apierrors.IsNotFound(err) {
@@ -257,7 +252,7 @@ func (c *children) getLive(ctx context.Context, resource schema.GroupVersionReso
 	return object, err
 }
 
-// foreign says that an object in the way is not ours (F2), or is that of another server of ours.
+// foreign is the error for an object of another manager (F2), or of another server of ours.
 type foreign struct{ resource, name, manager, owner string }
 
 func (e *foreign) Error() string {
@@ -269,8 +264,8 @@ func (e *foreign) Error() string {
 		e.manager, TakeOver)
 }
 
-// formatFingerprint changes with everything in an object that is applied. The status of a workload changes often and
-// is not.
+// formatFingerprint returns a text that changes with each applied field of an object, but not with the status of a
+// workload.
 func formatFingerprint(object runtime.Object) string {
 	o := accessor(object)
 	if o.GetGeneration() == 0 {
@@ -285,7 +280,7 @@ func formatFingerprint(object runtime.Object) string {
 	return string(text)
 }
 
-// patchMeta changes metadata of an object as it was read; of one that has changed since it is refused.
+// patchMeta changes metadata, and fails if the object has changed since it was read.
 func (c *children) patchMeta(ctx context.Context, key childKey, o metav1.Object, meta map[string]any) error {
 	meta["uid"], meta["resourceVersion"] = o.GetUID(), o.GetResourceVersion()
 	patch, err := json.Marshal(map[string]any{"metadata": meta})
@@ -296,7 +291,7 @@ func (c *children) patchMeta(ctx context.Context, key childKey, o metav1.Object,
 		VersionedParams(&metav1.PatchOptions{FieldManager: FieldManager}, scheme.ParameterCodec).Body(patch).Do(ctx).Error()
 }
 
-// removeObject deletes an object by its UID. One that is gone, or another by now, is no failure.
+// removeObject deletes an object by UID. A missing or replaced object is no error.
 func (c *children) removeObject(ctx context.Context, resource schema.GroupVersionResource, o metav1.Object) error {
 	if o.GetDeletionTimestamp() != nil {
 		return nil
@@ -314,8 +309,7 @@ func (c *children) removeObject(ctx context.Context, resource schema.GroupVersio
 	return nil
 }
 
-// removeAll deletes all that was made for an owner, as the kube-apiserver has it, and returns how many objects were
-// there. Pods are counted and go with what made them.
+// removeAll deletes all objects of an owner in the kube-apiserver, and returns their number. Pods are only counted.
 func (c *children) removeAll(ctx context.Context, namespace, owner string) (int, error) {
 	left, wrong := 0, []error(nil)
 	selector := labels.Set{render.LabelManager: render.Manager, render.LabelInstallation: c.installation}.String()
@@ -340,8 +334,8 @@ func (c *children) removeAll(ctx context.Context, namespace, owner string) (int,
 	return left, errors.Join(wrong...)
 }
 
-// readSecret reads a Secret of ours, past the informer where it has none or another than was applied last: an informer
-// that lags must not have a key made anew (F3). Nil: there is none.
+// readSecret reads a Secret of ours, nil if there is none, and asks the kube-apiserver unless the informer has the
+// Secret as last applied: a lagging informer must not cause a new key (F3).
 func (c *children) readSecret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
 	c.mu.Lock()
 	last, known := c.applied[childKey{render.Secrets, namespace, name}]
@@ -363,7 +357,6 @@ func (c *children) readSecret(ctx context.Context, namespace, name string) (*cor
 	return secret, nil
 }
 
-// readSecrets reads Secrets of ours by name; one that is missing is nil.
 func (c *children) readSecrets(ctx context.Context, namespace string, names []string) (map[string]*corev1.Secret, error) {
 	secrets := map[string]*corev1.Secret{}
 	for _, name := range names {

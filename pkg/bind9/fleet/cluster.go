@@ -26,7 +26,6 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 )
 
-// reconcileCluster makes the instances of a cluster, and what they have in common.
 func (f *Fleet) reconcileCluster(ctx context.Context, at cache.ObjectName) (time.Duration, error) {
 	cluster, err := f.clusters.Bind9Clusters(at.Namespace).Get(at.Name)
 	if err != nil {
@@ -49,7 +48,6 @@ func (f *Fleet) reconcileCluster(ctx context.Context, at cache.ObjectName) (time
 	return w.keys.requeueAfter, errors.Join(w.err, f.writeCluster(ctx, w))
 }
 
-// listOwned are the instances that were made for a cluster, by name.
 func (f *Fleet) listOwned(cluster *bind9.Bind9Cluster) []*bind9.Bind9Instance {
 	owned := slices.DeleteFunc(f.instancesOf(cluster.Namespace, cluster.Name),
 		func(i *bind9.Bind9Instance) bool { return !metav1.IsControlledBy(i, cluster) })
@@ -68,7 +66,7 @@ func replicas(role *bind9.RoleSettings) int {
 	return int(role.Replicas)
 }
 
-// signers are the settings of the one server that signs, nil where none is asked for.
+// signers returns the settings of the signer, nil without spec.dnssec.
 func signers(cluster *bind9.Bind9Cluster) *bind9.RoleSettings {
 	if cluster.Spec.DNSSEC == nil {
 		return nil
@@ -76,7 +74,7 @@ func signers(cluster *bind9.Bind9Cluster) *bind9.RoleSettings {
 	return &bind9.RoleSettings{Replicas: 1}
 }
 
-// makeCommon makes the TSIG keys and the budgets of the cluster.
+// makeCommon applies the TSIG keys and the PodDisruptionBudgets of the cluster.
 func (f *Fleet) makeCommon(ctx context.Context, cluster *bind9.Bind9Cluster) (chosenKeys, error) {
 	members := slices.DeleteFunc(f.instancesOf(cluster.Namespace, cluster.Name), func(one *bind9.Bind9Instance) bool {
 		return one.Spec.External != nil || one.DeletionTimestamp != nil
@@ -104,12 +102,12 @@ func (f *Fleet) makeCommon(ctx context.Context, cluster *bind9.Bind9Cluster) (ch
 	return keys, f.children.removeMade(ctx, listSurplus(made, objects, false))
 }
 
-// instanceName is that of a server of a cluster, as bindy names them.
+// instanceName returns the name of a server, as bindy forms it.
 func instanceName(cluster string, role bind9.Role, index int) string {
 	return cluster + "-" + strings.ToLower(string(role)) + "-" + strconv.Itoa(index)
 }
 
-// makeInstances applies the instances of the cluster, and removes those beyond their number, the highest first.
+// makeInstances applies the instances of the cluster, and removes surplus instances, the highest index first.
 func (f *Fleet) makeInstances(ctx context.Context, cluster *bind9.Bind9Cluster) error {
 	var wrong []error
 	wanted := map[string]bool{}
@@ -136,8 +134,7 @@ func indexOf(name string) int {
 	return index
 }
 
-// makeInstance applies one instance. Its settings are the cluster's: it says none of its own, so that a change of the
-// cluster is one write.
+// makeInstance applies one instance without settings, so a change of the cluster's settings is one write.
 func (f *Fleet) makeInstance(ctx context.Context, cluster *bind9.Bind9Cluster, role bind9.Role, settings *bind9.RoleSettings,
 	name string) error {
 	labels := maps.Clone(settings.Labels)
@@ -174,23 +171,21 @@ func (f *Fleet) makeInstance(ctx context.Context, cluster *bind9.Bind9Cluster, r
 	return nil
 }
 
-// ownerReference is for objects of our own store alone, which is restored as a whole (R4 of package render).
+// ownerReference is only for objects of our own store, which is restored as a whole (R4 of package render).
 func ownerReference(kind, name string, uid types.UID) *metaac.OwnerReferenceApplyConfiguration {
 	return metaac.OwnerReference().WithAPIVersion(bind9.SchemeGroupVersion.String()).WithKind(kind).WithName(name).WithUID(
 		uid).WithController(true).WithBlockOwnerDeletion(true)
 }
 
-// clusterFacts are what the status of a cluster follows from.
 type clusterFacts struct {
 	cluster *bind9.Bind9Cluster
 	covered bool
 	keys    chosenKeys
-	// owned are its instances. err is what could not be made.
+	// err joins the errors of the writes.
 	owned []*bind9.Bind9Instance
 	err   error
 }
 
-// countServers counts the servers of each role.
 func (w *clusterFacts) countServers() map[bind9.Role]*bind9.ServerCount {
 	spec := &w.cluster.Spec
 	counts := map[bind9.Role]*bind9.ServerCount{
@@ -208,7 +203,6 @@ func (w *clusterFacts) countServers() map[bind9.Role]*bind9.ServerCount {
 	return counts
 }
 
-// judgeCluster says how a cluster is: its status follows from the facts here alone.
 func judgeCluster(w *clusterFacts) (*conditionSet, bind9.Bind9ClusterStatus) {
 	s, status := newConditionSet(w.cluster.Generation, w.cluster.Status.Conditions), *w.cluster.Status.DeepCopy()
 	if !w.covered {
@@ -249,7 +243,6 @@ func judgeCluster(w *clusterFacts) (*conditionSet, bind9.Bind9ClusterStatus) {
 	return s, status
 }
 
-// writeCluster writes how a cluster is.
 func (f *Fleet) writeCluster(ctx context.Context, w *clusterFacts) error {
 	s, status := judgeCluster(w)
 	next := w.cluster.DeepCopy()
@@ -258,7 +251,6 @@ func (f *Fleet) writeCluster(ctx context.Context, w *clusterFacts) error {
 	return writeStatus(ctx, f, s, w.cluster, next, f.Client.Bind9V1alpha1().Bind9Clusters(next.Namespace).UpdateStatus)
 }
 
-// finishCluster removes the instances, then what they had in common, and lets the object go.
 func (f *Fleet) finishCluster(ctx context.Context, cluster *bind9.Bind9Cluster) (time.Duration, error) {
 	owned := f.listOwned(cluster)
 	return finishObject(ctx, f, leaver[*bind9.Bind9Cluster]{object: cluster, timeout: 2 * leaveAfter, children: len(owned),

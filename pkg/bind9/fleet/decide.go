@@ -19,38 +19,37 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 )
 
-// do is what is done next for a server. The steps of one look come in this order.
+// action is the next step of a reconcile. The constants are in the order in which a reconcile takes them.
 type action int
 
 const (
 	actionNone         action = iota
-	actionAddFinalizer        // puts the finalizer on the object
-	actionRead                // finds out what the server is to be
-	actionTakeTurn            // gives the server its turn, where its pod goes before the new one comes
-	actionApply               // applies its objects
-	actionDrain               // removes pods of another manager that no Service selects any more
-	actionRemove              // removes objects that it has no more
-	actionWait                // says how it is, and waits
-	actionIgnore              // says nothing: it is that of the fleet of another installation
+	actionAddFinalizer        // add the finalizer
+	actionRead                // compute keys, configuration and objects
+	actionTakeTurn            // reserve the replacement of the pod, if the old pod stops before the new one starts
+	actionApply               // apply the objects
+	actionDrain               // remove idle pods of another manager
+	actionRemove              // remove surplus objects
+	actionWait                // write the status and wait for the next event
+	actionIgnore              // write nothing: the object belongs to the fleet of another installation
 )
 
 const notCovered = "kubizone fleet makes nothing in this namespace: a cluster admin adds it to --server-namespace, with the rights there"
 
-// facts are what the decision about one server rests on: what there is, and how far this look is.
+// facts is the input of decideNext for one server: the observed objects, and the progress of this reconcile.
 type facts struct {
 	now      time.Time
 	instance *bind9.Bind9Instance
-	// cluster is the one that the instance names, nil where it names none, or there is none.
+	// cluster is nil if there is none, or none is named.
 	cluster *bind9.Bind9Cluster
-	// covered: objects are made in its namespace.
 	covered bool
 
-	// did is the last step of this look, and err how that went.
+	// Result of the last action of this reconcile.
 	last action
 	err  error
 
-	// What the server is to be is known after actionRead: objects and the hash of its configuration, or invalid, where they
-	// cannot be rendered. turn is what its pod waits for, "" for nothing.
+	// The desired state, set by actionRead. hash identifies the configuration; invalid tells why the objects cannot
+	// be rendered. blocked tells why the pod may not be replaced yet, "" for nothing.
 	server  *render.Server
 	keys    chosenKeys
 	objects []render.Object
@@ -58,83 +57,73 @@ type facts struct {
 	invalid error
 	blocked string
 
-	// What there is of it then: its Deployment or StatefulSet, nil for none, its Service and pods, all that was made
-	// for it, and what it stands for of another manager. ready: its pod is ready. finished: its last change has come
-	// about.
+	// The observed state. workload is the Deployment or StatefulSet, nil for none; ready: the pod is ready;
+	// finished: the rollout is complete. former are the ReplicaSets of a Deployment after its take-over.
 	workload        metav1.Object
 	ready, finished bool
 	service         *corev1.Service
 	pods            []*corev1.Pod
 	made            []madeObject
 	former          []*appsv1.ReplicaSet
-	// silent is the error of an agent that does not answer (AgentSilent); nil: it answers.
+	// silent is the error of a silent agent (AgentSilent).
 	silent error
 }
 
-// decision is what is to be done now.
 type decision struct {
 	action action
-	// apply, drain and remove are those of these steps.
+	// Arguments of the actions of the same names.
 	apply  []render.Object
 	drain  formerPods
 	remove []madeObject
-	// again is when to look again after actionWait, 0 for not before something changes. err has it try again sooner.
+	// requeueAfter is the delay after actionWait, 0 for none. err causes an earlier retry.
 	requeueAfter time.Duration
 	err          error
 }
 
-// lacksCluster reports whether the cluster that the instance names is missing.
 func (f *facts) lacksCluster() bool { return f.instance.Spec.ClusterRef != nil && f.cluster == nil }
 
-// ownsKeys reports whether the TSIG keys are those of this server alone.
+// ownsKeys reports whether the TSIG keys belong to this server alone.
 func (f *facts) ownsKeys() bool { return f.cluster == nil || f.instance.Spec.Role == bind9.RoleSigner }
 
-// goesFirst reports whether a pod of the server goes before the new one comes, in a cluster that has further ones.
+// goesFirst reports whether a running pod of a cluster stops before the new pod starts.
 func (f *facts) goesFirst() bool {
 	return f.server.Cluster != "" && f.server.GoesFirst() && f.workload != nil
 }
 
-// isSame reports whether the pod of the server is the one that it shall have, or becomes so.
+// isSame reports whether the workload has the current pod template.
 func (f *facts) isSame() bool {
 	return f.workload != nil && f.workload.GetAnnotations()[render.AnnotationTemplate] == f.server.TemplateHash()
 }
 
-// rotates reports whether two TSIG keys of one group are taken.
 func (f *facts) rotates() bool {
 	return f.server.Transfer.Other() != nil || f.server.Peers != nil && f.server.Peers.Other() != nil
 }
 
-// waits is the object whose take-over waits, nil for none.
+// waits returns the object whose take-over waits, nil for none.
 func (f *facts) waits() *takingOver {
 	var waits *takingOver
 	errors.As(f.err, &waits)
 	return waits
 }
 
-// failed reports whether a step of this look has failed. That an object waits is no failure.
+// failed reports whether the last action was step and has failed. A waiting take-over is no failure.
 func (f *facts) failed(step action) bool { return f.last == step && f.err != nil && f.waits() == nil }
 
-// isApplied reports whether the objects are what they shall be, as far as none waits.
+// isApplied reports whether the objects were applied, apart from a waiting take-over.
 func (f *facts) isApplied() bool { return f.last >= actionApply && !f.failed(actionApply) }
 
-// decideNext says what is to be done next for a server that is not being deleted. It asks nothing and changes nothing.
-// After each step it is asked again. It answers in this order:
-//
-//	a server elsewhere, or of a namespace that is not covered, is not made;
-//	the finalizer comes before the first object;
-//	what the server is to be is found out, and waits for its cluster and for its key;
-//	a pod that goes first waits for its turn;
-//	its objects are applied, without a pod that waits for its turn;
-//	pods of another manager go when its Service has selected its own for a while;
-//	objects that it has no more go.
+// decideNext returns the next action for a server without deletionTimestamp. Each action is followed by another
+// call.
 func decideNext(f *facts) decision {
 	switch {
+	// An external server gets no objects, nor does a namespace that is not covered.
 	case f.instance.Spec.External != nil:
 		return decision{action: actionWait}
 	case !f.covered && hasFinalizer(f.instance):
 		return decision{action: actionIgnore}
 	case !f.covered:
 		return decision{action: actionWait}
+	// The finalizer comes before the first object.
 	case f.last < actionAddFinalizer && !hasFinalizer(f.instance):
 		return decision{action: actionAddFinalizer}
 	case f.lacksCluster():
@@ -147,6 +136,7 @@ func decideNext(f *facts) decision {
 		return decision{action: actionWait, err: f.err}
 	case f.invalid != nil:
 		return decision{action: actionWait, requeueAfter: f.keys.requeueAfter}
+	// The pod waits for its turn, the other objects do not.
 	case f.last < actionTakeTurn && f.goesFirst():
 		return decision{action: actionTakeTurn}
 	case f.last < actionApply:
@@ -155,7 +145,6 @@ func decideNext(f *facts) decision {
 	return f.decideRemoval()
 }
 
-// listDue are the objects that may be applied now.
 func (f *facts) listDue() []render.Object {
 	if f.blocked == "" {
 		return f.objects
@@ -163,7 +152,7 @@ func (f *facts) listDue() []render.Object {
 	return slices.DeleteFunc(slices.Clone(f.objects), func(o render.Object) bool { return o.Resource == f.server.Workload() })
 }
 
-// decideRemoval says what goes after the objects were applied.
+// decideRemoval decides what is removed after the apply: pods of another manager, then surplus objects.
 func (f *facts) decideRemoval() decision {
 	requeueAfter := f.keys.requeueAfter
 	if f.blocked != "" || f.rotates() {
@@ -185,7 +174,7 @@ func (f *facts) decideRemoval() decision {
 	return decision{action: actionWait, requeueAfter: requeueAfter, err: f.err}
 }
 
-// judgeInstance says how the server is: the conditions and the rest of its status follow from the facts here alone.
+// judgeInstance returns the conditions and the status of a server from the facts alone.
 func judgeInstance(f *facts) (*conditionSet, bind9.Bind9InstanceStatus) {
 	s, status := newConditionSet(f.instance.Generation, f.instance.Status.Conditions), *f.instance.Status.DeepCopy()
 	switch external := f.instance.Spec.External; {
@@ -196,7 +185,7 @@ func judgeInstance(f *facts) (*conditionSet, bind9.Bind9InstanceStatus) {
 	case !f.covered:
 		s.set(bind9.ConditionReady, false, ReasonNotCovered, notCovered)
 	case f.lacksCluster():
-		// A cluster may be missing for a moment, as after a restore: its servers keep what they have.
+		// A cluster may be missing for a moment, as after a restore: servers keep their objects.
 		s.set(bind9.ConditionReady, false, ReasonClusterNotFound, fmt.Sprintf("there is no Bind9Cluster %q in the namespace; "+
 			"make it, or delete this object", f.instance.Spec.ClusterRef.Name))
 	case errors.Is(f.err, errNoTransferKey):
@@ -210,7 +199,6 @@ func judgeInstance(f *facts) (*conditionSet, bind9.Bind9InstanceStatus) {
 	return s, status
 }
 
-// judgeServer says how a server is of which it is known what it is to be.
 func (f *facts) judgeServer(s *conditionSet, status *bind9.Bind9InstanceStatus) {
 	if f.invalid == nil {
 		s.set(bind9.ConditionConfigValid, true, ReasonValid, "")
@@ -249,7 +237,7 @@ func (f *facts) judgeServer(s *conditionSet, status *bind9.Bind9InstanceStatus) 
 	}
 }
 
-// judgeProgress says what goes on: the most particular of what does.
+// judgeProgress sets Progressing to the most specific reason.
 func (f *facts) judgeProgress(s *conditionSet) {
 	drains := f.failed(actionDrain) || splitFormer(f.former, f.now).wait > 0
 	switch waits, isApplied := f.waits(), f.isApplied(); {
@@ -275,7 +263,7 @@ func wasUnavailable(before []metav1.Condition) bool {
 	return had != nil && had.Status == metav1.ConditionTrue && had.Reason == ReasonUnavailable
 }
 
-// serviceAddresses are where a Service is asked: its own addresses, and those of its balancer. nil has none.
+// serviceAddresses returns the cluster IPs and load balancer IPs of a Service with port 53.
 func serviceAddresses(service *corev1.Service) []string {
 	if service == nil {
 		return nil

@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 )
 
-// observeServer looks at what there is of a server.
+// observeServer reads the current state of a server from the informers.
 func (f *Fleet) observeServer(w *facts) {
 	if w.now = f.Clock.Now(); w.server == nil {
 		return
@@ -34,7 +34,7 @@ func (f *Fleet) observeServer(w *facts) {
 	w.silent = f.silent.find(cache.MetaObjectToName(w.instance))
 }
 
-// readServer finds out what a server is to be.
+// readServer computes the desired state of a server: keys, configuration and objects.
 func (f *Fleet) readServer(ctx context.Context, w *facts) error {
 	server := render.Merge(w.instance, w.cluster)
 	server.Platform, w.server = f.Platform, &server
@@ -58,7 +58,7 @@ func (f *Fleet) readServer(ctx context.Context, w *facts) error {
 	return nil
 }
 
-// findPrimaries has a server follow the hidden primary, where it has something to transfer from there.
+// findPrimaries sets the addresses of the hidden primary. Without addresses the server follows no catalog.
 func (f *Fleet) findPrimaries(ctx context.Context, server *render.Server) error {
 	isSigner := server.Peers != nil
 	if !isSigner && len(server.Catalogs) == 0 {
@@ -77,7 +77,7 @@ func (f *Fleet) findPrimaries(ctx context.Context, server *render.Server) error 
 	return err
 }
 
-// readKeys reads the keys of a server, and makes those that it lacks: they are applied with its other objects (F3).
+// readKeys reads the keys of a server, and generates missing keys, to be applied with the other objects (F3).
 func (f *Fleet) readKeys(ctx context.Context, w *facts) error {
 	server, signs := w.server, w.cluster != nil && w.ownsKeys()
 	agent, control := render.AgentSecretName(server.Name), render.RNDCSecretName(server.Name)
@@ -111,7 +111,6 @@ func (f *Fleet) readKeys(ctx context.Context, w *facts) error {
 	return err
 }
 
-// parseTransferKeys are the TSIG keys of a group, as they were made for it.
 func parseTransferKeys(secret *corev1.Secret) (render.TransferKeys, error) {
 	if secret == nil {
 		return render.TransferKeys{}, errNoTransferKey
@@ -119,8 +118,8 @@ func parseTransferKeys(secret *corev1.Secret) (render.TransferKeys, error) {
 	return render.ReadTransferKeys(secret.Annotations, secret.Data)
 }
 
-// chooseKeys are the TSIG keys of a group as they shall be now: those after the next step. members are the instances of
-// the group, each of which has to take the keys of a step before the next one.
+// chooseKeys returns the TSIG keys of a group after the next step of their rotation. members are the instances of
+// the group: each has to accept the keys of a step before the next step.
 func (f *Fleet) chooseKeys(secret *corev1.Secret, namespace, group string, wanted *bind9.TSIGKey,
 	members []*bind9.Bind9Instance) (chosen chosenKeys, err error) {
 	w := &keyFacts{namespace: namespace, now: f.Clock.Now()}
@@ -141,7 +140,7 @@ func (f *Fleet) chooseKeys(secret *corev1.Secret, namespace, group string, wante
 	return chosen, err
 }
 
-// ensureControlKey is the key of a server's control channel, a new one where there is none: its pod is replaced then.
+// ensureControlKey returns the key of the control channel. A new key replaces the pod.
 func (f *Fleet) ensureControlKey(secret *corev1.Secret) (render.Key, error) {
 	if secret != nil {
 		if key, err := render.ReadControlKey(secret.Data); err == nil {
@@ -151,7 +150,7 @@ func (f *Fleet) ensureControlKey(secret *corev1.Secret) (render.Key, error) {
 	return render.NewKey("rndc-*", "", f.Random)
 }
 
-// ensureAccess is the token and the certificate of a server's agent.
+// ensureAccess returns the token and the certificate of a server's agent, generated or renewed if necessary.
 func (f *Fleet) ensureAccess(secret *corev1.Secret, server *render.Server) (access render.Access, err error) {
 	if secret != nil {
 		access, err = render.ReadAccess(secret.Data)
@@ -166,7 +165,6 @@ func (f *Fleet) ensureAccess(secret *corev1.Secret, server *render.Server) (acce
 	return renewAccess(access, server, f.Clock.Now())
 }
 
-// takeTurn gives a server its turn, or returns what it waits for.
 func (f *Fleet) takeTurn(w *facts) string {
 	of := &turnFacts{server: w.server.Name, ready: w.ready, finished: w.finished, same: w.isSame()}
 	for _, other := range f.instancesOf(w.server.Namespace, w.server.Cluster) {
@@ -180,7 +178,7 @@ func (f *Fleet) takeTurn(w *facts) string {
 	return f.replacing.takeTurn(cache.ObjectName{Namespace: w.server.Namespace, Name: w.server.Cluster}, of)
 }
 
-// judgeWorkload says whether the pod of a server is there and ready, and whether the last change of it has come about.
+// judgeWorkload returns the workload of a server, nil for none, with ready and finished of facts.
 func (f *Fleet) judgeWorkload(server *render.Server) (workload metav1.Object, ready, finished bool) {
 	available := func(of metav1.Object, observed int64, updated, all, ready int32) (metav1.Object, bool, bool) {
 		finished := observed >= of.GetGeneration() && updated == server.Replicas && all == server.Replicas && ready == server.Replicas
@@ -197,7 +195,6 @@ func (f *Fleet) judgeWorkload(server *render.Server) (workload metav1.Object, re
 	return nil, false, false
 }
 
-// listPods are the pods of a server.
 func (f *Fleet) listPods(server *render.Server) (all []*corev1.Pod) {
 	for _, object := range f.children.of(pods, server.Namespace, render.KindInstance+"/"+server.Name) {
 		if pod, ok := object.(*corev1.Pod); ok {
@@ -207,7 +204,6 @@ func (f *Fleet) listPods(server *render.Server) (all []*corev1.Pod) {
 	return all
 }
 
-// selectPods returns the pods for which something holds.
 func selectPods(pods []*corev1.Pod, holds func(*corev1.Pod) bool) []*corev1.Pod {
 	return slices.DeleteFunc(slices.Clone(pods), func(pod *corev1.Pod) bool { return !holds(pod) })
 }
@@ -222,8 +218,8 @@ func podRuns(pod *corev1.Pod) bool {
 	return pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
 }
 
-// haveKeys reports whether every pod runs with the keys of its server: it has the configuration, and none runs with
-// another. An agent of kind Bindcar says nothing of that; its pods are replaced by each key.
+// haveKeys reports whether every pod runs with the current configuration, keys included. An agent of kind Bindcar
+// cannot tell; each new key replaces its pods.
 func (f *Fleet) haveKeys(ctx context.Context, w *facts) bool {
 	if w.server.Agent() == bind9.AgentBindcar {
 		return w.finished && w.isSame()
@@ -238,8 +234,8 @@ func (f *Fleet) haveKeys(ctx context.Context, w *facts) bool {
 	return w.hash != "" && f.slow.askPods(ctx, w.server, "configuration "+w.hash, selectPods(w.pods, podRuns), ask) == nil
 }
 
-// checkServing returns what the pod of a server lacks to stand behind the Service in the place of another one: it is
-// ready, follows a catalog and answers for each zone of it. Readiness alone says nothing of zones that are new.
+// checkServing returns an error until the pod can replace other pods behind the Service: readiness alone does not
+// cover new zones.
 func (f *Fleet) checkServing(ctx context.Context, w *facts) error {
 	switch {
 	case !w.ready:
@@ -254,8 +250,8 @@ func (f *Fleet) checkServing(ctx context.Context, w *facts) error {
 	})
 }
 
-// noteKeys looks whether the pods of a server take the TSIG keys of a step, and whether its primaries do. A signer
-// takes those of its cluster too: a follower that signs with a key before the signer has it gets no signed zone.
+// noteKeys records whether the pods and primaries of a server accept both TSIG keys of a rotation. A signer records
+// the keys of its cluster too: otherwise followers could sign with a key unknown to the signer.
 func (f *Fleet) noteKeys(ctx context.Context, w *facts) {
 	at, changed := cache.MetaObjectToName(w.instance), false
 	note := func(group string, keys *render.TransferKeys) {
@@ -274,8 +270,8 @@ func (f *Fleet) noteKeys(ctx context.Context, w *facts) {
 	}
 }
 
-// primariesTake reports whether each primary that answers for a catalog to the key that signs does so to the next one
-// too. One that is away reads both when it comes.
+// primariesTake reports whether each primary that answers to the signing key answers to the next key, too. An
+// unreachable primary reads both keys when it starts.
 func (f *Fleet) primariesTake(ctx context.Context, server *render.Server) bool {
 	next := server.Transfer.Next
 	if next == nil || f.Answers == nil {

@@ -27,30 +27,30 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Config is what a Fleet is made of. Every field but Answers, Ask, Members, Random and Clock is required.
+// Config configures a Fleet. All fields but Answers, Ask, Members, Random and Clock are required.
 type Config struct {
 	Client    versioned.Interface
 	Informers externalversions.SharedInformerFactory
 	Cluster   kubernetes.Interface
-	// Namespaces are those in which objects are made; one that is "" means all.
+	// Namespaces in which the Fleet creates objects; "" means all.
 	Namespaces []string
 	Platform   render.Platform
-	// Primaries are the addresses from which servers transfer catalogs; none: no server follows a catalog.
+	// Primaries returns the addresses from which servers transfer catalogs. With none, servers follow no catalog.
 	Primaries func(ctx context.Context) ([]netip.AddrPort, error)
 	Events    events.EventRecorder
-	// Answers reports whether a primary answers a question for a catalog that a key signs; nil: it is not asked.
+	// Answers reports whether a primary answers a query for a catalog signed with key. nil skips the query.
 	Answers func(ctx context.Context, at netip.AddrPort, catalog name.Name, key render.Key) bool
-	// Ask returns the hash of the configuration that BIND has in a pod; nil: its agent is asked.
+	// Ask returns the hash of the configuration of BIND in a pod. nil asks the agent.
 	Ask func(ctx context.Context, pod *corev1.Pod, server *render.Server) (string, error)
-	// Members returns what BIND lacks in a pod of the zones of its catalogs, as an error; nil: its agent is asked.
+	// Members returns an error if BIND in a pod lacks zones of the catalogs. nil asks the agent.
 	Members func(ctx context.Context, pod *corev1.Pod, server *render.Server) error
-	// Random is for tests; nil: the system's.
+	// Random is for tests; nil is crypto/rand.
 	Random io.Reader
-	// Clock is for tests; nil: the real one.
+	// Clock is for tests; nil is the real clock.
 	Clock clock.Clock
 }
 
-// Fleet runs servers. Run is called once.
+// Fleet runs servers. Run may be called once.
 type Fleet struct {
 	Config
 	children   *children
@@ -67,10 +67,10 @@ type Fleet struct {
 	replacing  replacements
 }
 
-// loop works on the objects of one kind, each by one worker at a time.
+// loop reconciles the objects of one kind.
 type loop struct {
 	queue workqueue.TypedRateLimitingInterface[cache.ObjectName]
-	// reconcile returns when the object is to be looked at again though nothing has changed; 0: never.
+	// reconcile returns the delay until the next reconcile, 0 for none.
 	reconcile func(ctx context.Context, at cache.ObjectName) (time.Duration, error)
 }
 
@@ -84,7 +84,7 @@ func (f *Fleet) enqueueInstances(namespace, cluster string) {
 	}
 }
 
-// indexCluster finds instances by the cluster that they name: NAMESPACE/NAME.
+// indexCluster is the index of instances by cluster: NAMESPACE/NAME.
 const indexCluster = "cluster"
 
 func listClusterOf(object any) ([]string, error) {
@@ -95,7 +95,6 @@ func listClusterOf(object any) ([]string, error) {
 	return []string{instance.Namespace + "/" + instance.Spec.ClusterRef.Name}, nil
 }
 
-// instancesOf are the instances that name a cluster.
 func (f *Fleet) instancesOf(namespace, cluster string) []*bind9.Bind9Instance {
 	return findByIndex[*bind9.Bind9Instance](f.Informers.Bind9().V1alpha1().Bind9Instances().Informer(), indexCluster,
 		namespace+"/"+cluster)

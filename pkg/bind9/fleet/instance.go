@@ -14,12 +14,12 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 )
 
-// reconcileInstance makes the objects of one server step by step, and writes how it is.
+// reconcileInstance runs the actions of decideNext for one server, and writes its status.
 func (f *Fleet) reconcileInstance(ctx context.Context, at cache.ObjectName) (time.Duration, error) {
 	instance, err := f.instances.Bind9Instances(at.Namespace).Get(at.Name)
 	if err != nil {
 		f.silent.countAnswer(at, nil)
-		return 0, ignoreNotFound(err) // what it may have left the sweep removes
+		return 0, ignoreNotFound(err) // the sweep removes leftover objects
 	}
 	if instance.DeletionTimestamp != nil {
 		return f.finishInstance(ctx, instance)
@@ -44,7 +44,6 @@ func (f *Fleet) reconcileInstance(ctx context.Context, at cache.ObjectName) (tim
 	}
 }
 
-// runAction does one step.
 func (f *Fleet) runAction(ctx context.Context, w *facts, d *decision) {
 	switch w.last = d.action; d.action {
 	case actionAddFinalizer:
@@ -68,7 +67,6 @@ func (f *Fleet) runAction(ctx context.Context, w *facts, d *decision) {
 	}
 }
 
-// finishInstance removes the objects of an instance and then lets the instance go.
 func (f *Fleet) finishInstance(ctx context.Context, instance *bind9.Bind9Instance) (time.Duration, error) {
 	return finishObject(ctx, f, leaver[*bind9.Bind9Instance]{object: instance, timeout: leaveAfter,
 		patch: f.Client.Bind9V1alpha1().Bind9Instances(instance.Namespace).Patch,
@@ -81,7 +79,6 @@ func (f *Fleet) finishInstance(ctx context.Context, instance *bind9.Bind9Instanc
 		}})
 }
 
-// writeInstance writes how a server is.
 func (f *Fleet) writeInstance(ctx context.Context, w *facts) error {
 	s, status := judgeInstance(w)
 	next := w.instance.DeepCopy()

@@ -22,19 +22,18 @@ import (
 )
 
 const (
-	// askAgain is the time between two looks at something that tells nothing by itself.
+	// askAgain is the interval of polls for states without events.
 	askAgain = 5 * time.Second
-	// stepTime is the least time between two steps of a rotation of TSIG keys: the hidden primary and the controller
-	// read the Secret every few seconds, and named of a server that waits for its primary asks again within it.
-	stepTime = time.Minute
-	// heldInterval is between two looks at a rotation that a class holds: the class may have changed by then.
+	// stepTime is the minimum between two steps of a TSIG key rotation: the hidden primary and the controller read
+	// the Secret every few seconds, and named retries a refused transfer within that time.
+	stepTime     = time.Minute
 	heldInterval = time.Minute
-	// certificateValidity is that of an agent's certificate, which is made anew renewBefore it ends.
+	// An agent's certificate is renewed renewBefore the end.
 	certificateValidity, renewBefore = 5 * 365 * 24 * time.Hour, 365 * 24 * time.Hour
 	tokenOctets                      = 32
 )
 
-// sooner is the shorter of two times after which an object is looked at again, 0 for never.
+// sooner returns the shorter of two requeue delays; 0 is never.
 func sooner(x, y time.Duration) time.Duration {
 	if x == 0 || y > 0 && y < x {
 		return y
@@ -42,36 +41,34 @@ func sooner(x, y time.Duration) time.Duration {
 	return x
 }
 
-// errNoTransferKey: the cluster has made no key yet.
 var errNoTransferKey = errors.New("the TSIG key of the cluster is not made yet")
 
-// keyFacts are what the next step of the TSIG keys of a group rests on.
+// keyFacts is the input of nextKeyStep.
 type keyFacts struct {
 	namespace string
 	now       time.Time
-	// have are the keys of the group; nil: it has none, or none that can be used.
+	// have are the keys of the group, nil if none is usable.
 	have   *render.TransferKeys
 	wanted bind9.TSIGKey
-	// taken: each instance of the group, and each primary that answers it, takes both keys of a step.
+	// taken: each instance of the group, and each primary that answers it, accepts both keys of the rotation.
 	taken bool
-	// heldBy is a class that has zones which the agents of instances of the group made: each of these zones names the
-	// key that it is transferred with, so that key cannot go. nil: none.
+	// heldBy is the result of findKeyNaming.
 	heldBy *v1alpha1.DNSClass
 }
 
-// keyStep is what becomes of the TSIG keys of a group (S11.11).
+// keyStep is the next step of a group's TSIG keys (S11.11).
 type keyStep string
 
 const (
 	keepKeys   keyStep = "keep"
-	holdKeys   keyStep = "hold" // they are due to be made anew, and stay
+	holdKeys   keyStep = "hold" // a new key is due, but a class needs the old key
 	makeFirst  keyStep = "make the first"
 	makeNext   keyStep = "make the next"
 	signNext   keyStep = "sign with the next"
 	dropFormer keyStep = "drop the former"
 )
 
-// nextKeyStep decides what becomes of the keys, and when to look at them again; 0: not before something changes.
+// nextKeyStep decides the next step of the keys, and the delay until the next decision; 0 is none.
 func nextKeyStep(f *keyFacts) (step keyStep, requeueAfter time.Duration) {
 	keys := f.have
 	switch {
@@ -100,7 +97,6 @@ func nextKeyStep(f *keyFacts) (step keyStep, requeueAfter time.Duration) {
 	return makeNext, askAgain
 }
 
-// takeStep returns the keys after a step.
 func takeStep(f *keyFacts, step keyStep, random io.Reader) (keys render.TransferKeys, err error) {
 	if f.have != nil {
 		keys = *f.have
@@ -125,14 +121,12 @@ func takeStep(f *keyFacts, step keyStep, random io.Reader) (keys render.Transfer
 	return keys, nil
 }
 
-// chosenKeys are the TSIG keys of a group as they shall be now, and why they stay where they are due.
 type chosenKeys struct {
 	render.TransferKeys
 	heldBy       *v1alpha1.DNSClass
 	requeueAfter time.Duration
 }
 
-// rotation is what a status says of TSIG keys.
 func rotation(keys *render.TransferKeys, wanted *bind9.TSIGKey) *bind9.KeyRotation {
 	if keys.Made.IsZero() {
 		return nil
@@ -144,20 +138,19 @@ func rotation(keys *render.TransferKeys, wanted *bind9.TSIGKey) *bind9.KeyRotati
 	return of
 }
 
-// takenKeys says of each instance which TSIG keys of a group its pods were last seen to take: a signer takes those of
-// its cluster beside its own. It is kept in memory: a process that is started anew looks again.
+// takenKeys records the TSIG keys last accepted by the pods of each instance, by group: a signer has its own and the
+// cluster's.
 type takenKeys struct {
 	mu sync.Mutex
 	by map[taker]string
 }
 
-// taker is an instance that takes the TSIG keys of a group.
 type taker struct {
 	instance cache.ObjectName
 	group    string
 }
 
-// note returns whether that is another one than before.
+// note records the keys, "" for none, and reports whether they differ from the record.
 func (t *takenKeys) note(at taker, keys string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -178,7 +171,7 @@ func (t *takenKeys) byAll(group string, members []*bind9.Bind9Instance, keys str
 	})
 }
 
-// renewAccess gives the agent of a server the certificate that it lacks, or whose end is near.
+// renewAccess issues a new certificate for the agent if the old certificate is missing or expires soon.
 func renewAccess(access render.Access, server *render.Server, now time.Time) (render.Access, error) {
 	hosts := []string{render.AgentHost(server.Namespace, server.Name)}
 	if pair, err := pki.ParsePair(access.Certificate, access.PrivateKey); err == nil && pair.Covers(hosts) &&
@@ -189,8 +182,8 @@ func renewAccess(access render.Access, server *render.Server, now time.Time) (re
 	if err != nil {
 		return access, err
 	}
-	// The authority's key is dropped: it signs one certificate. Clients take the certificate before it too, which the
-	// agent shows until it has the new one.
+	// The authority's key is dropped after one signature. Authority keeps the former certificate, which the agent
+	// shows until the new certificate arrives.
 	serving, err := pki.Issue(authority, pki.Serving("bind9", hosts), now, certificateValidity)
 	if err != nil {
 		return access, err

@@ -20,24 +20,22 @@ import (
 )
 
 const (
-	// Finalizer keeps an object of ours until what was made for it is gone.
+	// Finalizer keeps a deleted object of ours until all children are gone.
 	Finalizer = bind9.GroupName + "/fleet"
-	// leaveAfter is how long a finalizer waits for what cannot be removed; the sweep removes it later.
+	// After leaveAfter the finalizer goes although objects are left. The sweep removes them later.
 	leaveAfter = 10 * time.Minute
 )
 
-// hasFinalizer reports whether a fleet works for an object, or has done so. In a namespace that is not covered that is the
-// fleet of another installation, which writes the status and lets the object go.
+// hasFinalizer reports whether a fleet has reconciled an object. In a namespace that is not covered, this is the
+// fleet of another installation, which also writes the status and removes the finalizer.
 func hasFinalizer(object metav1.Object) bool {
 	return slices.Contains(object.GetFinalizers(), Finalizer)
 }
 
-// patcher is Patch of the client of a kind.
 type patcher[T any] = func(ctx context.Context, name string, of types.PatchType, patch []byte, options metav1.PatchOptions,
 	subresources ...string) (T, error)
 
-// addFinalizer puts the finalizer on an object that has none yet, and returns the object as it is then: its status is written
-// next, and of an object as it was before the API would refuse that.
+// addFinalizer returns the changed object: an update of the status needs the new resourceVersion.
 func addFinalizer[T metav1.Object](ctx context.Context, object T, patch patcher[T]) (T, error) {
 	if hasFinalizer(object) {
 		return object, nil
@@ -45,7 +43,7 @@ func addFinalizer[T metav1.Object](ctx context.Context, object T, patch patcher[
 	return setFinalizers(ctx, object, append(slices.Clone(object.GetFinalizers()), Finalizer), patch)
 }
 
-// setFinalizers sets the finalizers of an object as it was read; of one that has changed since it is refused.
+// setFinalizers fails if the object has changed since the read.
 func setFinalizers[T metav1.Object](ctx context.Context, object T, finalizers []string, patch patcher[T]) (T, error) {
 	text, err := json.Marshal(map[string]any{"metadata": map[string]any{"finalizers": finalizers,
 		"resourceVersion": object.GetResourceVersion(), "uid": object.GetUID()}})
@@ -55,23 +53,22 @@ func setFinalizers[T metav1.Object](ctx context.Context, object T, finalizers []
 	return patch(ctx, object.GetName(), types.MergePatchType, text, metav1.PatchOptions{FieldManager: FieldManager})
 }
 
-// leavingFacts are what the end of an object that is being deleted rests on.
+// leavingFacts is the input of nextLeaving.
 type leavingFacts struct {
 	held, covered bool
-	// age is how long it has been deleted, timeout after which age it goes though something is left: an object that
-	// can never be deleted would hold up its namespace.
+	// age is the time since the deletion. After timeout the finalizer goes although objects are left, which else
+	// could block the deletion of the namespace forever.
 	age, timeout time.Duration
-	// children are the objects of ours that it stands for: they go first. asked: they were deleted in this look.
+	// children counts the objects of ours to go first. asked: this reconcile deleted them.
 	children int
 	asked    bool
-	// removed: what was made for it was removed in this look, or nothing is. left is how much of it was there.
+	// removed: this reconcile removed the Kubernetes objects, of which it found left, or there are none.
 	removed bool
 	left    int
-	// err is how the last step went.
-	err error
+	err     error
 }
 
-// leaving is what is done next for such an object.
+// leaving is the next step of a deletion.
 type leaving string
 
 const (
@@ -81,8 +78,8 @@ const (
 	leaveNow      leaving = "let it go"
 )
 
-// nextLeaving decides what is done next, and when to look again (S11.12). An object of a namespace that is not covered
-// is left to the fleet of another installation; after its timeout there is none, and it may go.
+// nextLeaving decides the next step of a deletion, and the delay until the next reconcile, 0 for none (S11.12). In a
+// namespace that is not covered, it waits for the fleet of another installation until the timeout.
 func nextLeaving(f *leavingFacts) (next leaving, requeueAfter time.Duration) {
 	late := f.age >= f.timeout
 	switch {
@@ -109,12 +106,11 @@ func ignoreNotFound(err error) error {
 	return err
 }
 
-// deleter is the client of a kind in a namespace.
 type deleter interface {
 	Delete(ctx context.Context, name string, options metav1.DeleteOptions) error
 }
 
-// deleteEach deletes objects that do not go already. One that is gone, or another by now, is no failure.
+// deleteEach deletes objects by UID. A missing or replaced object is no error.
 func deleteEach[T metav1.Object, C deleter](ctx context.Context, objects []T, clientOf func(namespace string) C) error {
 	var wrong []error
 	for _, one := range objects {
@@ -134,19 +130,18 @@ type held interface {
 	runtime.Object
 }
 
-// leaver is an object that is being deleted, and how what it stands for is removed.
+// leaver is a deleted object, with the functions to remove its dependents.
 type leaver[T held] struct {
 	object   T
 	timeout  time.Duration
 	children int
-	// deleteChildren deletes the children, removeObjects what was made for it, and returns how much was there; nil:
-	// nothing is.
+	// removeObjects removes the Kubernetes objects, and returns the number found. nil: there are none.
 	deleteChildren func() error
 	removeObjects  func() (int, error)
 	patch          patcher[T]
 }
 
-// finishObject removes what an object stands for, and then lets it go. What cannot be removed the sweep removes later.
+// finishObject removes the dependents of an object, and then the finalizer.
 func finishObject[T held](ctx context.Context, f *Fleet, of leaver[T]) (time.Duration, error) {
 	w := &leavingFacts{
 		held: hasFinalizer(of.object), covered: of.object.GetNamespace() == "" || f.children.covers(of.object.GetNamespace()),

@@ -22,10 +22,8 @@ import (
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 )
 
-// kindProvider is the kind of a provider in references to it.
 const kindProvider = "ClusterBind9Provider"
 
-// reconcileProvider makes a Bind9Cluster in each namespace of a provider.
 func (f *Fleet) reconcileProvider(ctx context.Context, at cache.ObjectName) (time.Duration, error) {
 	provider, err := f.providers.Get(at.Name)
 	if err != nil {
@@ -61,22 +59,19 @@ func (f *Fleet) reconcileProvider(ctx context.Context, at cache.ObjectName) (tim
 	return 0, errors.Join(w.err, f.writeProvider(ctx, w))
 }
 
-// providerFacts are what the status of a provider follows from.
 type providerFacts struct {
 	provider *bind9.ClusterBind9Provider
 	provided []provided
-	// err is what could not be made, apart from namespaces that are missing.
+	// err joins the errors of all clusters, without missing namespaces.
 	err error
 }
 
-// provided is the cluster of one namespace, nil where it could not be made.
 type provided struct {
 	namespace string
 	cluster   *bind9.Bind9Cluster
 	err       error
 }
 
-// judgeProvider says how a provider is: its status follows from the facts here alone.
 func judgeProvider(w *providerFacts) (*conditionSet, bind9.ClusterBind9ProviderStatus) {
 	s, status := newConditionSet(w.provider.Generation, w.provider.Status.Conditions), *w.provider.Status.DeepCopy()
 	status.Clusters, status.Servers = nil, bind9.ServerCount{}
@@ -107,7 +102,6 @@ func judgeProvider(w *providerFacts) (*conditionSet, bind9.ClusterBind9ProviderS
 	return s, status
 }
 
-// writeProvider writes how a provider is.
 func (f *Fleet) writeProvider(ctx context.Context, w *providerFacts) error {
 	s, status := judgeProvider(w)
 	next := w.provider.DeepCopy()
@@ -124,7 +118,6 @@ func readyMessage(cluster *bind9.Bind9Cluster) string {
 	return "it is being made"
 }
 
-// namespacesOf are those that a provider names or selects.
 func (f *Fleet) namespacesOf(provider *bind9.ClusterBind9Provider) ([]string, error) {
 	names := slices.Clone(provider.Spec.Namespaces)
 	if of := provider.Spec.NamespaceSelector; of != nil {
@@ -137,7 +130,6 @@ func (f *Fleet) namespacesOf(provider *bind9.ClusterBind9Provider) ([]string, er
 			return nil, err
 		}
 		for _, namespace := range selected {
-			// One that goes takes no new objects.
 			if namespace.DeletionTimestamp == nil {
 				names = append(names, namespace.Name)
 			}
@@ -149,12 +141,11 @@ func (f *Fleet) namespacesOf(provider *bind9.ClusterBind9Provider) ([]string, er
 	return slices.Compact(names), nil
 }
 
-// noNamespace is a state of the cluster that the next event about the namespace ends.
+// noNamespace causes no retry: the event of the new namespace enqueues the provider.
 type noNamespace struct{ name string }
 
 func (e *noNamespace) Error() string { return fmt.Sprintf("there is no namespace %q: make it", e.name) }
 
-// provideCluster applies the Bind9Cluster of one namespace.
 func (f *Fleet) provideCluster(ctx context.Context, provider *bind9.ClusterBind9Provider, namespace string) (*bind9.Bind9Cluster, error) {
 	if _, err := f.namespaces.Get(namespace); apierrors.IsNotFound(err) {
 		return nil, &noNamespace{namespace}
@@ -175,14 +166,14 @@ func (f *Fleet) provideCluster(ctx context.Context, provider *bind9.ClusterBind9
 			equality.Semantic.DeepEqual(have.Spec, provider.Spec.Bind9ClusterSpec):
 			return have, nil
 		case ours:
-			// An apply would keep what others have added.
+			// Server-side apply would keep the fields of others.
 			next := have.DeepCopy()
 			next.Spec = *provider.Spec.Bind9ClusterSpec.DeepCopy()
 			metav1.SetMetaDataLabel(&next.ObjectMeta, bind9.LabelManagedBy, kindProvider)
 			return f.Client.Bind9V1alpha1().Bind9Clusters(namespace).Update(ctx, next, metav1.UpdateOptions{FieldManager: FieldManager})
 		}
 	}
-	// The spec is the provider's as a whole: an apply configuration of it would be a copy of each field by hand.
+	// The spec is the provider's as a whole: an apply configuration would be a copy of each field by hand.
 	desired := map[string]any{
 		"apiVersion": bind9.SchemeGroupVersion.String(), "kind": "Bind9Cluster", "spec": provider.Spec.Bind9ClusterSpec,
 		"metadata": map[string]any{

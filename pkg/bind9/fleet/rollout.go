@@ -11,22 +11,20 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// A Deployment has its new pod ready before the former one goes. A pod with a claim, or one that may be on no node
-// beside another of its servers, goes first. Each server of a cluster is a workload of its own, so one change of the
-// cluster would take all of them at once: here one server of a cluster has its turn at a time, and it ends when its pod
-// is ready.
+// A Deployment starts the new pod before the old pod stops. A pod with a volume claim, or with required spread over
+// nodes, stops first. Each server is a workload of its own, so a change of the cluster would stop all pods at once.
+// Therefore a single server of a cluster has a turn, until the pod is ready.
 
-// replacements say which server of each cluster is being replaced. A process that is started anew has none: it goes
-// by which servers are ready.
+// replacements records, in memory, the server of each cluster whose pod is being replaced.
 type replacements struct {
 	mu     sync.Mutex
 	server map[cache.ObjectName]string
 }
 
-// turnFacts are what the turn of a server rests on whose pod goes before the new one comes.
+// turnFacts is the input of nextTurn.
 type turnFacts struct {
 	server string
-	// same: its pod is the one that it shall have. ready: that one is ready; finished: its last change has come about.
+	// same, ready and finished are isSame, ready and finished of facts.
 	same, ready, finished bool
 	// others are the other servers of the cluster, by name.
 	others []otherServer
@@ -34,12 +32,12 @@ type turnFacts struct {
 
 type otherServer struct {
 	name string
-	// late: it shall run, and is not ready.
+	// late: it should run, and is not ready.
 	late bool
 }
 
-// nextTurn decides which server of a cluster is being replaced from now on, and what this one waits for; "": it may be
-// applied. holder is the one that was being replaced before, "" for none.
+// nextTurn returns the server of a cluster that is being replaced from now on, "" for none, and the reason why this
+// server has to wait, "" if its pod may be replaced. holder is the server that was being replaced before.
 func nextTurn(holder string, f *turnFacts) (next, waits string) {
 	late := slices.IndexFunc(f.others, func(one otherServer) bool { return one.late })
 	runs := slices.ContainsFunc(f.others, func(one otherServer) bool { return one.name == holder })
@@ -57,7 +55,6 @@ func nextTurn(holder string, f *turnFacts) (next, waits string) {
 	return f.server, ""
 }
 
-// takeTurn gives the server of a cluster its turn, or returns what it waits for.
 func (r *replacements) takeTurn(cluster cache.ObjectName, f *turnFacts) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

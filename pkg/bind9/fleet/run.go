@@ -32,7 +32,7 @@ import (
 
 const workers = 4
 
-// New makes a Fleet. The caller starts Informers; those of the cluster are started by Run.
+// New creates a Fleet. The caller starts Informers; StartWithContext starts the informers of the cluster.
 func New(config Config) (*Fleet, error) {
 	if config.Clock == nil {
 		config.Clock = clock.RealClock{}
@@ -71,7 +71,6 @@ func newLoop(reconcile func(context.Context, cache.ObjectName) (time.Duration, e
 	return &loop{workqueue.NewTypedRateLimitingQueue(limiter), reconcile}
 }
 
-// followChanges has each change lead to the objects that it concerns.
 func (f *Fleet) followChanges() error {
 	wrong := []error{f.Informers.Bind9().V1alpha1().Bind9Instances().Informer().AddIndexers(cache.Indexers{indexCluster: listClusterOf})}
 	handle := func(before, object any) {
@@ -92,7 +91,6 @@ func (f *Fleet) followChanges() error {
 	return errors.Join(wrong...)
 }
 
-// listInformers are all whose objects are followed.
 func (f *Fleet) listInformers() []cache.SharedIndexInformer {
 	ours := f.Informers.Bind9().V1alpha1()
 	all := append(f.children.listInformers(), ours.ClusterBind9Providers().Informer(), ours.Bind9Clusters().Informer(),
@@ -104,9 +102,8 @@ func (f *Fleet) listInformers() []cache.SharedIndexInformer {
 	return all
 }
 
-// followChange has the objects looked at that a change of one concerns. before is what was there before an update, nil
-// for an object that came or went. A status that is written concerns no object below: else each server of a thousand
-// that becomes ready had all of them looked at.
+// followChange enqueues the objects concerned by a change. before is the old object of an update, else nil. A status
+// alone enqueues no objects below: else each of a thousand new servers would enqueue all.
 func (f *Fleet) followChange(object, before metav1.Object) {
 	namespace, name := object.GetNamespace(), object.GetName()
 	switch o := object.(type) {
@@ -114,11 +111,10 @@ func (f *Fleet) followChange(object, before metav1.Object) {
 		f.enqueue("provider", "", name)
 	case *bind9.Bind9Cluster:
 		f.enqueue("cluster", namespace, name)
-		// Its servers follow a catalog of its own while it is in use as a class, which its finalizers say.
+		// Servers follow the catalog of a cluster in use as a class, of which the finalizers tell.
 		if isOtherSpec(o, before) || !slices.Equal(o.Finalizers, before.GetFinalizers()) {
 			f.enqueueInstances(namespace, name)
 		}
-		// The provider of a cluster has the cluster's name.
 		f.enqueue("provider", "", name)
 	case *bind9.Bind9Instance:
 		f.followInstance(o, before)
@@ -148,15 +144,13 @@ func (f *Fleet) followInstance(o *bind9.Bind9Instance, before metav1.Object) {
 	f.enqueue("instance", o.Namespace, o.Name)
 	if ref := o.Spec.ClusterRef; ref != nil {
 		f.enqueue("cluster", o.Namespace, ref.Name)
-		// The other servers have the address of the signer in their configuration, and those with a bindcar that of a
-		// primary.
+		// Other servers have the address of the signer in named.conf; servers with a bindcar have the primaries'.
 		if o.Spec.Role != bind9.RoleSecondary && addressOf(o) != addressOf(before) {
 			f.enqueueInstances(o.Namespace, ref.Name)
 		}
 	}
 }
 
-// followMade has the owner of an object looked at.
 func (f *Fleet) followMade(o metav1.Object) {
 	switch kind, owner, _ := strings.Cut(o.GetAnnotations()[render.AnnotationOwner], "/"); kind {
 	case render.KindInstance:
@@ -169,7 +163,7 @@ func (f *Fleet) followMade(o metav1.Object) {
 	}
 }
 
-// addressOf is where a Bind9Instance that runs answers, "" for nil and for one that does not.
+// addressOf returns the address of a running Bind9Instance, else "".
 func addressOf(object metav1.Object) string {
 	instance, ok := object.(*bind9.Bind9Instance)
 	if !ok {
@@ -179,13 +173,13 @@ func addressOf(object metav1.Object) string {
 	return server.Address
 }
 
-// isOtherSpec reports whether more than the status of an object has changed. before is nil for one that came or went.
+// isOtherSpec reports whether more than the status has changed. before is nil for an addition or removal.
 func isOtherSpec(o, before metav1.Object) bool {
 	return before == nil || o.GetUID() != before.GetUID() || o.GetGeneration() != before.GetGeneration() ||
 		(o.GetDeletionTimestamp() == nil) != (before.GetDeletionTimestamp() == nil)
 }
 
-// listServerNamespaces are those in which a class, as it is and as it was, may have servers (listCatalogs).
+// listServerNamespaces returns the namespaces in which versions of a class may have servers (listCatalogs).
 func listServerNamespaces(classes ...metav1.Object) map[string]bool {
 	in := map[string]bool{}
 	for _, object := range classes {
@@ -213,7 +207,6 @@ func listServerNamespaces(classes ...metav1.Object) map[string]bool {
 	return in
 }
 
-// findOwner reports whether there is an object KIND/NAME that objects of the cluster are made for.
 func (f *Fleet) findOwner(namespace, owner string) bool {
 	kind, name, _ := strings.Cut(owner, "/")
 	var err error
@@ -225,27 +218,26 @@ func (f *Fleet) findOwner(namespace, owner string) bool {
 	return err == nil
 }
 
-// listFactories are those of the informers of the cluster.
 func (f *Fleet) listFactories() []informers.SharedInformerFactory {
 	return slices.AppendSeq(slices.AppendSeq([]informers.SharedInformerFactory{f.common}, maps.Values(f.children.factories)),
 		maps.Values(f.children.superseded))
 }
 
-// StartWithContext starts the informers of the cluster, which end with ctx.
+// StartWithContext starts the informers of the cluster, which stop with ctx.
 func (f *Fleet) StartWithContext(ctx context.Context) {
 	for _, factory := range f.listFactories() {
 		factory.StartWithContext(ctx)
 	}
 }
 
-// Shutdown returns when these informers have ended.
+// Shutdown waits for these informers to stop.
 func (f *Fleet) Shutdown() {
 	for _, factory := range f.listFactories() {
 		factory.Shutdown()
 	}
 }
 
-// Run works until ctx ends. Config.Informers, and those of the cluster, were started before.
+// Run reconciles until ctx ends. All informers have to be started before.
 func (f *Fleet) Run(ctx context.Context) error {
 	if err := f.WaitForSync(ctx); err != nil {
 		return err
@@ -264,7 +256,7 @@ func (f *Fleet) Run(ctx context.Context) error {
 	return nil
 }
 
-// WaitForSync returns when the informers have all objects.
+// WaitForSync waits until all informers are synced, or returns the cause of the end of ctx.
 func (f *Fleet) WaitForSync(ctx context.Context) error {
 	var synced []cache.InformerSynced
 	for _, informer := range f.listInformers() {
@@ -286,10 +278,10 @@ func (l *loop) workQueue(ctx context.Context, name string) {
 		switch {
 		case ctx.Err() != nil:
 		case err != nil && isEach(err, isForeign):
-			// No change of an object of another manager is heard of, nor that it is annotated.
+			// A foreign object has no events here and is polled.
 			l.queue.Forget(at)
 			l.queue.AddAfter(at, askAgain)
-		case err != nil && isEach(err, apierrors.IsConflict): // the informer lags behind what was written
+		case err != nil && isEach(err, apierrors.IsConflict): // the informer lags behind our own write
 			klog.FromContext(ctx).V(2).Info("fleet: trying again", "kind", name, "object", at, "because", err)
 			l.queue.AddRateLimited(at)
 		case err != nil:
@@ -305,7 +297,7 @@ func (l *loop) workQueue(ctx context.Context, name string) {
 	}
 }
 
-// isEach reports whether an error, or each of those that were joined to it, is of a kind.
+// isEach reports whether is holds for an error, or for each error joined in it.
 func isEach(err error, is func(error) bool) bool {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		return !slices.ContainsFunc(joined.Unwrap(), func(one error) bool { return !isEach(one, is) })

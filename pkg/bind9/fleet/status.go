@@ -21,7 +21,6 @@ import (
 	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
 )
 
-// Reasons of conditions and Events.
 const (
 	ReasonReady           = "AllReady"
 	ReasonNotReady        = "NotReady"
@@ -47,10 +46,10 @@ const (
 	ReasonLeft            = "LeftObjects"
 )
 
-// maxMessage bounds the message of a condition and the note of an Event, in octets: the APIs refuse longer ones.
+// maxMessage bounds the message of a condition and the note of an Event in octets, as the APIs do.
 const maxMessage = 1024
 
-// conditionSet are the conditions of an object in the making. The last word about a type counts.
+// conditionSet collects the conditions of an object. The last call for a type wins.
 type conditionSet struct {
 	generation int64
 	conditions []metav1.Condition
@@ -72,7 +71,7 @@ func (s *conditionSet) set(condition string, is bool, reason, message string) {
 	s.setStatus(condition, status, reason, message)
 }
 
-// setHeld says that a TSIG key is due to be made anew and stays, because of that class. What goes on comes first.
+// setHeld reports a rotation held by class. Other progress comes first.
 func (s *conditionSet) setHeld(class *v1alpha1.DNSClass) {
 	if class != nil && !meta.IsStatusConditionTrue(s.conditions, bind9.ConditionProgressing) {
 		s.set(bind9.ConditionProgressing, false, ReasonRotationHeld, fmt.Sprintf("the TSIG key is due to be made anew and stays: "+
@@ -85,7 +84,7 @@ func (s *conditionSet) setHeld(class *v1alpha1.DNSClass) {
 func (s *conditionSet) setStatus(condition string, status metav1.ConditionStatus, reason, message string) {
 	next := metav1.Condition{Type: condition, Status: status, Reason: reason, Message: cutMessage(message, maxMessage),
 		ObservedGeneration: s.generation}
-	// The time is that of the last change that is written: several words about a type in one look are one change.
+	// Several calls in one reconcile are one change of the written status.
 	if had := meta.FindStatusCondition(s.before, condition); had != nil && had.Status == status {
 		next.LastTransitionTime = had.LastTransitionTime
 	} else {
@@ -96,8 +95,7 @@ func (s *conditionSet) setStatus(condition string, status metav1.ConditionStatus
 	slices.SortFunc(s.conditions, func(x, y metav1.Condition) int { return strings.Compare(x.Type, y.Type) })
 }
 
-// degrade says that something could not be applied. An object of another manager is a state, not a failure: it is
-// looked at again after askAgain.
+// degrade sets Degraded. An object of another manager has reason Foreign.
 func (s *conditionSet) degrade(err error) {
 	reason := ReasonApplyFailed
 	if other := (*foreign)(nil); errors.As(err, &other) {
@@ -106,11 +104,10 @@ func (s *conditionSet) degrade(err error) {
 	s.set(bind9.ConditionDegraded, true, reason, err.Error())
 }
 
-// The API takes a status of 16 KiB (S11.2).
+// maxStatus is the limit of the API in octets (S11.2).
 const maxStatus, maxRowMessage = 16 << 10, 128
 
-// fitProviderStatus leaves out of a status what the API would refuse the whole of: the ends of long messages first,
-// then clusters, those that are ready before the others.
+// fitProviderStatus shortens a status to maxStatus: first long messages, then rows, ready clusters first.
 func fitProviderStatus(status *bind9.ClusterBind9ProviderStatus) {
 	octets := status.Size()
 	for i := range status.Clusters {
@@ -124,7 +121,7 @@ func fitProviderStatus(status *bind9.ClusterBind9ProviderStatus) {
 		kept := status.Clusters[:0]
 		for _, row := range status.Clusters {
 			if octets > maxStatus && row.Ready == ready {
-				octets -= row.Size() + 2 // its tag and its length
+				octets -= row.Size() + 2 // tag and length
 				continue
 			}
 			kept = append(kept, row)
@@ -140,7 +137,6 @@ func cutMessage(text string, most int) string {
 	return strings.ToValidUTF8(text[:most-3], "") + "..."
 }
 
-// judgeCount says how many of the servers, or clusters, that are asked for are ready.
 func judgeCount(s *conditionSet, desired, ready int32) {
 	switch {
 	case desired == 0:
@@ -161,7 +157,7 @@ func sumCounts(counts ...bind9.ServerCount) (sum bind9.ServerCount) {
 	return sum
 }
 
-// recordEvents emits an Event for each condition that has become another one.
+// recordEvents emits an Event for each condition with a new status or reason.
 func (f *Fleet) recordEvents(object runtime.Object, s *conditionSet) {
 	for _, after := range s.conditions {
 		before := meta.FindStatusCondition(s.before, after.Type)
@@ -171,7 +167,7 @@ func (f *Fleet) recordEvents(object runtime.Object, s *conditionSet) {
 		warns := after.Type == bind9.ConditionDegraded && after.Status == metav1.ConditionTrue ||
 			after.Type == bind9.ConditionConfigValid && after.Status == metav1.ConditionFalse || after.Reason == ReasonRotationHeld
 		if before == nil && after.Type != bind9.ConditionReady && after.Status == metav1.ConditionFalse && !warns {
-			continue // an object that is new is not degraded, and there is nothing to say
+			continue // a new object
 		}
 		kind := corev1.EventTypeNormal
 		if warns {
@@ -185,7 +181,7 @@ func (f *Fleet) recordEvents(object runtime.Object, s *conditionSet) {
 	}
 }
 
-// writeStatus writes the status of an object where it has changed, and tells what has become of its conditions.
+// writeStatus writes a changed status, and emits Events for the conditions.
 func writeStatus[T runtime.Object](ctx context.Context, f *Fleet, s *conditionSet, before, after T,
 	update func(context.Context, T, metav1.UpdateOptions) (T, error)) error {
 	if equality.Semantic.DeepEqual(before, after) {

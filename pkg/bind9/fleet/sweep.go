@@ -22,21 +22,19 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 )
 
-// The brakes of the sweep: what it does wrong is DNS that is gone.
+// Brakes of the sweep, whose mistakes would remove running DNS.
 const (
-	// confirmAfter is the time between the two 404s about an owner.
 	confirmAfter = 10 * time.Minute
-	// hourlyShare is the share of the owners with objects that may be swept in an hour.
+	// hourlyShare is the maximum share of owners to sweep in an hour.
 	hourlyShare   = 0.05
 	sweepInterval = 2 * time.Minute
 )
 
-// orphan names an owner that may be gone: KIND/NAME in a namespace.
+// orphan names a missing owner, KIND/NAME.
 type orphan struct{ namespace, owner string }
 
-// sweeper is what the sweep remembers.
 type sweeper struct {
-	// gone says when an owner was first not there, last when one was swept.
+	// gone has the time at which each owner was first found missing, last is the time of the last sweep.
 	gone map[orphan]time.Time
 	last time.Time
 }
@@ -55,14 +53,13 @@ func (f *Fleet) sweepUntil(ctx context.Context) {
 	}
 }
 
-// sweepOrphans finds owners that are gone and removes what the first of them left, if it is its turn (F5).
+// sweepOrphans removes the objects of one missing owner if it is due (F5).
 func (f *Fleet) sweepOrphans(ctx context.Context, s *sweeper) error {
-	owners := map[orphan]bool{} // whether it is gone
+	owners := map[orphan]bool{} // true: gone
 	for _, one := range f.children.listOwners() {
 		owners[orphan{one.GetNamespace(), one.GetAnnotations()[render.AnnotationOwner]}] = false
 	}
-	// A store without any instance is more likely a new one, or one that was not restored yet, than one whose servers
-	// all went.
+	// A store without any instance is more likely new or not yet restored than emptied by users.
 	if any, err := f.instances.List(labels.Everything()); err != nil || len(any) == 0 {
 		clear(s.gone)
 		if len(owners) > 0 {
@@ -90,8 +87,8 @@ func (f *Fleet) sweepOrphans(ctx context.Context, s *sweeper) error {
 	return errors.Join(wrong...)
 }
 
-// nextSweep decides which owner's objects are removed now, and remembers that; zero: none. owners are those with
-// objects, and whether each is gone.
+// nextSweep returns the owner whose objects are to be removed now, and records the sweep; zero: none. owners are all
+// owners with objects, true if gone.
 func (s *sweeper) nextSweep(owners map[orphan]bool, now time.Time) orphan {
 	maps.DeleteFunc(s.gone, func(owner orphan, _ time.Time) bool { return !owners[owner] })
 	var ripe []orphan
@@ -114,7 +111,7 @@ func (s *sweeper) nextSweep(owners map[orphan]bool, now time.Time) orphan {
 	})
 }
 
-// isGone asks the API itself, past the informer, whether an owner is gone. An answer that says neither is an error.
+// isGone asks the API, not the informer, whether an owner is gone. An unclear answer is an error.
 func (f *Fleet) isGone(ctx context.Context, of orphan) (bool, error) {
 	kind, name, _ := strings.Cut(of.owner, "/")
 	if f.findOwner(of.namespace, of.owner) {
@@ -136,7 +133,7 @@ func (f *Fleet) isGone(ctx context.Context, of orphan) (bool, error) {
 	if err == nil {
 		return false, nil
 	}
-	// A proxy, or an API server that does not know the group, says 404 too, but not about this object.
+	// A 404 of a proxy, or of an API server without the group, does not name this object.
 	var status apierrors.APIStatus
 	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
 		return false, fmt.Errorf("asking about %s %s/%s: %w", kind, of.namespace, name, err)
