@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Where files and ports are in a pod. Port 53 needs a right that "restricted" does not give.
+// Files and ports in a pod. Port 53 needs a capability that "restricted" forbids.
 const (
 	ConfigDir  = "/etc/bind"
 	StateDir   = "/var/cache/bind"
@@ -30,7 +30,7 @@ const (
 	AgentPort  = 8443
 	ProbePort  = 8081 // the supervisor of the agent
 	configFile = "named.conf"
-	// catalogsFile tells the agent which catalogs named follows.
+	// catalogsFile lists the catalogs for the agent.
 	catalogsFile = "catalogs"
 	keysFile     = "named.keys"
 	rndcFile     = "rndc.key"
@@ -38,13 +38,13 @@ const (
 	tokenFile    = "token"
 )
 
-// maxUDP is the largest answer by UDP in octets, which every path takes in one packet (DNS flag day 2020).
+// maxUDP is the limit of a UDP answer in octets that avoids fragmentation (DNS flag day 2020).
 const maxUDP = 1232
 
-// serialQueries is how many SOA queries a second BIND sends to its primary.
+// serialQueries is the limit of SOA queries per second to primaries.
 const serialQueries = 1000
 
-// Files are those of ConfigDir, by name, in which no key is: they go into a ConfigMap.
+// Files returns the files of ConfigDir without keys, by name, for a ConfigMap.
 func (s *Server) Files() (map[string]string, error) {
 	text, err := s.namedConf()
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *Server) Files() (map[string]string, error) {
 	return map[string]string{configFile: text, catalogsFile: catalogs}, nil
 }
 
-// KeyFiles are those of ConfigDir with keys in them.
+// KeyFiles returns the files of ConfigDir with keys, by name, for a Secret.
 func (s *Server) KeyFiles() (map[string]string, error) {
 	if err := s.Control.check(); err != nil {
 		return nil, fmt.Errorf("control key: %w", err)
@@ -72,8 +72,8 @@ func (s *Server) KeyFiles() (map[string]string, error) {
 			return nil, fmt.Errorf("transfer key of the cluster: %w", err)
 		}
 	}
-	// The key that the control channel takes stands with the keys: a volume replaces both files at once, and each of
-	// two sources of a volume by itself.
+	// The controls statement is in the file of the keys, because a volume updates the files of one source at once,
+	// but each source by itself.
 	controls := fmt.Sprintf("controls {\n\tinet 127.0.0.1 port %d allow { 127.0.0.1; } keys { %q; };\n};\n", RNDCPort, s.Control.Name)
 	return map[string]string{
 		keysFile: s.Control.statement() + peers + controls,
@@ -82,7 +82,7 @@ func (s *Server) KeyFiles() (map[string]string, error) {
 	}, nil
 }
 
-// Mounted are all files of ConfigDir as both containers see them.
+// Mounted returns all files of ConfigDir.
 func (s *Server) Mounted() (map[string]string, error) {
 	files, err := s.Files()
 	if err != nil {
@@ -98,7 +98,8 @@ func (s *Server) Mounted() (map[string]string, error) {
 	return files, nil
 }
 
-// Hash identifies files of ConfigDir, as the agent reckons it: name, 0, content and 0 of each, in the order of names.
+// Hash identifies files of ConfigDir, as the agent does: SHA-256 over name, 0, content and 0 of each, sorted by
+// name.
 func Hash(files ...map[string]string) string {
 	all := map[string]string{}
 	for _, some := range files {
@@ -111,10 +112,10 @@ func Hash(files ...map[string]string) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// addressWords are the lists that BIND has.
+// addressWords are the built-in address lists of BIND.
 var addressWords = []string{"any", "none", "localhost", "localnets"}
 
-// conf writes statements. The first error stays. Fields are those of spec.config, or begin with "dnssec.".
+// conf writes statements and keeps the first error. Fields are below spec.config, or begin with "dnssec.".
 type conf struct {
 	strings.Builder
 	err error
@@ -133,7 +134,7 @@ func (c *conf) line(format string, arguments ...any) {
 	fmt.Fprintf(c, format+"\n", arguments...)
 }
 
-// formatAddresses reads an address list and writes it anew.
+// formatAddresses parses an address list and formats it anew (R2).
 func (c *conf) formatAddresses(field string, list []string) string {
 	var out strings.Builder
 	for i, entry := range list {
@@ -158,8 +159,7 @@ func (c *conf) formatAddresses(field string, list []string) string {
 	return "{" + out.String() + " }"
 }
 
-// namedConf is the configuration without keys. It decides nothing about single zones: these come by catalogs, or are
-// added by the agent.
+// namedConf returns named.conf without keys and zones: zones come from catalogs, or from the agent.
 func (s *Server) namedConf() (string, error) {
 	config := cmp.Or(s.Settings.Config, &bind9.Config{})
 	if err := s.Transfer.check(); err != nil {
@@ -179,27 +179,28 @@ func (s *Server) namedConf() (string, error) {
 	c.line("\tversion none;")
 	c.line("\thostname none;")
 	c.line("\tserver-id none;")
-	// Servers of a fleet are told by the primary, or by the agent that changes a zone; they tell those alone that a
-	// zone of the agent names.
+	// The primary, or the agent that changes a zone, notifies the servers. They notify only servers named in a zone
+	// of the agent.
 	c.line("\tnotify explicit;")
 	c.line("\tallow-notify { %s };", s.Transfer.formatList())
 	c.line("\tallow-update { none; };")
 	if len(config.UpdateForwarding) > 0 {
-		// The primary checks the client's signature, which BIND passes on as it is.
+		// The primary checks the client's signature, which BIND forwards unchanged.
 		c.line("\tallow-update-forwarding %s;", c.formatAddresses("updateForwarding", config.UpdateForwarding))
 	}
-	// The agent asks whether zones are loaded; loopback is that of the pod.
+	// The agent checks over the pod's loopback whether zones are loaded.
 	query := "{ any; }"
 	if len(config.AllowQuery) > 0 {
 		query = "{ 127.0.0.1;" + strings.TrimPrefix(c.formatAddresses("allowQuery", config.AllowQuery), "{")
 	}
 	peers := s.formatPeers()
 	if s.Role == bind9.RoleSigner {
-		// Its agent asks it, and servers of the cluster and Kubizone, by their keys.
+		// The agent queries over loopback; servers of the cluster and Kubizone sign with their keys.
 		query = fmt.Sprintf("{ 127.0.0.1; %s%s }", s.Transfer.formatList(), peers)
 	}
 	c.line("\tallow-query %s;", query)
-	// BIND's 20 a second are asked after a NOTIFY too: a server without a disk would load 10,000 zones for ten minutes.
+	// With BIND's default of 20 a second, also after a NOTIFY, a server without a disk loads 10,000 zones in ten
+	// minutes.
 	c.line("\tserial-query-rate %d;", serialQueries)
 	transfer := c.formatAddresses("allowTransfer", config.AllowTransfer)
 	c.line("\tallow-transfer { %s%s%s;", s.Transfer.formatList(), peers, strings.TrimPrefix(transfer, "{"))
@@ -221,7 +222,7 @@ func (s *Server) namedConf() (string, error) {
 		c.line("\t};")
 	}
 	if s.Role == bind9.RoleSigner {
-		// A server that has the former signatures of a zone for longer answers with them beside new keys.
+		// A delayed server would answer with former signatures beside new keys.
 		c.line("\tnotify-delay 0;")
 	}
 	s.writeCatalogs(c)
@@ -231,7 +232,7 @@ func (s *Server) namedConf() (string, error) {
 		c.line("primaries %q %s;", class.HiddenPrimary, s.formatPrimaries(c, Catalog{Primaries: s.Hidden}, netip.AddrPort{}))
 	}
 	for _, at := range s.Unkeyed {
-		// A zone that names a key for the address is asked for with that one.
+		// Only zones that name no key themselves use this key.
 		c.line("server %s { keys %q; };", at, s.Transfer.Name)
 	}
 	for i := range s.Policies {
@@ -240,8 +241,8 @@ func (s *Server) namedConf() (string, error) {
 	return c.String(), c.err
 }
 
-// writeCatalogs has BIND serve the members of the catalogs. Their zones are files of StateDir, from which a server that
-// restarts answers while its primary is away.
+// writeCatalogs writes catalog-zones. Members are stored in StateDir, so a restarted server answers without its
+// primary.
 func (s *Server) writeCatalogs(c *conf) {
 	if len(s.Catalogs) == 0 {
 		return
@@ -267,8 +268,8 @@ func (s *Server) writeCatalogZones(c *conf) {
 	}
 }
 
-// formatPrimaries are the primaries of a catalog, or of its members, which may have a signer. BIND goes on to the next
-// primary where one refuses it a zone.
+// formatPrimaries returns the primaries of a catalog, or of its members with their signer. BIND tries the next
+// primary if one refuses a zone.
 func (s *Server) formatPrimaries(c *conf, catalog Catalog, signer netip.AddrPort) string {
 	if len(catalog.Primaries) == 0 {
 		c.fail("", "catalog %s has no primary", catalog.Zone)
@@ -290,7 +291,7 @@ func (s *Server) formatPrimaries(c *conf, catalog Catalog, signer netip.AddrPort
 
 var plainZones = regexp.MustCompile(`^([a-z0-9_]([a-z0-9_-]*[a-z0-9_])?\.)+$`)
 
-// formatZone is the name of a catalog. One with other characters than host names and underscores is refused.
+// formatZone returns the name of a catalog. Other characters than those of host names and underscores are an error.
 func (c *conf) formatZone(zone name.Name) string {
 	text := strings.ToLower(zone.String())
 	if !plainZones.MatchString(text) {

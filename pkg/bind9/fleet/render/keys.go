@@ -20,27 +20,27 @@ import (
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 )
 
-// Key is a shared secret of BIND: of its control channel, or TSIG.
+// Key is a shared secret of BIND, for the control channel or TSIG.
 type Key struct {
 	Name      string
 	Algorithm bind9.KeyAlgorithm
 	Secret    []byte
 }
 
-// TransferKeys are the TSIG keys of a group. The Key itself is the one that signs. A rotation has three steps, because
-// servers and hidden primary read their keys at times of their own: at first the Next key is taken beside it, then Next
-// signs and the one before it is taken as Former, then it goes.
+// TransferKeys are the TSIG keys of a group; Key signs. A rotation has three steps, because servers and the hidden
+// primary read the keys at different times: first Next is accepted beside Key, then Next becomes Key and the old Key
+// is accepted as Former, then Former is removed.
 type TransferKeys struct {
 	Key
 	Next, Former *Key
-	// Made is when the Key was made, Stepped when the last step of a rotation was.
+	// Made is the time of the newest key, Stepped that of the last rotation step.
 	Made, Stepped time.Time
 }
 
-// Other is the key that is taken beside the one that signs, nil while none rotates.
+// Other returns the key accepted beside Key, nil without a rotation.
 func (k *TransferKeys) Other() *Key { return cmp.Or(k.Next, k.Former) }
 
-// Both name the keys, for comparison.
+// Both returns the names of the keys, for comparison.
 func (k *TransferKeys) Both() string {
 	if other := k.Other(); other != nil {
 		return k.Name + " " + other.Name
@@ -48,7 +48,6 @@ func (k *TransferKeys) Both() string {
 	return k.Name
 }
 
-// Annotations of the Secrets with keys.
 const (
 	annotationMade    = labelPrefix + "key-made-at"
 	annotationStepped = labelPrefix + "key-stepped-at"
@@ -64,11 +63,10 @@ func (k *TransferKeys) annotations() map[string]string {
 	return annotations
 }
 
-// keyOctets is the length of a key that is made.
 const keyOctets = 32
 
-// NewKey makes a key of octets of random, with a hash of them for the "*" in its name. So two keys of one name are
-// equal: a server that has another key under this name has it of another maker.
+// NewKey generates a key from random. A hash of the secret replaces the "*" in the name, so different keys have
+// different names.
 func NewKey(name string, algorithm bind9.KeyAlgorithm, random io.Reader) (Key, error) {
 	secret := make([]byte, keyOctets)
 	if _, err := io.ReadFull(random, secret); err != nil {
@@ -79,7 +77,7 @@ func NewKey(name string, algorithm bind9.KeyAlgorithm, random io.Reader) (Key, e
 	return Key{Name: strings.Replace(name, "*", hex.EncodeToString(sum[:8]), 1), Algorithm: algorithm, Secret: secret}, nil
 }
 
-// Data of Secrets with a key. Those of a control key are bindy's, those of a TSIG key are what a DNSClass reads.
+// Keys of the data of Secrets: for a control key those of bindy, for a TSIG key those that a DNSClass reads.
 const (
 	dataKeyName, dataAlgorithm, dataSecret = "key-name", "algorithm", "secret"
 	dataFormer, dataNext                   = "former-", "next-"
@@ -93,13 +91,13 @@ var (
 	keyAlgorithms = map[bind9.KeyAlgorithm]bool{bind9.KeyHMACSHA256: true, bind9.KeyHMACSHA384: true, bind9.KeyHMACSHA512: true}
 )
 
-// minSecret is the length below which a key can be guessed, in octets.
+// minSecret is the minimum of a secret in octets.
 const minSecret = 16
 
-// ErrKey says that a Secret has no key that could be used.
+// ErrKey tells that a Secret has no usable key.
 var ErrKey = errors.New("no usable key")
 
-// check reports what is wrong with a key. The message has nothing of the secret.
+// check validates a key. The error has nothing of the secret.
 func (k *Key) check() error {
 	switch {
 	case !keyNames.MatchString(k.Name):
@@ -112,7 +110,6 @@ func (k *Key) check() error {
 	return nil
 }
 
-// readKey reads a key of the data of a Secret. nameKey is the key of its name there.
 func readKey(data map[string][]byte, nameKey, prefix string) (Key, error) {
 	secret, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(data[prefix+dataSecret])))
 	if err != nil {
@@ -127,10 +124,10 @@ func readKey(data map[string][]byte, nameKey, prefix string) (Key, error) {
 	return key, key.check()
 }
 
-// ReadControlKey reads the Secret with the key of a control channel.
+// ReadControlKey reads the key of a control channel from a Secret.
 func ReadControlKey(data map[string][]byte) (Key, error) { return readKey(data, dataKeyName, "") }
 
-// ReadTransferKeys reads a Secret with the TSIG keys of a group.
+// ReadTransferKeys reads the TSIG keys of a group from a Secret. An unusable key returns ErrKey.
 func ReadTransferKeys(annotations map[string]string, data map[string][]byte) (TransferKeys, error) {
 	current, err := readKey(data, dataTSIGName, "")
 	if err != nil {
@@ -170,7 +167,6 @@ func ReadAccess(data map[string][]byte) (Access, error) {
 	return a, nil
 }
 
-// data is the form of a key in a Secret.
 func (k *Key) data(nameKey, prefix string) map[string][]byte {
 	return map[string][]byte{
 		prefix + nameKey:       []byte(k.Name),
@@ -179,7 +175,6 @@ func (k *Key) data(nameKey, prefix string) map[string][]byte {
 	}
 }
 
-// formatStatements writes those of all keys, the one that signs first.
 func (k *TransferKeys) formatStatements() (string, error) {
 	if err := k.check(); err != nil {
 		return "", err
@@ -197,7 +192,6 @@ func (k *TransferKeys) formatStatements() (string, error) {
 	return k.statement() + other.statement(), nil
 }
 
-// formatList writes an address list of all keys.
 func (k *TransferKeys) formatList() string {
 	text := fmt.Sprintf("key %q;", k.Name)
 	if other := k.Other(); other != nil {
@@ -206,7 +200,6 @@ func (k *TransferKeys) formatList() string {
 	return text
 }
 
-// statement is the key as BIND's configuration has it. The key was checked.
 func (k *Key) statement() string {
 	return fmt.Sprintf("key %q {\n\talgorithm %s;\n\tsecret %q;\n};\n", k.Name, k.Algorithm, base64.StdEncoding.EncodeToString(k.Secret))
 }

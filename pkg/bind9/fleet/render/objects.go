@@ -25,7 +25,7 @@ import (
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 )
 
-// Resources that objects are of.
+// Resources of the objects.
 var (
 	ServiceAccounts = corev1.SchemeGroupVersion.WithResource("serviceaccounts")
 	Secrets         = corev1.SchemeGroupVersion.WithResource("secrets")
@@ -35,12 +35,12 @@ var (
 	StatefulSets    = appsv1.SchemeGroupVersion.WithResource("statefulsets")
 	NetworkPolicies = networkingv1.SchemeGroupVersion.WithResource("networkpolicies")
 	Disruptions     = policyv1.SchemeGroupVersion.WithResource("poddisruptionbudgets")
-	// Roles and RoleBindings are those by which KeyReaders and AgentReaders read one Secret each.
+	// Roles and RoleBindings let KeyReaders and AgentReaders read one Secret each.
 	Roles        = rbacv1.SchemeGroupVersion.WithResource("roles")
 	RoleBindings = rbacv1.SchemeGroupVersion.WithResource("rolebindings")
 )
 
-// Object is one object of the cluster as it shall be: the whole of what this program says of it.
+// Object is the desired state of one Kubernetes object.
 type Object struct {
 	Resource schema.GroupVersionResource
 	Name     string
@@ -48,30 +48,28 @@ type Object struct {
 	Config any
 }
 
-// Labels and annotations of what is made. Those that name instance, cluster and role are the API's.
+// Labels and annotations of the objects. Package v1alpha1 has the labels of instance, cluster and role.
 const (
 	labelPrefix = bind9.GroupName + "/"
 
 	LabelManager      = "app.kubernetes.io/managed-by"
 	Manager           = "kubizone-fleet"
 	LabelInstallation = labelPrefix + "installation"
-	// AnnotationOwner is KIND/NAME of the object of ours that the object is made for, AnnotationOwnerUID its UID.
+	// AnnotationOwner is KIND/NAME of the owner in our API, AnnotationOwnerUID its UID.
 	AnnotationOwner    = labelPrefix + "owner"
 	AnnotationOwnerUID = labelPrefix + "owner-uid"
-	// annotationControl names the key of the control channel: another one has the pod replaced.
+	// annotationControl names the control key: a new key replaces the pod.
 	annotationControl = labelPrefix + "control-key"
-	// annotationConfig has the pods replaced where their agent cannot have BIND read its configuration anew.
+	// annotationConfig replaces the pods if their agent cannot reload BIND.
 	annotationConfig = labelPrefix + "config-hash"
-	// AnnotationTemplate identifies the pod that a workload was applied with.
+	// AnnotationTemplate is the TemplateHash of an applied workload.
 	AnnotationTemplate = labelPrefix + "template-hash"
 )
 
-// selector are the labels that the pods of the server alone have.
 func (s *Server) selector() map[string]string {
 	return map[string]string{bind9.LabelInstance: s.Name, LabelInstallation: s.Platform.Installation}
 }
 
-// roleSelector are the labels that the pods of all servers of the cluster and the role have.
 func roleSelector(cluster string, role bind9.Role, platform *Platform) map[string]string {
 	return map[string]string{bind9.LabelCluster: cluster, bind9.LabelRole: strings.ToLower(string(role)),
 		LabelInstallation: platform.Installation}
@@ -93,15 +91,14 @@ func (s *Server) owner() map[string]string {
 	return Owner{KindInstance, s.Name, s.UID}.annotations()
 }
 
-// Names of the Secrets of a server.
 func RNDCSecretName(instance string) string  { return instance + "-rndc-key" }
 func AgentSecretName(instance string) string { return instance + "-agent" }
 
-// TransferSecretName is the Secret with the TSIG key that the servers of a group have in common.
+// TransferSecretName names the Secret with the TSIG keys of a group.
 func TransferSecretName(group string) string { return group + "-tsig" }
 
-// Objects are all that a server is made of but the Secret of its group, in the order in which they are made: pods come
-// last.
+// Objects returns all objects of a server but the Secret of its group, in the order of their creation: the workload
+// is last.
 func (s *Server) Objects() ([]Object, error) {
 	files, err := s.Files()
 	if err != nil {
@@ -131,8 +128,8 @@ func (s *Server) Objects() ([]Object, error) {
 	return append(objects, s.renderWorkload(files)), nil
 }
 
-// controlSecret has the key of the control channel, and the files with them and the TSIG key: a pod mounts no Secret
-// of the group, so that the pods of a server see its own objects alone.
+// controlSecret has the control key, and the key files with the TSIG keys: pods of a server mount no Secret of the
+// group.
 func (s *Server) controlSecret(files map[string]string) Object {
 	data := s.Control.data(dataKeyName, "")
 	for file, text := range files {
@@ -143,8 +140,7 @@ func (s *Server) controlSecret(files map[string]string) Object {
 	return Object{Secrets, RNDCSecretName(s.Name), secret}
 }
 
-// transferSecret is the Secret of the TSIG keys of a group, in the form in which a DNSClass names it: its readers take
-// the keys with a prefix beside the one that signs.
+// transferSecret has the TSIG keys of a group in the format of a DNSClass: readers accept keys with a prefix too.
 func transferSecret(namespace string, owner Owner, keys TransferKeys, platform *Platform) Object {
 	data := keys.data(dataTSIGName, "")
 	for prefix, other := range map[string]*Key{dataNext: keys.Next, dataFormer: keys.Former} {
@@ -159,18 +155,17 @@ func transferSecret(namespace string, owner Owner, keys TransferKeys, platform *
 	return Object{Secrets, name, secret}
 }
 
-// TransferObjects are the Secret of the TSIG keys of a group and the right of the platform's readers to read it.
+// TransferObjects returns the Secret with the TSIG keys of a group, and the permission to read it.
 func TransferObjects(namespace string, owner Owner, keys TransferKeys, platform *Platform) []Object {
 	return append([]Object{transferSecret(namespace, owner, keys, platform)}, transferReaders(namespace, owner, platform)...)
 }
 
-// transferReaders are the right of the platform's KeyReaders to read the TSIG key of a group.
 func transferReaders(namespace string, owner Owner, platform *Platform) []Object {
 	return renderReaders(namespace, TransferSecretName(owner.Name), owner.labels(platform), owner.annotations(), platform.KeyReaders)
 }
 
-// agentReaders are the right of the platform's AgentReaders to read the token of a signer's agent. Which other agents
-// the controller asks is said by the classes that name their servers.
+// agentReaders lets AgentReaders read the token of a signer's agent. The permission for other agents comes from the
+// classes that name their servers.
 func (s *Server) agentReaders() []Object {
 	if s.Role != bind9.RoleSigner {
 		return nil
@@ -178,8 +173,7 @@ func (s *Server) agentReaders() []Object {
 	return renderReaders(s.Namespace, AgentSecretName(s.Name), s.labels(), s.owner(), s.Platform.AgentReaders)
 }
 
-// renderReaders are the Role to read one Secret, and no other, and its RoleBinding to readers. Their maker has the
-// right itself, or the kube-apiserver refuses both.
+// renderReaders returns a Role to read one Secret, and its RoleBinding. The fleet needs the permission itself.
 func renderReaders(namespace, secret string, labels, annotations map[string]string, readers []types.NamespacedName) []Object {
 	if len(readers) == 0 {
 		return nil
@@ -212,7 +206,7 @@ func (s *Server) dnsService() Object {
 	return Object{Services, s.Name, service}
 }
 
-// agentService is one of its own: that of DNS may be a load balancer, and the agent is for the cluster alone.
+// agentService is separate, because the DNS Service may be a load balancer.
 func (s *Server) agentService() Object {
 	name := s.Name + "-agent"
 	spec := coreac.ServiceSpec().WithType(corev1.ServiceTypeClusterIP).WithSelector(s.selector()).WithIPFamilyPolicy(
@@ -222,7 +216,7 @@ func (s *Server) agentService() Object {
 	return Object{Services, name, coreac.Service(name, s.Namespace).WithLabels(s.labels()).WithAnnotations(s.owner()).WithSpec(spec)}
 }
 
-// networkPolicy lets every client ask, and the namespace of Kubizone reach the agent.
+// networkPolicy allows DNS from everywhere, and the agent from the namespace of Kubizone.
 func (s *Server) networkPolicy() Object {
 	port := func(protocol corev1.Protocol, of string) *networkingac.NetworkPolicyPortApplyConfiguration {
 		return networkingac.NetworkPolicyPort().WithProtocol(protocol).WithPort(intstr.FromString(of))
@@ -239,13 +233,12 @@ func (s *Server) networkPolicy() Object {
 		s.owner()).WithSpec(spec)}
 }
 
-// Owner is an object of ours that objects of the cluster are made for.
+// Owner is the owner of Kubernetes objects in our API.
 type Owner struct {
 	Kind, Name string
 	UID        types.UID
 }
 
-// Kinds of owners.
 const (
 	KindInstance = "Bind9Instance"
 	KindCluster  = "Bind9Cluster"
@@ -263,12 +256,12 @@ func (o Owner) annotations() map[string]string {
 	return map[string]string{AnnotationOwner: o.Kind + "/" + o.Name, AnnotationOwnerUID: string(o.UID)}
 }
 
-// Disruption has an eviction take one server of a cluster and a role at a time.
+// Disruption limits evictions to one server of a role of the cluster at a time.
 func Disruption(namespace string, cluster Owner, role bind9.Role, platform *Platform) Object {
 	name := cluster.Name + "-" + strings.ToLower(string(role))
 	spec := policyac.PodDisruptionBudgetSpec().WithMaxUnavailable(intstr.FromInt32(1)).
 		WithSelector(metaac.LabelSelector().WithMatchLabels(roleSelector(cluster.Name, role, platform))).
-		// A pod that is not ready serves no client, and would keep a node from being drained.
+		// An unready pod serves no client, and would block the drain of its node.
 		WithUnhealthyPodEvictionPolicy(policyv1.AlwaysAllow)
 	return Object{Disruptions, name, policyac.PodDisruptionBudget(name, namespace).WithLabels(cluster.labels(platform)).WithAnnotations(
 		cluster.annotations()).WithSpec(spec)}

@@ -16,7 +16,6 @@ import (
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 )
 
-// formatPeers are the keys of a signer's peers, as elements of an address list.
 func (s *Server) formatPeers() string {
 	if s.Peers == nil {
 		return ""
@@ -24,15 +23,14 @@ func (s *Server) formatPeers() string {
 	return " " + s.Peers.formatList()
 }
 
-// signaturesJitter is BIND's default, which has to be less than the validity. Releases before 9.18.27 cannot be told
-// of another one.
+// signaturesJitter is BIND's default, which has to be less than the validity. Releases before 9.18.27 have no option
+// for it.
 const signaturesJitter = 12 * time.Hour
 
-// signingAlgorithms are those that a policy may name.
 var signingAlgorithms = []bind9.DNSSECAlgorithm{bind9.DNSSECRSASHA256, bind9.DNSSECECDSAP256SHA256, bind9.DNSSECECDSAP384SHA384,
 	bind9.DNSSECED25519}
 
-// writePolicy writes a dnssec-policy. It always has keys: named 9.18 aborts on a policy with an empty list of them.
+// writePolicy writes a dnssec-policy, always with keys: named 9.18 aborts on an empty list of keys.
 func (c *conf) writePolicy(field string, policy *bind9.DNSSECPolicy) {
 	if len(validation.IsDNS1123Label(policy.Name)) > 0 {
 		c.fail(field+".name", "is no name of a policy: use lower case letters, digits and hyphens, at most 63")
@@ -51,7 +49,7 @@ func (c *conf) writePolicy(field string, policy *bind9.DNSSECPolicy) {
 	c.line("dnssec-policy %q {", policy.Name)
 	c.line("\tkeys { ksk lifetime %s algorithm %s; zsk lifetime %s algorithm %s; };", lifetime(policy.KSKLifetime), algorithm,
 		lifetime(policy.ZSKLifetime), algorithm)
-	c.line("\tpurge-keys PT1H;") // named can tell of about eight keys, those that it is done with too
+	c.line("\tpurge-keys PT1H;") // named reports about eight keys at most, retired keys included
 	if policy.NSEC3 {
 		c.line("\tnsec3param iterations 0 optout no salt-length 0;")
 	}
@@ -77,7 +75,6 @@ func (c *conf) writePolicy(field string, policy *bind9.DNSSECPolicy) {
 	c.line("};")
 }
 
-// formatSeconds is a time as BIND reads it.
 func formatSeconds(d *metav1.Duration) string {
 	return fmt.Sprintf("PT%dS", int64(d.Duration/time.Second))
 }

@@ -13,81 +13,76 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Server is one BIND server, with all that its objects follow from.
+// Server is the input of all objects of one BIND server.
 type Server struct {
 	Namespace, Name string
-	// UID of the Bind9Instance.
-	UID types.UID
-	// Cluster names the Bind9Cluster; "": the server stands alone.
+	UID             types.UID
+	// Cluster names the Bind9Cluster, "" for none.
 	Cluster string
 	Role    bind9.Role
 	// Replicas is 0 or 1.
 	Replicas int32
-	// Settings are those of the instance and, block by block, of the cluster.
+	// Settings are those of the instance, completed by blocks of the cluster.
 	Settings  bind9.ServerSettings
 	Service   bind9.Service
 	Resources bind9.Resources
 
-	// Control is the key of the control channel. A running BIND cannot be told of another one.
+	// Control is the key of the control channel. A running BIND cannot replace it.
 	Control  Key
 	Transfer TransferKeys
-	// Peers are the TSIG keys by which servers transfer zones from a signer: those of its cluster. nil: none.
+	// Peers are the TSIG keys of a signer's cluster, for transfers from the signer. nil: not a signer.
 	Peers  *TransferKeys
 	Access Access
-	// Hidden are the addresses of the hidden primary, from which a signer transfers what it signs.
+	// Hidden are the addresses of the hidden primary, from which a signer transfers zones.
 	Hidden []netip.AddrPort
-	// Unkeyed are primaries of zones that name no key for them, because the agent has no word for one (Bindcar). Each
-	// is there once.
+	// Unkeyed are the primaries of zones whose agent cannot name a key (Bindcar), without duplicates.
 	Unkeyed []netip.Addr
-	// Policies are those by which a signer signs zones.
+	// Policies are the signing policies of a signer.
 	Policies []bind9.DNSSECPolicy
-	// Catalogs are those that the server follows, with the address of their primary.
 	Catalogs []Catalog
 	Platform Platform
 }
 
-// Access is how clients reach the agent: what they show, and the certificate that it shows, in PEM.
+// Access has the token for the agent, and the agent's certificate in PEM.
 type Access struct {
 	Token                              string
 	Certificate, PrivateKey, Authority []byte
 }
 
-// AgentHost is the host in the certificate of an agent, the name of its Service.
+// AgentHost returns the host name in the certificate of an agent, the name of its Service.
 func AgentHost(namespace, instance string) string {
 	return instance + "-agent." + namespace + ".svc"
 }
 
-// Platform is what the installation says of all servers.
+// Platform has the settings of the installation.
 type Platform struct {
-	// Installation marks the objects: those of another installation in the cluster are never touched.
+	// Installation labels the objects. Objects of another installation are never touched.
 	Installation string
-	// BINDRepository and AgentImage are the images where no other is named.
+	// BINDRepository and AgentImage are the default images.
 	BINDRepository, AgentImage string
-	// ClientNamespace is the one from which the agents are reached.
+	// ClientNamespace is the namespace of the agents' clients.
 	ClientNamespace string
-	// KeyReaders are ServiceAccounts that may read the TSIG keys of servers: the controller and the hidden primary.
+	// KeyReaders are ServiceAccounts that may read the TSIG keys: the controller and the hidden primary.
 	KeyReaders []types.NamespacedName
-	// AgentReaders are ServiceAccounts that may read the tokens of the agents of signers: the controller.
+	// AgentReaders are ServiceAccounts that may read the tokens of signers' agents: the controller.
 	AgentReaders []types.NamespacedName
 }
 
-// Catalog is a catalog zone (RFC 9432) and where it is transferred from.
+// Catalog is a catalog zone (RFC 9432) with its primaries.
 type Catalog struct {
 	Zone      name.Name
 	Primaries []netip.AddrPort
-	// Signer is where members are transferred from that the primaries do not hand out, because they are signed; zero:
-	// there is none.
+	// Signer is the primary of signed members, which Primaries refuse. Zero: no signer.
 	Signer netip.AddrPort
 }
 
-// bindcarImage is the image of a bindcar where no other is named.
 const bindcarImage = "ghcr.io/firestoned/bindcar:v0.9.0"
 
-// DefaultVersion is BIND's release series where none is said.
+// DefaultVersion is the default release series of BIND.
 const DefaultVersion = "9.20"
 
-// Merge returns the server that an instance describes in its cluster; cluster is nil for one that stands alone. Keys,
-// catalogs and platform are left to the caller.
+// Merge returns the server of an instance and its cluster, nil for none. The caller sets keys, catalogs and
+// platform.
 func Merge(instance *bind9.Bind9Instance, cluster *bind9.Bind9Cluster) Server {
 	s := Server{
 		Namespace: instance.Namespace, Name: instance.Name, UID: instance.UID, Role: instance.Spec.Role,
@@ -130,7 +125,6 @@ func Merge(instance *bind9.Bind9Instance, cluster *bind9.Bind9Cluster) Server {
 	return s
 }
 
-// Agent is the kind of program beside BIND.
 func (s *Server) Agent() bind9.AgentKind {
 	if s.Settings.Agent == nil {
 		return bind9.AgentKubizone
@@ -138,8 +132,8 @@ func (s *Server) Agent() bind9.AgentKind {
 	return cmp.Or(s.Settings.Agent.Kind, bind9.AgentKubizone)
 }
 
-// Group is what the servers with one TSIG key are named by: the cluster, or a server that stands alone. A signer has a
-// key of its own, by which the hidden primary tells it from those that are not to have unsigned zones.
+// Group names the servers with the same TSIG key: the cluster, or a single server. A signer has a key of its own,
+// because the hidden primary serves the unsigned version of a signed zone only to this key.
 func (s *Server) Group() string {
 	if s.Role == bind9.RoleSigner {
 		return s.Name

@@ -24,19 +24,18 @@ import (
 )
 
 const (
-	// user is that of both containers, so that both may write the files of zones.
+	// user is the UID of both containers, which both write zone files.
 	user = 101
-	// drainSeconds is how long a pod that is told to end answers on: so long its address is still asked.
+	// drainSeconds is how long a stopping pod still answers: clients use its address for as long.
 	drainSeconds       = 5
 	terminationSeconds = 30
 
 	configVolume, stateVolume, tmpVolume = "config", "state", "tmp"
 
-	// BINDContainer and AgentContainer are the containers of a pod.
 	BINDContainer, AgentContainer = "bind9", "agent"
 )
 
-// Workload is the resource that the pods are of.
+// Workload returns the resource of the workload.
 func (s *Server) Workload() schema.GroupVersionResource {
 	if storage := s.Settings.Storage; storage != nil && storage.Type == bind9.StoragePersistentVolumeClaim {
 		return StatefulSets
@@ -44,16 +43,15 @@ func (s *Server) Workload() schema.GroupVersionResource {
 	return Deployments
 }
 
-// renderWorkload is a Deployment, or with a claim a StatefulSet: a Deployment that replaces its pod would wait for a
-// volume that the former pod has.
+// renderWorkload returns a Deployment, or a StatefulSet with a volume claim: the new pod of a Deployment would wait
+// for the volume of the old pod.
 func (s *Server) renderWorkload(files map[string]string) Object {
 	template := s.podTemplate(files)
 	annotations := s.owner()
 	annotations[AnnotationTemplate] = hashTemplate(template)
 	selector := metaac.LabelSelector().WithMatchLabels(s.selector())
 	if s.Workload() == Deployments {
-		// The new pod is ready before the former one goes; where nodes are forbidden by the spread, there may be no
-		// room for both.
+		// The new pod is ready before the old pod stops. With a required spread there may be no node for both.
 		rolling := appsac.RollingUpdateDeployment().WithMaxSurge(intstr.FromInt32(1)).WithMaxUnavailable(intstr.FromInt32(0))
 		if s.GoesFirst() {
 			rolling = appsac.RollingUpdateDeployment().WithMaxSurge(intstr.FromInt32(0)).WithMaxUnavailable(intstr.FromInt32(1))
@@ -70,7 +68,7 @@ func (s *Server) renderWorkload(files map[string]string) Object {
 			listAmounts(map[corev1.ResourceName]bind9.Quantity{corev1.ResourceStorage: storage.Capacity})))
 	}
 	claim.StorageClassName = optional(storage.StorageClassName)
-	// Zones are transferred again; the keys of a signer cannot be made again.
+	// Zones are transferred again, but the keys of a signer are not.
 	deleted := appsv1.DeletePersistentVolumeClaimRetentionPolicyType
 	if s.Role == bind9.RoleSigner {
 		deleted = appsv1.RetainPersistentVolumeClaimRetentionPolicyType
@@ -86,13 +84,12 @@ func (s *Server) renderWorkload(files map[string]string) Object {
 		annotations).WithSpec(spec)}
 }
 
-// GoesFirst reports whether the pod goes before the one in its place comes: both could not have the volume, or the
-// node.
+// GoesFirst reports whether the old pod stops before the new pod starts, because both need the same volume or node.
 func (s *Server) GoesFirst() bool {
 	return s.Workload() == StatefulSets || s.Settings.Placement != nil && s.Settings.Placement.Required
 }
 
-// TemplateHash identifies the pod of the server as it is rendered, "" where it cannot be: another one replaces it.
+// TemplateHash identifies the pod template of the server; "" if rendering fails.
 func (s *Server) TemplateHash() string {
 	files, err := s.Files()
 	if err != nil {
@@ -114,7 +111,7 @@ func (s *Server) podTemplate(files map[string]string) *coreac.PodTemplateSpecApp
 	template := coreac.PodTemplateSpec().WithLabels(s.labels()).
 		WithAnnotations(map[string]string{annotationControl: s.Control.Name, AnnotationOwner: KindInstance + "/" + s.Name})
 	if s.Agent() == bind9.AgentBindcar {
-		// It reads its key at its start and cannot have BIND read its configuration anew.
+		// A bindcar reads its key at its start and cannot reload BIND's configuration.
 		template.WithAnnotations(map[string]string{annotationConfig: Hash(files, map[string]string{"transfer": s.Transfer.Name})})
 	}
 	placement := cmp.Or(s.Settings.Placement, &bind9.Placement{})
@@ -122,7 +119,7 @@ func (s *Server) podTemplate(files map[string]string) *coreac.PodTemplateSpecApp
 		WithServiceAccountName(s.Name).WithAutomountServiceAccountToken(false).WithEnableServiceLinks(false).
 		WithTerminationGracePeriodSeconds(terminationSeconds).
 		WithSecurityContext(coreac.PodSecurityContext().WithRunAsNonRoot(true).WithRunAsUser(user).WithRunAsGroup(user).WithFSGroup(user).
-			// A volume with many zones is not walked at each start.
+			// Do not walk a volume with many zones at each start.
 			WithFSGroupChangePolicy(corev1.FSGroupChangeOnRootMismatch).
 			WithSeccompProfile(coreac.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault))).
 		WithContainers(s.bindContainer(), s.agentContainer()).
@@ -150,7 +147,6 @@ func (s *Server) pullSecrets() []string {
 	return slices.Compact(secrets)
 }
 
-// formatImage is the reference of an image, fallback where none is named.
 func formatImage(image *bind9.Image, fallback, tag string) string {
 	switch {
 	case image == nil:
@@ -162,7 +158,6 @@ func formatImage(image *bind9.Image, fallback, tag string) string {
 	}
 }
 
-// newContainer has what both containers have.
 func newContainer(name string, image *bind9.Image, resources *bind9.Resources) *coreac.ContainerApplyConfiguration {
 	of := coreac.Container().WithName(name).
 		WithVolumeMounts(
@@ -170,7 +165,7 @@ func newContainer(name string, image *bind9.Image, resources *bind9.Resources) *
 			coreac.VolumeMount().WithName(stateVolume).WithMountPath(StateDir),
 			coreac.VolumeMount().WithName(tmpVolume).WithMountPath("/tmp"),
 		).
-		// Clients and balancers ask a pod that goes until they have heard of it.
+		// Clients and load balancers use a stopping pod until they notice.
 		WithLifecycle(coreac.Lifecycle().WithPreStop(coreac.LifecycleHandler().WithSleep(coreac.SleepAction().WithSeconds(drainSeconds))))
 	if image != nil {
 		of.ImagePullPolicy = optional(corev1.PullPolicy(image.PullPolicy))
@@ -196,13 +191,11 @@ func (s *Server) bindContainer() *coreac.ContainerApplyConfiguration {
 		WithReadinessProbe(s.readinessProbe())
 }
 
-// The pod is ready when BIND is: the container of the agent has no probe. The startup probe asks the agent, once after
-// each start of BIND, whether the zones are loaded (S11.25). The readiness probe asks the supervisor of the agent,
-// which goes on when the agent crashes or hangs, whether BIND answers. A bindcar knows nothing of zones and has no
-// supervisor.
+// The pod is ready when BIND is: the agent's container has no probe. The startup probe asks the agent whether the
+// zones are loaded (S11.25). The readiness probe asks the agent's supervisor, which survives a crash of the agent,
+// whether BIND answers. A bindcar knows no zones and has no supervisor.
 
-// startupProbe gives BIND an hour for its zones, and for a primary that hands them out. A BIND that hangs meanwhile is
-// started again then.
+// startupProbe allows BIND an hour to load its zones, then BIND is restarted.
 func (s *Server) startupProbe() *coreac.ProbeApplyConfiguration {
 	if s.Agent() == bind9.AgentBindcar {
 		return coreac.Probe().WithTCPSocket(coreac.TCPSocketAction().WithPort(intstr.FromString("dns-tcp"))).
@@ -257,7 +250,7 @@ func (s *Server) agentContainer() *coreac.ContainerApplyConfiguration {
 	return container
 }
 
-// listVolumes: configuration and keys are one volume, which changes as a whole and without a restart.
+// Configuration and keys share one volume, which is updated without a restart.
 func (s *Server) listVolumes() []*coreac.VolumeApplyConfiguration {
 	item := func(file string) *coreac.KeyToPathApplyConfiguration {
 		return coreac.KeyToPath().WithKey(file).WithPath(file)
@@ -287,8 +280,8 @@ func (s *Server) listVolumes() []*coreac.VolumeApplyConfiguration {
 	return append(volumes, coreac.Volume().WithName(stateVolume).WithEmptyDir(state))
 }
 
-// listSpread counts the servers of the cluster and role: a constraint that counts the one pod of its own Deployment
-// would spread nothing. A server that stands alone has none to be spread from.
+// listSpread spreads the servers of a cluster and role over zones and nodes. The labels of a single Deployment would
+// select only its own pod.
 func (s *Server) listSpread(placement *bind9.Placement) []*coreac.TopologySpreadConstraintApplyConfiguration {
 	if s.Cluster == "" {
 		return nil
@@ -312,7 +305,6 @@ func makeToleration(of *bind9.Toleration) *coreac.TolerationApplyConfiguration {
 	}
 }
 
-// optional is a text of an apply configuration, which leaves out what is empty.
 func optional[T ~string](text T) *T {
 	if text == "" {
 		return nil
@@ -339,7 +331,7 @@ func setResources(container *coreac.ContainerApplyConfiguration, of *bind9.Resou
 	}
 }
 
-// listAmounts leaves out what is absent. Admission has refused each quantity that cannot be read.
+// listAmounts leaves out absent quantities. Admission has refused invalid quantities.
 func listAmounts(of map[corev1.ResourceName]bind9.Quantity) corev1.ResourceList {
 	list := corev1.ResourceList{}
 	for name, quantity := range of {
