@@ -5,20 +5,18 @@
 //
 // It promises:
 //
-//  1. The instances are asked for at each call: one that came gets the zone, one that went has no row any more.
-//  2. A serial is confirmed when every instance answers with it, or with a later one that is known here. An agent's
-//     answer proves nothing: named is asked by DNS.
-//  3. In the mode Catalog instances follow the catalog zone of the class, and no agent is asked for anything. In the
-//     mode Transfer the agent of an instance that lacks the zone makes it a secondary; where all have it no agent is
-//     asked.
-//     In the mode Update every instance is a primary of its own: its agent makes a zone that it lacks, and dynamic
-//     updates write what is in it. Its name servers at the apex stay those that it was made with.
-//  4. An instance that is slow, or does not answer, delays no other one: it has a row that says so.
-//  5. In the modes Transfer and Update a zone is removed from every instance, those that leave the class included,
-//     before it is removed.
+//  1. The list of instances is read at each call: a new instance gets the zone, a removed instance has no row.
+//  2. A serial is confirmed when each instance answers with this serial by DNS, or with a later known serial. The
+//     answer of an agent proves nothing.
+//  3. In mode Catalog instances follow the catalog zone of the class, without agents. In mode Transfer agents create
+//     missing secondaries. In mode Update each primary has a zone of its own, created by the agent and written by
+//     dynamic updates; the name servers at the apex never change.
+//  4. A slow instance delays no other instance, and has a row with an error.
+//  5. In modes Transfer and Update a zone is removed from every instance, also from instances that leave the class,
+//     before it is removed from the class.
 //
-// The package knows nothing of Kubernetes: instances come from a function, agents are spoken to by
-// pkg/bind9/agent/client, and what is shown to them and asked of them by DNS is pkg/delivery/transfer's work.
+// Package client of pkg/bind9/agent calls the agents; package transfer of pkg/delivery serves zones to instances and
+// queries them by DNS.
 //
 // Read provider.go, then updates.go.
 package provider

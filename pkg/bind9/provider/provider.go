@@ -24,30 +24,29 @@ import (
 	keys "kubi.zone/kubizone/pkg/transfer"
 )
 
-// Instance is one server of the fleet.
+// Instance is a server of the fleet.
 type Instance struct {
-	// Name is that of its row: "NAMESPACE/NAME".
+	// Name of the row: "NAMESPACE/NAME".
 	Name string
-	// DNS is where it answers, with the zone's serial. The zero value: it has no address yet.
+	// DNS is the address for queries; zero: not known yet.
 	DNS netip.AddrPort
-	// Key signs what it is asked and has to sign what it answers; nil: neither.
+	// Key signs queries and answers; nil: neither is signed.
 	Key *keys.Key
-	// Agent is that beside it; nil in the mode Catalog.
+	// Agent is nil in mode Catalog.
 	Agent *client.Client
-	// Primary: in the mode Update it takes updates; the others transfer from one that does.
+	// Primary: in mode Update the instance takes updates; other instances transfer from a primary.
 	Primary bool
-	// Leaving: the class does not select it any more, and it may have the zone.
+	// Leaving: no longer in the class, but may have the zone.
 	Leaving bool
-	// Signer: it signs the zones in Config.Signed, and the others transfer these from it. It has no other zone.
+	// Signer signs the zones in Config.Signed, and has no other zone. The other instances transfer these zones from
+	// the signer.
 	Signer bool
-	// Err is why it cannot be asked by DNS yet, where that is not a missing address.
+	// Err is the reason why the instance cannot be queried yet, other than a missing address.
 	Err *delivery.Error
 }
 
-// waits reports whether an instance cannot be asked by DNS yet.
 func (i Instance) waits() bool { return i.Err != nil || !i.DNS.IsValid() }
 
-// waitingRow is the row of an instance that cannot be asked by DNS yet: one that is being made is on its way.
 func (i Instance) waitingRow() delivery.Server {
 	row := delivery.Server{Name: i.Name, Err: i.Err, At: time.Now()}
 	if i.Err == nil {
@@ -56,48 +55,44 @@ func (i Instance) waitingRow() delivery.Server {
 	return row
 }
 
-// leavingRow is the row of an instance that the class does not select any more, before its agent was asked.
+// leavingRow is the row of a leaving instance before the removal of the zone.
 func (i Instance) leavingRow() delivery.Server {
 	return delivery.Server{Name: i.Name, Note: "it is not in the class any more, and the zone is not removed there yet", At: time.Now()}
 }
 
-// Config of a Provider. All fields are required but Primaries.
+// Config configures a Provider. All fields are required but Primaries.
 type Config struct {
-	// Instances are the servers of the class at the moment of the call, in the order of their rows. known are the names
-	// of those that may have the zone: each of them that the class does not select any more, and that still runs, is
-	// Leaving.
+	// Instances returns the servers of the class in the order of their rows. known are the names of servers that may
+	// have the zone: those that run and are no longer selected are Leaving.
 	Instances func(known []string) ([]Instance, error)
-	// Signed reports whether instances have a zone from the signer.
+	// Signed reports whether instances transfer a zone from the signer.
 	Signed func(uid string) bool
-	// Signing reports whether the signer begins to sign a zone: instances may have it unsigned, or from the signer.
+	// Signing reports whether the signer begins to sign a zone: instances may have either version.
 	Signing func(uid string) bool
-	// Primaries are those from which instances fetch zones in the mode Transfer, where their agents make each zone a
-	// secondary. None: it is the mode Catalog, in which instances follow the catalog zone of the class (RFC 9432).
+	// Primaries are the sources of zones in mode Transfer. Without them the mode is Catalog (RFC 9432).
 	Primaries []netip.AddrPort
-	// Shown is what a class shows to instances and how they are asked. Its Secondaries are filled from Instances.
+	// Shown configures the service to instances. Its Secondaries are filled from Instances.
 	Shown transfer.Config
 }
 
-// Provider delivers zones to the instances of one class.
 type Provider struct {
 	config Config
 	shown  *transfer.Provider
 
 	mu sync.Mutex
-	// ensured are the zones, by UID and instance, that an agent has said to have as they shall be, before the zone was
-	// confirmed everywhere.
+	// ensured are the zones, by UID and instance, that an agent has set up since the class last changed.
 	ensured map[[2]string]bool
 }
 
 var _ delivery.Provider = (*Provider)(nil)
 
-// maxInstances is how many rows the status of a Delivery may have: a longer one the API refuses as a whole.
+// maxInstances is the limit of rows in the status of a Delivery: the API rejects longer lists.
 const maxInstances = 1000
 
-// agentTime is how long one Deliver waits for agents: a slow one keeps a worker from no other zone for longer.
+// agentTime bounds the wait of one Deliver for agents, and thereby how long other zones wait for the worker.
 const agentTime = 5 * time.Second
 
-// New checks the configuration; its error is a *delivery.Error. It sends nothing.
+// New validates the configuration, and sends nothing. An error is a *delivery.Error.
 func New(config Config) (*Provider, error) {
 	if len(config.Primaries) == 0 && config.Shown.Catalog.IsZero() {
 		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9: the mode Catalog needs a catalog zone, and the mode "+
@@ -110,18 +105,17 @@ func New(config Config) (*Provider, error) {
 	return &Provider{config: config, shown: shown, ensured: map[[2]string]bool{}}, nil
 }
 
-// byAgents reports whether agents make zones at the instances: the mode Transfer.
+// byAgents reports whether agents create zones: mode Transfer.
 func (p *Provider) byAgents() bool { return len(p.config.Primaries) > 0 }
 
-// fleet is what one call works with.
 type fleet struct {
 	*transfer.Provider
 	instances, leaving []Instance
-	// waiting are instances that cannot be asked by DNS yet.
+	// waiting are instances that cannot be queried by DNS yet.
 	waiting []Instance
 }
 
-// readFleet asks for the instances (promise 1), as they are asked for a zone that the signer signs, or for others.
+// readFleet reads the instances (promise 1), with transfers as for a zone that is signed or being signed.
 func (p *Provider) readFleet(known []string, signed, signing bool) (*fleet, error) {
 	all, err := p.config.Instances(known)
 	if err != nil {
@@ -159,13 +153,12 @@ func (p *Provider) readFleet(known []string, signed, signing bool) (*fleet, erro
 	return f, err
 }
 
-// noInstances is the error of a class that selects none. A zone that nothing serves is not delivered.
 func noInstances() *delivery.Error {
 	return delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9: the class selects no instance; make one, "+
 		"or change bind9.clusterRef or bind9.instancesFrom")
 }
 
-// listLeaving has the rows of a class that selects no instance; not nil, which would leave those of before.
+// listLeaving returns the rows of a class without instances. They are not nil, which would keep the former rows.
 func (f *fleet) listLeaving() []delivery.Server {
 	rows := make([]delivery.Server, len(f.leaving))
 	for i, instance := range f.leaving {
@@ -174,7 +167,7 @@ func (f *fleet) listLeaving() []delivery.Server {
 	return rows
 }
 
-// Deliver shows the zone, has agents make it where it is missing, and waits a moment for the instances to have it.
+// Deliver serves the zone, has agents create missing zones, and waits briefly for transfers.
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	signed := p.config.Signed(plan.UID)
 	f, err := p.readFleet(plan.Servers, signed, p.config.Signing(plan.UID))
@@ -199,7 +192,7 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 		if !isWithoutZone(row) {
 			continue
 		}
-		// The instance does not serve the zone because of this answer of its agent, or not yet.
+		// The agent's answer explains why the instance lacks the zone.
 		if said := failed[row.Name]; said != nil {
 			report.Servers[i].Err = said
 		} else if made[row.Name] {
@@ -220,8 +213,8 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	return report, err
 }
 
-// goesOver is the error of a call during which the servers began to go over to the signer, or back: a serial of the
-// signer is not one that is ahead of the zone's.
+// goesOver is the error of a call during which the servers began to change between signed and unsigned: the signer's
+// serial is not ahead of the zone's.
 func goesOver(plan delivery.Plan) *delivery.Error {
 	return delivery.Errorf(delivery.ReasonPending, "the servers begin to have %s from another primary", plan.Zone)
 }
@@ -230,9 +223,8 @@ func isWithoutZone(row delivery.Server) bool {
 	return row.Err != nil && row.Err.Reason == delivery.ReasonZoneNotFound
 }
 
-// makeMissing has the agents of instances that lack the zone make it, and those of instances that leave remove it.
-// failed has the failures by instance, made the instances whose agent has made the zone; the error is that of the
-// fence, or of the context.
+// makeMissing has agents create missing zones, and remove the zone from leaving instances. failed has the errors by
+// instance, made the instances with a new zone. err is that of fence or ctx.
 func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan, fence delivery.Fence) (failed map[string]*delivery.Error,
 	made map[string]bool, err error) {
 	drift, err := f.Verify(ctx, plan)
@@ -251,7 +243,7 @@ func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan
 		return nil, nil, nil
 	}
 	if p.config.Shown.Members.Name(plan.UID) != plan.Zone {
-		// A primary shows the zone from here on: an instance that fetches it sooner is refused, and comes back late.
+		// The fence starts the service of the zone: earlier transfers are refused, and retried late.
 		if err := fence(ctx); err != nil {
 			return nil, nil, err
 		}
@@ -278,8 +270,8 @@ func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan
 	return failed, made, err
 }
 
-// mayDiffer reports whether an instance that has the zone may have it from other primaries: a zone is not delivered
-// where its class fetches from, until this provider, which is made anew with that, has asked the agent.
+// mayDiffer reports whether an instance may transfer the zone from other primaries. A change of the class creates a
+// new Provider and clears plan.Delivered: then the agent is asked once.
 func (p *Provider) mayDiffer(plan delivery.Plan, instance Instance) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -291,7 +283,6 @@ func (p *Provider) mayDiffer(plan delivery.Plan, instance Instance) bool {
 	return !p.ensured[at]
 }
 
-// withKey is primaries as an agent takes them.
 func withKey(primaries []netip.AddrPort, key *keys.Key) []string {
 	texts := make([]string, len(primaries))
 	for i, at := range primaries {
@@ -309,7 +300,7 @@ func (p *Provider) removeFrom(ctx context.Context, instances []Instance, zone na
 	})
 }
 
-// eachAgent asks the agents at the same time, each within agentTime (promise 4).
+// eachAgent calls all agents at the same time, each within agentTime (promise 4).
 func (p *Provider) eachAgent(ctx context.Context, instances []Instance, fence delivery.Fence, do func(context.Context, Instance,
 	client.Fence) error) (map[string]*delivery.Error, error) {
 	limited, cancel := context.WithTimeout(ctx, agentTime)
@@ -330,8 +321,8 @@ func (p *Provider) eachAgent(ctx context.Context, instances []Instance, fence de
 	return failed, err
 }
 
-// workAtAll works at all of them at the same time, and returns what came of each. The fence is asked by one after the
-// other; where it is lost, or ctx has ended, that is the error.
+// workAtAll calls do for all elements at the same time, and returns the results, or the error of fence or ctx. Calls
+// of fence do not overlap.
 func workAtAll[T, R any](ctx context.Context, all []T, fence delivery.Fence, do func(T, delivery.Fence) R) ([]R, error) {
 	var mu sync.Mutex
 	var lost error
@@ -355,10 +346,9 @@ func workAtAll[T, R any](ctx context.Context, all []T, fence delivery.Fence, do 
 	return results, ctx.Err()
 }
 
-// explainAgent is what an answer of an agent means to a delivery.
 func explainAgent(instance Instance, said *client.Error) *delivery.Error {
 	var cause *delivery.Error
-	if errors.As(said.Err, &cause) { // of the Secrets that the agent is reached with
+	if errors.As(said.Err, &cause) { // an error of the Secrets for the agent
 		return &delivery.Error{Reason: cause.Reason, Message: instance.Name + ": " + cause.Message, Err: said.Err}
 	}
 	e := delivery.Errorf(delivery.ReasonServerUnreachable, "%s: %s", instance.Name, said.Message)
@@ -381,14 +371,14 @@ func explainAgent(instance Instance, said *client.Error) *delivery.Error {
 	return e
 }
 
-// Remove removes the zone from all instances that an agent made it at, then takes it out of the class (promise 5). In
-// the mode Catalog agents made it at none: the zone of this name at the signer can be that of another Zone.
+// Remove removes the zone from all instances, then from the class (promise 5). In mode Catalog agents remove
+// nothing: a zone of this name at the signer may belong to another Zone.
 func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	f, err := p.readFleet(plan.Servers, p.config.Signed(plan.UID), p.config.Signing(plan.UID))
 	if err != nil {
 		return delivery.Report{}, err
 	}
-	// A zone that got another name is in the class under that name, and at the instances under the former one too.
+	// A renamed zone is in the class under its new name, and at the instances under the former name too.
 	if holder := p.config.Shown.Members.Holder(plan.Zone); p.byAgents() && (holder == "" || holder == plan.UID) {
 		all := f.listMade()
 		failed, err := p.removeFrom(ctx, all, plan.Zone, fence)
@@ -405,18 +395,17 @@ func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence deliver
 	return f.Provider.Remove(ctx, plan, fence)
 }
 
-// listMade are the instances that an agent may have made a zone at.
+// listMade returns the instances at which an agent may have created a zone.
 func (f *fleet) listMade() []Instance {
 	all := append(f.instances, f.leaving...)
 	for _, instance := range f.waiting {
-		if instance.Agent != nil { // without one it is not there at all
+		if instance.Agent != nil { // without an agent the server does not exist
 			all = append(all, instance)
 		}
 	}
 	return all
 }
 
-// Verify asks each instance once.
 func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
 	signed := p.config.Signed(plan.UID)
 	f, err := p.readFleet(plan.Servers, signed, p.config.Signing(plan.UID))
@@ -435,7 +424,7 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 	}
 	drift.Servers = append(drift.Servers, f.listLeaving()...)
 	if len(drift.Servers) > 0 && errors.Is(err, delivery.ErrCannotList) {
-		err = nil // these are what there is to tell
+		err = nil // the rows are the result
 	}
 	return drift, err
 }
@@ -443,7 +432,7 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 // AskLast implements delivery.Provider.
 func (p *Provider) AskLast(ctx context.Context) []string { return p.shown.AskLast(ctx) }
 
-// Health asks each instance by DNS, and in the mode Transfer its agent.
+// Health queries each instance by DNS, and in mode Transfer the agents.
 func (p *Provider) Health(ctx context.Context) error {
 	f, err := p.readFleet(nil, false, false)
 	if err != nil {
@@ -467,7 +456,7 @@ func (p *Provider) Health(ctx context.Context) error {
 	return f.Provider.Health(ctx)
 }
 
-// Abilities implements delivery.Provider. Instances fetch zones in both modes.
+// Abilities implements delivery.Provider. Instances transfer zones in both modes.
 func (p *Provider) Abilities() delivery.Abilities {
 	return delivery.Abilities{Fetched: true, Claims: p.config.Shown.Claims}
 }

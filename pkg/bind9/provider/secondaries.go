@@ -19,31 +19,29 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// The secondaries of the mode Update. Primaries count serials each by itself, so a secondary with several of them would
-// take the content of the one that has counted furthest, whatever that lacks. A secondary has one, and is where the
-// zone is when it answers with that primary's serial: of the same primary the same serial is the same content. A
-// secondary that had another primary before may have that serial by chance, so it is compared by content once.
+// Secondaries in mode Update. Each primary counts its own serials, so a secondary of several primaries would take
+// the content with the highest serial, even if incomplete. Therefore a secondary has one primary, and is current if
+// both serials are equal. After a change of the primary, equal serials may be a coincidence: the contents are
+// compared once.
 
 const (
-	// secondaryTime is how long one Deliver waits for secondaries to have transferred the zone.
+	// secondaryTime bounds the wait of one Deliver for transfers to secondaries.
 	secondaryTime  = 2 * time.Second
 	secondaryPause = 50 * time.Millisecond
-	// notifyTime is how long a secondary may be behind its primary before its agent is asked for a transfer. BIND sends
-	// a NOTIFY five seconds after the one before it, and none where its options say so.
+	// notifyTime is the lag after which a secondary's agent starts a transfer. BIND delays a NOTIFY by five seconds
+	// after the last, and sends none if so configured.
 	notifyTime = 15 * time.Second
 )
 
-// zoneAt is a zone, by its UID, at an instance, by its row.
 type zoneAt struct{ uid, row string }
 
-// sources say which secondary transfers from which primary.
 type sources struct {
 	primaries   map[string]target           // by the row of the secondary
 	secondaries map[string][]netip.AddrPort // by the row of the primary
 }
 
-// chooseSources has each secondary transfer from one primary. Which one depends on their names alone, so that a primary
-// that comes or goes moves few secondaries.
+// chooseSources assigns a primary to each secondary by rendezvous hashing: a new or removed primary moves few
+// secondaries.
 func chooseSources(targets []target) sources {
 	chosen := sources{map[string]target{}, map[string][]netip.AddrPort{}}
 	for _, t := range targets {
@@ -70,7 +68,7 @@ func chooseSources(targets []target) sources {
 	return chosen
 }
 
-// tellSecondaries has a primary notify the secondaries that it has now.
+// tellSecondaries updates the list of secondaries that a primary notifies.
 func (u *Updater) tellSecondaries(ctx context.Context, t target, plan delivery.Plan, secondaries []netip.AddrPort,
 	fence delivery.Fence) error {
 	u.mu.Lock()
@@ -82,7 +80,6 @@ func (u *Updater) tellSecondaries(ctx context.Context, t target, plan delivery.P
 	return u.makeZone(ctx, t, plan, secondaries, fence)
 }
 
-// forget forgets what is known of a zone at its instances.
 func (u *Updater) forget(uid string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -91,8 +88,8 @@ func (u *Updater) forget(uid string) {
 	maps.DeleteFunc(u.behind, func(at zoneAt, _ time.Time) bool { return at.uid == uid })
 }
 
-// followSources has secondaries transfer what their primaries have by now. outcomes are those of the primaries, and
-// take in those of the secondaries. The error is that of the fence, or of the context.
+// followSources has the secondaries of updated primaries transfer the zone, and writes their results into outcomes.
+// The error is that of fence or ctx.
 func (u *Updater) followSources(ctx context.Context, targets []target, outcomes []outcome, from sources, plan delivery.Plan,
 	fence delivery.Fence) error {
 	written := map[string]bool{}
@@ -126,7 +123,7 @@ func (u *Updater) followSources(ctx context.Context, targets []target, outcomes 
 	return err
 }
 
-// followSource has one secondary transfer from its primary, and waits a moment for that.
+// followSource waits briefly for a secondary to transfer from the primary.
 func (u *Updater) followSource(ctx context.Context, t, primary target, plan delivery.Plan, fence delivery.Fence) outcome {
 	at, source := zoneAt{plan.UID, t.Name}, fmt.Sprintf("%s %s", primary.Name, primary.DNS)
 	u.mu.Lock()
@@ -136,7 +133,7 @@ func (u *Updater) followSource(ctx context.Context, t, primary target, plan deli
 	}
 	overdue := time.Since(u.behind[at]) > u.notifyTime
 	u.mu.Unlock()
-	asked := false // the agent, for the zone and for a transfer
+	asked := false // the agent, for the zone or for a transfer
 	for deadline := time.Now().Add(secondaryTime); ; {
 		now := u.readSerials(ctx, t, primary, plan)
 		same := now.err == nil && now.has == now.wants
@@ -172,8 +169,8 @@ func (u *Updater) followSource(ctx context.Context, t, primary target, plan deli
 	}
 }
 
-// makeSecondary has the agent make a zone a secondary of the primary. One that is there may have another primary, of
-// which it has another content: it transfers the zone whole.
+// makeSecondary has the agent create a secondary zone, or transfer an existing zone whole: the content may be that
+// of another primary.
 func (u *Updater) makeSecondary(ctx context.Context, t, primary target, plan delivery.Plan, there bool, fence delivery.Fence) error {
 	asked := protocol.CreateZone{ZoneType: protocol.Secondary,
 		ZoneConfig: protocol.ZoneConfig{Primaries: withKey([]netip.AddrPort{primary.DNS}, primary.Key)}}
@@ -186,7 +183,7 @@ func (u *Updater) makeSecondary(ctx context.Context, t, primary target, plan del
 	})
 }
 
-// serials are those of a zone at a secondary and at its primary. err is that of the secondary, or else of the primary.
+// serials of a zone at a secondary and the primary. err is that of the secondary, or else of the primary.
 type serials struct {
 	has, wants serial.Serial
 	err        error
@@ -204,7 +201,7 @@ func (u *Updater) readSerials(ctx context.Context, t, primary target, plan deliv
 	return s
 }
 
-// haveSame reports whether both have the content of the plan, and beside it the same.
+// haveSame reports whether both servers have the content of the plan, and the same foreign RRsets.
 func (u *Updater) haveSame(ctx context.Context, t, primary target, plan delivery.Plan) bool {
 	one, err := primary.writer.Verify(ctx, plan)
 	if err != nil || !one.Empty() {
@@ -217,7 +214,7 @@ func (u *Updater) haveSame(ctx context.Context, t, primary target, plan delivery
 	})
 }
 
-// compareSerials is what a comparison finds of a secondary.
+// compareSerials is Verify for a secondary.
 func (u *Updater) compareSerials(ctx context.Context, t, primary target, plan delivery.Plan) outcome {
 	if primary.writer == nil {
 		return outcome{note: "no primary has an address and a key yet that it could transfer from"}

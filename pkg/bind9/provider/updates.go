@@ -23,32 +23,32 @@ import (
 	keys "kubi.zone/kubizone/pkg/transfer"
 )
 
-// UpdateConfig of an Updater.
+// UpdateConfig configures an Updater.
 type UpdateConfig struct {
-	// Instances are as those of a Config. Each has a key, by which a primary takes updates and is transferred from.
+	// Instances is as in Config. Each instance has a key for updates and transfers.
 	Instances func(known []string) ([]Instance, error)
-	// Dial connects over TCP; nil: to what dial.New(false) does.
+	// Dial connects over TCP; nil uses dial.New(false).
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Updater delivers zones in the mode Update: at each primary the agent makes the zone and dynamic updates write what is
-// in it. The serial of a zone at a primary is that primary's own, as updates make it, so each other instance is a
-// secondary of one primary alone (secondaries.go).
+// Updater delivers zones in mode Update: at each primary the agent creates the zone, and dynamic updates write its
+// content. Each primary counts its own serials, so each other instance is a secondary of one primary
+// (secondaries.go).
 type Updater struct {
 	config UpdateConfig
 
 	mu      sync.Mutex
 	writers map[writerKey]*rfc2136.Provider
-	// told are the secondaries that a primary notifies of a zone. following is the primary of which a secondary was
-	// found to have the content.
+	// told are the secondaries that a primary notifies of a zone. following is the primary whose content a secondary
+	// had.
 	told      map[zoneAt]string
 	following map[zoneAt]string
-	// behind is since when a secondary is behind its primary.
+	// behind is the time since when a secondary lags.
 	behind     map[zoneAt]time.Time
 	notifyTime time.Duration
 }
 
-// writerKey is what an instance's provider is made from: it is made anew when one of them changes.
+// writerKey identifies the RFC 2136 provider of an instance.
 type writerKey struct {
 	name string
 	at   netip.AddrPort
@@ -63,13 +63,13 @@ func NewUpdater(config UpdateConfig) *Updater {
 		behind: map[zoneAt]time.Time{}, notifyTime: notifyTime}
 }
 
-// target is an instance with what writes to it and reads it by DNS.
+// target is an instance with its RFC 2136 provider, nil if it waits.
 type target struct {
 	Instance
 	writer *rfc2136.Provider
 }
 
-// readTargets asks for the instances, and has the writer of each that stays.
+// readTargets reads the instances, and reuses the writers of unchanged instances.
 func (u *Updater) readTargets(known []string) ([]target, error) {
 	all, err := u.config.Instances(known)
 	if err != nil {
@@ -91,10 +91,10 @@ func (u *Updater) readTargets(known []string) ([]target, error) {
 		at := writerKey{instance.Name, instance.DNS, instance.Key}
 		writer := u.writers[at]
 		if writer == nil {
-			// The fleet's servers are the class's own, so what others wrote in the place of a zone's data goes.
+			// The servers belong to the class, so foreign data in the place of a zone's data is replaced.
 			if writer, err = rfc2136.New(rfc2136.Config{Server: instance.DNS.String(), Key: *instance.Key, Replace: true,
 				Dial: u.config.Dial}); err != nil {
-				targets[i].Err = asError(instance, err) // a key that one instance has is no fault of the others
+				targets[i].Err = asError(instance, err) // an invalid key concerns this instance only
 				continue
 			}
 		}
@@ -104,7 +104,6 @@ func (u *Updater) readTargets(known []string) ([]target, error) {
 	return targets, nil
 }
 
-// outcome is what became of a plan at one instance.
 type outcome struct {
 	report delivery.Report
 	drift  delivery.Drift
@@ -112,7 +111,6 @@ type outcome struct {
 	err    error
 }
 
-// eachTarget works at all targets at the same time.
 func (u *Updater) eachTarget(ctx context.Context, targets []target, fence delivery.Fence, do func(context.Context, target,
 	delivery.Fence) outcome) ([]outcome, error) {
 	return workAtAll(ctx, targets, fence, func(t target, fence delivery.Fence) outcome {
@@ -126,7 +124,7 @@ func (u *Updater) eachTarget(ctx context.Context, targets []target, fence delive
 	})
 }
 
-// checkPrimary refuses targets without a primary: secondaries alone have nowhere to transfer from.
+// checkPrimary rejects targets without a primary.
 func checkPrimary(targets []target) error {
 	if slices.ContainsFunc(targets, func(t target) bool { return !t.Leaving && t.Primary }) {
 		return nil
@@ -135,7 +133,7 @@ func checkPrimary(targets []target) error {
 		"and the mode Update writes to these; make one, or change bind9.clusterRef or bind9.instancesFrom")
 }
 
-// listLeft has the rows of a class without a primary; not nil, which would leave those of before.
+// listLeft returns the rows of a class without a primary. They are not nil, which would keep the former rows.
 func listLeft(targets []target) []delivery.Server {
 	rows := make([]delivery.Server, len(targets))
 	for i, t := range targets {
@@ -151,8 +149,7 @@ func listLeft(targets []target) []delivery.Server {
 	return rows
 }
 
-// Deliver writes the plan at every primary. At one that has no such zone it is made first, and written whole. Then the
-// secondaries of each are waited for.
+// Deliver writes the plan at every primary, after creating a missing zone, and then waits for the secondaries.
 func (u *Updater) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	targets, err := u.readTargets(plan.Servers)
 	if err != nil {
@@ -193,7 +190,7 @@ func (u *Updater) Deliver(ctx context.Context, plan delivery.Plan, fence deliver
 	for i, t := range targets {
 		o := outcomes[i]
 		if t.Leaving && o.err == nil {
-			continue // it has the zone no more, and no row
+			continue // the zone is removed, and so is the row
 		}
 		row := delivery.Server{Name: t.Name, Serial: o.report.Confirmed, Note: o.note, Err: asError(t.Instance, o.err), At: time.Now()}
 		if t.writer == nil && !t.Leaving {
@@ -220,7 +217,6 @@ func lacksZone(err error) bool {
 	return errors.As(err, &e) && e.Reason == delivery.ReasonZoneNotFound
 }
 
-// asError is an error of one instance, with its name.
 func asError(instance Instance, err error) *delivery.Error {
 	var e *delivery.Error
 	switch {
@@ -236,7 +232,7 @@ func asError(instance Instance, err error) *delivery.Error {
 	return &named
 }
 
-// makeZone has the agent make the zone with its SOA and name servers: BIND loads none without.
+// makeZone has the agent create the zone with SOA and name servers: BIND loads no zone without.
 func (u *Updater) makeZone(ctx context.Context, t target, plan delivery.Plan, secondaries []netip.AddrPort, fence delivery.Fence) error {
 	asked := protocol.CreateZone{ZoneType: protocol.Primary, UpdateKeyName: strings.TrimSuffix(t.Key.Name, ".")}
 	config := &asked.ZoneConfig
@@ -260,7 +256,7 @@ func (u *Updater) makeZone(ctx context.Context, t target, plan delivery.Plan, se
 		return delivery.Errorf(delivery.ReasonValidationFailed, "the zone has no name servers, and BIND loads none without; "+
 			"add spec.nameServers or an NS Record at the apex")
 	}
-	// BIND loads the zone only with the addresses of name servers inside it.
+	// BIND also needs the addresses of name servers inside the zone.
 	for set := range plan.All {
 		if (set.Type == rdata.A || set.Type == rdata.AAAA) && slices.Contains(config.NameServers, set.Name.String()) {
 			for _, data := range set.Data {
@@ -278,7 +274,6 @@ func (u *Updater) makeZone(ctx context.Context, t target, plan delivery.Plan, se
 	return err
 }
 
-// askAgent asks the agent of an instance.
 func (u *Updater) askAgent(instance Instance, do func(*client.Client) error) error {
 	if instance.Agent == nil {
 		return delivery.Errorf(delivery.ReasonServerUnreachable, "%s has no agent that could make or remove the zone", instance.Name)
@@ -291,7 +286,7 @@ func (u *Updater) askAgent(instance Instance, do func(*client.Client) error) err
 	return err
 }
 
-// Remove removes what is the zone's from every instance, and the zone where nothing of others is left in it.
+// Remove removes our RRsets from every instance, and the zone if no foreign RRset is left.
 func (u *Updater) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	u.forget(plan.UID)
 	targets, err := u.readTargets(plan.Servers)
@@ -323,7 +318,7 @@ func (u *Updater) removeZone(ctx context.Context, t target, plan delivery.Plan, 
 	if err != nil {
 		return err
 	}
-	// BIND keeps the name servers of the zone, and their addresses, until the zone goes.
+	// BIND keeps the name servers of the zone, and their addresses, until the zone is removed.
 	left, err := t.writer.Verify(ctx, plan)
 	if err != nil {
 		return err
@@ -334,8 +329,7 @@ func (u *Updater) removeZone(ctx context.Context, t target, plan delivery.Plan, 
 	return u.askAgent(t.Instance, func(agent *client.Client) error { return agent.Remove(ctx, plan.Zone, client.Fence(fence)) })
 }
 
-// Verify compares at every primary; what one of them lacks is missing. Of a secondary the serial is compared with that
-// of its primary.
+// Verify compares the content of every primary, and the serial of each secondary with that of its primary.
 func (u *Updater) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
 	targets, err := u.readTargets(plan.Servers)
 	if err != nil {
@@ -355,7 +349,7 @@ func (u *Updater) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drif
 		}
 		drift, err := t.writer.Verify(ctx, plan)
 		if lacksZone(err) {
-			// All of it is missing there, and the next delivery makes the zone.
+			// The next delivery creates the zone.
 			drift, err = delivery.Drift{Missing: slices.Collect(plan.All)}, nil
 		}
 		return outcome{report: delivery.Report{Confirmed: plan.Serial}, drift: drift, err: err}
@@ -387,14 +381,14 @@ func (u *Updater) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drif
 	return all, nil
 }
 
-// mergeSets has each RRset of both once, in canonical order.
+// mergeSets returns the union of both in canonical order.
 func mergeSets(x, y []delivery.RRset) []delivery.RRset {
 	merged := append(x, y...)
 	slices.SortStableFunc(merged, func(a, b delivery.RRset) int { return a.Key().Compare(b.Key()) })
 	return slices.CompactFunc(merged, func(a, b delivery.RRset) bool { return a.Key() == b.Key() })
 }
 
-// Health asks each instance by DNS, with its key.
+// Health queries each instance by DNS, with its key.
 func (u *Updater) Health(ctx context.Context) error {
 	targets, err := u.readTargets(nil)
 	if err == nil {
@@ -426,13 +420,13 @@ func (u *Updater) Health(ctx context.Context) error {
 // AskLast implements delivery.Provider: no server fetches zones from it.
 func (*Updater) AskLast(context.Context) []string { return nil }
 
-// Abilities implements delivery.Provider: a transfer lists what an instance holds, and name servers at the apex stay
-// those that the zone was made with.
+// Abilities implements delivery.Provider: a transfer lists the content of an instance, and the name servers at the
+// apex never change.
 func (u *Updater) Abilities() delivery.Abilities {
 	return delivery.Abilities{Lists: true, OwnApexNS: true}
 }
 
-// Close lets go of the instances' providers.
+// Close closes the providers of the instances.
 func (u *Updater) Close() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
