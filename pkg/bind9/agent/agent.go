@@ -19,69 +19,69 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// Controller runs commands of named's control channel. *rndc.Client is one.
+// Controller runs commands on named's control channel, as *rndc.Client does.
 type Controller interface {
 	Call(ctx context.Context, command string) (string, error)
 }
 
 var _ Controller = (*rndc.Client)(nil)
 
-// Config of an agent. Fields that may be empty say so.
+// Config configures an Agent. All fields are required except as noted.
 type Config struct {
 	Control Controller
-	// Nameserver is where named answers DNS, "127.0.0.1:53".
+	// Nameserver is named's address for DNS: "127.0.0.1:53".
 	Nameserver string
-	// TSIGKey returns the key that signs what is sent to Nameserver. It is called for each message.
+	// TSIGKey returns the key for queries to Nameserver. It is called for each message.
 	TSIGKey func() (transfer.Key, error)
-	// ZoneDir is a directory that named and the agent have at the same path and may write.
+	// ZoneDir is a writable directory with the same path for named and the agent.
 	ZoneDir string
-	// ConfigDir has the files of named's configuration; empty: they are not watched.
+	// ConfigDir has the files of named's configuration; "" disables WatchConfig.
 	ConfigDir string
-	// CatalogsFile has the names of the catalog zones that named follows, one a line; empty: there are none.
+	// CatalogsFile lists the catalog zones of named, line by line; "": none.
 	CatalogsFile string
-	// Authenticate refuses a request of a client without rights.
+	// Authenticate returns an error for an unauthorized request.
 	Authenticate func(*http.Request) error
-	// Version is what /health answers.
+	// Version is reported by /health.
 	Version string
 	Logger  *slog.Logger
 	Now     func() time.Time
 }
 
 const (
-	// maxRate and maxBurst bound the requests of one address, a second.
+	// maxRate and maxBurst bound the requests per second and address.
 	maxRate, maxBurst = 50, 200
-	// maxBody is that of bindcar, in octets.
+	// maxBody is the limit of bindcar, in octets.
 	maxBody = 2 << 20
-	// maxRequests are under way at once: named works on one command after the other.
+	// maxRequests bounds concurrent requests: named runs one command at a time.
 	maxRequests = 16
-	// slotTime is how long a request waits for its turn; requestTime is how long it may take then.
+	// slotTime bounds the wait for a slot, requestTime the work after that.
 	slotTime, requestTime = 5 * time.Second, time.Minute
 )
 
-// Agent is the handler.
+// Agent is an http.Handler.
 type Agent struct {
 	config  Config
 	files   zoneFiles
 	mux     *http.ServeMux
 	slots   chan struct{}
 	waiting time.Duration // slotTime
-	// openLimiter counts requests to open paths apart: clients that share an address with a prober do not use up its
-	// share by requests with a token.
+	// Open paths have a limiter of their own: clients with a token do not use up the rate of probers with the same
+	// address.
 	limiter, openLimiter *limiter
 	ready                readiness
 	loaded               loadedConfig
-	// zones are held while a request about a zone is under way, so that two do not decide on the same state.
+	// zones serializes the requests about a zone.
 	zones [64]sync.Mutex
 }
 
-// work is one request: its body is read, its zone is a name.
+// work is a request with parsed zone and body.
 type work struct {
 	request *http.Request
 	zone    name.Name
 	body    []byte
 }
 
-// decode reads the JSON of a body. Fields that are not known are ignored, as bindcar ignores them (P1).
+// decode parses the JSON body. Unknown fields are ignored, as by bindcar (P1).
 func (w *work) decode(into any) error {
 	if err := json.Unmarshal(w.body, into); err != nil {
 		return refuse(http.StatusBadRequest, "body: not the JSON of this request: %v; docs/bind-agent.md names its fields", err)
@@ -89,7 +89,6 @@ func (w *work) decode(into any) error {
 	return nil
 }
 
-// lockZone waits for other requests about the zone.
 func (a *Agent) lockZone(zone name.Name) (unlock func()) {
 	sum := fnv.New32a()
 	_, _ = io.WriteString(sum, zone.String())
@@ -98,7 +97,7 @@ func (a *Agent) lockZone(zone name.Name) (unlock func()) {
 	return lock.Unlock
 }
 
-// runCommand runs a command of the control channel. Where named did not answer, the client is to try again (A2).
+// runCommand runs a command on the control channel. If named does not answer, the error is a 503 (A2).
 func (a *Agent) runCommand(ctx context.Context, command string) (string, error) {
 	if len(command) > rndc.MaxCommand {
 		return "", refuse(http.StatusBadRequest, "the configuration is a command of %d octets, and named reads %d; "+

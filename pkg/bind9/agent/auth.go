@@ -13,14 +13,14 @@ import (
 	"strings"
 )
 
-// TokenFile is the path of a file with one bearer token a line: two while one takes the other's place. It is read for
+// TokenFile is the path of a file with a bearer token per line: two lines during a rotation. The file is read for
 // each request.
 type TokenFile string
 
-// maxTokenFile bounds the file of tokens, in octets, and minToken is what cannot be guessed, in characters.
+// maxTokenFile bounds the file in octets; minToken is the minimum of a token in characters.
 const maxTokenFile, minToken = 1 << 16, 16
 
-// Authenticate refuses a request without one of the tokens. It is the Authenticate of a Config.
+// Authenticate implements Config.Authenticate: the request needs one of the tokens.
 func (f TokenFile) Authenticate(r *http.Request) error {
 	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !ok || token == "" {
@@ -41,7 +41,6 @@ func (f TokenFile) Authenticate(r *http.Request) error {
 	return nil
 }
 
-// Read returns the tokens.
 func (f TokenFile) Read() ([]string, error) {
 	file, err := os.Open(string(f))
 	if err != nil {

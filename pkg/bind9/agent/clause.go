@@ -14,13 +14,12 @@ import (
 	"strings"
 )
 
-// clause is one statement of a zone block of named.conf: its name and the tokens behind it, quoted where they were.
+// clause is a statement in a zone block of named.conf. Tokens keep their quotes.
 type clause struct {
 	name   string
 	tokens []string
 }
 
-// clauses are a zone block in its order.
 type clauses []clause
 
 func (c clauses) find(name string) (clause, bool) {
@@ -31,7 +30,7 @@ func (c clauses) find(name string) (clause, bool) {
 	return c[i], true
 }
 
-// setClause puts a clause in the place of the one with its name, or removes that where tokens is nil.
+// setClause adds or replaces a clause; nil tokens remove it.
 func (c *clauses) setClause(name string, tokens []string) {
 	i := slices.IndexFunc(*c, func(one clause) bool { return one.name == name })
 	switch {
@@ -46,7 +45,6 @@ func (c *clauses) setClause(name string, tokens []string) {
 	}
 }
 
-// text writes the block without the name of the zone.
 func (c clauses) text() string {
 	var out strings.Builder
 	out.WriteString("{ ")
@@ -57,8 +55,8 @@ func (c clauses) text() string {
 	return out.String()
 }
 
-// listDifferences names the clauses in which two blocks differ. The file is not compared: it is chosen for each zone.
-// Named quotes a word or does not, and orders clauses as it likes.
+// listDifferences returns the names of clauses that differ, except the file, which the agent chooses. It ignores
+// order and quotes, which named does not keep.
 func (c clauses) listDifferences(other clauses) []string {
 	var names []string
 	plain := func(c clauses, name string) string {
@@ -74,7 +72,7 @@ func (c clauses) listDifferences(other clauses) []string {
 	return slices.Compact(names)
 }
 
-// word returns the one word of a clause without quotes.
+// word returns the only word of a clause, unquoted.
 func (c clauses) word(name string) string {
 	found, _ := c.find(name)
 	return strings.Trim(strings.Join(found.tokens, " "), `"`)
@@ -82,7 +80,7 @@ func (c clauses) word(name string) string {
 
 var errZoneText = errors.New("named's text of the zone is not a zone block")
 
-// parseClauses reads what named shows of a zone: zone "example.org" { type primary; … };
+// parseClauses parses the output of rndc showzone: zone "example.org" { type primary; … };
 func parseClauses(text string) (clauses, error) {
 	tokens, err := splitTokens(text)
 	if err != nil {
@@ -115,7 +113,7 @@ func parseClauses(text string) (clauses, error) {
 	return nil, errZoneText
 }
 
-// splitTokens cuts text of named.conf: words, quoted strings with their quotes, and { } ; by themselves.
+// splitTokens splits named.conf into words, quoted strings with their quotes, and the tokens { } ;.
 func splitTokens(text string) (tokens []string, err error) {
 	for i := 0; i < len(text); {
 		switch c := text[i]; {
@@ -149,7 +147,7 @@ func splitTokens(text string) (tokens []string, err error) {
 	return tokens, nil
 }
 
-// plainName is what keys and policies may be called, as at bindcar.
+// plainName matches names of keys and policies, as bindcar does.
 var plainName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,253}$`)
 
 func quoteName(field, text string) (string, error) {
@@ -159,10 +157,9 @@ func quoteName(field, text string) (string, error) {
 	return strconv.Quote(text), nil
 }
 
-// maxAddressList bounds a list of addresses.
 const maxAddressList = 256
 
-// blockOf is a clause whose elements render makes of texts; nil for none.
+// blockOf formats texts with render as a block; nil for none.
 func blockOf(field string, texts []string, render func(field, text string) ([]string, error)) ([]string, error) {
 	if len(texts) == 0 {
 		return nil, nil
@@ -181,7 +178,7 @@ func blockOf(field string, texts []string, render func(field, text string) ([]st
 	return append(tokens, "}"), nil
 }
 
-// renderServer reads "ADDRESS[:PORT][ key NAME]", or "list NAME" of a list in named's configuration.
+// renderServer parses "ADDRESS[:PORT][ key NAME]", or "list NAME" for a server list of named.conf.
 func renderServer(field, text string) ([]string, error) {
 	if list, named := strings.CutPrefix(text, "list "); named {
 		quoted, err := quoteName(field, list)
@@ -214,7 +211,7 @@ func renderServer(field, text string) ([]string, error) {
 	return tokens, nil
 }
 
-// renderMatch reads an element of an address match list: "ADDRESS", "ADDRESS/LENGTH", "key NAME", "any" or "none".
+// renderMatch parses an element of an address match list: "ADDRESS", "ADDRESS/LENGTH", "key NAME", "any" or "none".
 func renderMatch(field, text string) ([]string, error) {
 	if key, keyed := strings.CutPrefix(text, "key "); keyed {
 		quoted, err := quoteName(field, key)

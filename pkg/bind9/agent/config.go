@@ -17,10 +17,9 @@ import (
 	"time"
 )
 
-// maxConfig bounds the files of a configuration, in octets.
+// maxConfig bounds the files of ConfigDir in octets.
 const maxConfig = 16 << 20
 
-// loadedConfig is what named has loaded of the files that are watched.
 type loadedConfig struct {
 	mu      sync.Mutex
 	last    string
@@ -33,7 +32,6 @@ func (l *loadedConfig) hash() string {
 	return l.last
 }
 
-// check is for /ready.
 func (l *loadedConfig) check() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -43,9 +41,8 @@ func (l *loadedConfig) check() string {
 	return "ok"
 }
 
-// WatchConfig has named read its configuration when the files of it change, until ctx ends. It looks once at first and
-// then at each tick. A configuration that named refuses is offered again at each tick: a file that it includes may
-// come later.
+// WatchConfig reloads named when the files of the configuration change, at once and at each tick until ctx ends. A
+// refused configuration is retried at each tick: an included file may arrive later.
 func (a *Agent) WatchConfig(ctx context.Context, ticks <-chan time.Time) {
 	if a.config.ConfigDir == "" {
 		return
@@ -63,7 +60,7 @@ func (a *Agent) WatchConfig(ctx context.Context, ticks <-chan time.Time) {
 }
 
 func (a *Agent) reloadConfig(ctx context.Context) error {
-	// The hash is older than what named reads: a file that changes in between is noticed the next time.
+	// The hash is computed before the reload, so the next tick notices a file that changes in between.
 	now, err := hashFiles(a.config.ConfigDir)
 	if err == nil && now == a.loaded.hash() {
 		a.loaded.mu.Lock()
@@ -87,8 +84,8 @@ func (a *Agent) reloadConfig(ctx context.Context) error {
 	return err
 }
 
-// hashFiles is SHA-256 over name, NUL, content, NUL of each file, in the order of names. Names that begin with two dots
-// are those by which Kubernetes replaces a volume.
+// hashFiles returns the SHA-256 over name, NUL, content, NUL of each file, sorted by name. It skips names that begin
+// with two dots, by which Kubernetes updates a volume.
 func hashFiles(dir string) (string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

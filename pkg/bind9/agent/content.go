@@ -19,10 +19,10 @@ import (
 	"kubi.zone/kubizone/pkg/dns/zonefile"
 )
 
-// maxTTL is the largest there is (RFC 2181 §8).
+// maxTTL is the maximum of RFC 2181 §8.
 const maxTTL = 1<<31 - 1
 
-// makeContent is the file of a new primary zone.
+// makeContent returns the zone file of a new primary zone.
 func makeContent(zone name.Name, config protocol.ZoneConfig) ([]byte, error) {
 	if config.SOA == nil || config.TTL == nil {
 		return nil, refuse(http.StatusBadRequest, "zoneConfig: a primary zone needs ttl and soa")
@@ -94,7 +94,7 @@ func readType(field, text string) (rdata.Type, error) {
 	return t, nil
 }
 
-// readRecord reads a record as it would stand in a file of the zone.
+// readRecord parses a record as in a zone file.
 func readRecord(field string, zone name.Name, owner string, t rdata.Type, ttl uint32, value string) (dns.Entry, error) {
 	entry := dns.Entry{Type: t, TTL: ttl}
 	var err error

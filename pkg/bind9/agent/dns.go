@@ -18,11 +18,11 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// messageTime bounds one DNS message and its answer, probeTime that of AskNamed.
+// messageTime bounds a DNS exchange of the agent, probeTime that of AskNamed.
 const messageTime, probeTime = 10 * time.Second, 2 * time.Second
 
-// AskNamed queries named at an address for the SOA of the root, by UDP and without a key. It returns nil for any
-// response, also REFUSED.
+// AskNamed queries named for the SOA of the root, by UDP and without a key. It returns nil for any response, also
+// REFUSED.
 func AskNamed(ctx context.Context, nameserver string) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "udp", nameserver)
 	if err != nil {
@@ -36,7 +36,6 @@ func AskNamed(ctx context.Context, nameserver string) error {
 	return err
 }
 
-// queryRRset asks named for an RRset.
 func (a *Agent) queryRRset(ctx context.Context, owner name.Name, t rdata.Type) ([]mdns.RR, error) {
 	message := new(mdns.Msg)
 	message.SetQuestion(owner.String(), uint16(t))
@@ -54,7 +53,7 @@ func (a *Agent) queryRRset(ctx context.Context, owner name.Name, t rdata.Type) (
 	return records, nil
 }
 
-// exchangeMessage signs a message, sends it by TCP, and checks the answer.
+// exchangeMessage sends a signed message by TCP, and checks the response.
 func (a *Agent) exchangeMessage(ctx context.Context, message *mdns.Msg) (*mdns.Msg, error) {
 	key, err := a.config.TSIGKey()
 	if err != nil {
@@ -73,7 +72,7 @@ func (a *Agent) exchangeMessage(ctx context.Context, message *mdns.Msg) (*mdns.M
 	case err == nil:
 		return answer, nil
 	case errors.As(err, &refusal):
-		// An answer about a zone that named has, which our key did not sign.
+		// named has the zone, but does not sign with our key.
 		return nil, refuse(http.StatusConflict, "named does not accept the agent's key %s: %v; give both the same key, "+
 			"and the same clock", key.Name, refusal)
 	}

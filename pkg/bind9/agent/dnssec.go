@@ -21,8 +21,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// showDS lists the DS of the keys that sign the zone's keys. It goes by what named serves, so it needs no directory of
-// keys, and shows no key before named does.
+// showDS returns the DS of the zone's key signing keys. It reads the keys from named by DNS, and so returns only
+// published keys, without access to key files.
 func (a *Agent) showDS(job *work) (int, any, error) {
 	ctx := job.request.Context()
 	if _, err := a.readStatus(ctx, job.zone); err != nil {
@@ -66,7 +66,7 @@ func (a *Agent) showDS(job *work) (int, any, error) {
 	return http.StatusOK, answer, nil
 }
 
-// checkDS tells named what the parent has. Rollovers go on from there.
+// checkDS tells named the state of the DS at the parent, so that rollovers continue.
 func (a *Agent) checkDS(job *work) (int, any, error) {
 	var asked protocol.CheckDS
 	if err := job.decode(&asked); err != nil {
@@ -84,22 +84,21 @@ func (a *Agent) checkDS(job *work) (int, any, error) {
 	case err != nil:
 		return 0, nil, asConflict(err)
 	case !strings.HasPrefix(strings.ToLower(text), "key ") && !strings.Contains(text, "Marked DS"):
-		// Named has no error for a key or a policy that is not there, and says so in words.
+		// named reports a missing key or policy as text, without an error.
 		return 0, nil, &problem{status: http.StatusConflict, message: (&rndc.Failure{Command: "dnssec", Err: text}).Error()}
 	}
 	return http.StatusOK, protocol.ZoneResponse{Success: true, Message: fmt.Sprintf("named knows that the DS of key %d of zone %s is %s",
 		asked.KeyTag, showName(job.zone), asked.DS), Details: text}, nil
 }
 
-// maxKeyText is what named (9.18) has room for in its answer about keys, less what it says of one key. What does not
-// fit it leaves out, line by line, so states would be those of another key, and a key that is in use would be
-// missing.
+// maxKeyText is the buffer of named 9.18 for its key report, less the text of one key. named drops lines that do not
+// fit: states would belong to another key, and keys in use would be missing.
 const maxKeyText = 4096 - 600
 
 var keyLine = regexp.MustCompile(`^key: (\d+) \([^)]*\), (\S+)`)
 
-// readDNSSEC reads what named says of the signing of a zone, and adds its words to those of the zone; nil where no
-// policy signs it.
+// readDNSSEC returns the signing status of a zone, nil without a policy, and appends named's text to that of the
+// zone.
 func (a *Agent) readDNSSEC(ctx context.Context, zone name.Name, of *zoneStatus) (*protocol.DNSSECStatus, error) {
 	if of.lines["key maintenance"] == "" && of.lines["inline signing"] != "yes" && of.lines["secure"] != "yes" {
 		return nil, nil

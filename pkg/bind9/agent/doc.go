@@ -1,25 +1,24 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package agent is an HTTP server beside one named: it adds, changes and removes zones of a running BIND. It speaks the
-// part of the API of bindcar 0.9 that is about zones (docs/bind-agent.md).
+// Package agent is an HTTP server beside named that adds, changes and removes zones of a running BIND. It implements
+// the zone API of bindcar 0.9 (docs/bind-agent.md).
 //
 // It promises:
 //
-//	A1. A request that is repeated changes nothing: an existing zone with the same configuration is 200, one with
-//	    another is 409. No file of a zone that named has is written: each new zone has a file of a new name.
-//	A2. An unknown zone is 404, and only an unknown zone. 503 with Retry-After says that named did not answer.
-//	A3. /ready is 503 unless named answers on its control channel and by DNS, and the directory of zones can be
-//	    written. After a start of named it is 503 until every zone is loaded that named has from the agent, or from a
-//	    catalog by which all servers had it once; after two minutes 99 of 100 are enough.
-//	A4. Names, types and values are read and written by their RFCs: every type goes into a zone, and no text of a
-//	    client reaches a file, a command or a message as it is.
-//	A5. Nothing but /health and /ready is answered without authentication.
-//	A6. Bodies, requests under way, their rate and their time are bounded; the next request is 429 with Retry-After.
-//	A7. A member of a catalog that named has lost the zone of it makes again within a minute, though the catalog does
-//	    not change.
+//	A1. A repeated request changes nothing: an existing zone gives 200, with another configuration 409. Files of
+//	    existing zones are never written: each new zone gets a file with a new name.
+//	A2. Only an unknown zone is 404. If named does not answer, the response is 503 with Retry-After.
+//	A3. /ready is 503 unless named answers on the control channel and by DNS, and the zone directory is writable.
+//	    After each start of named, all zones of the agent have to be loaded, and all catalog members that all servers
+//	    had once; after two minutes 99 of 100 are enough.
+//	A4. Names, types and values are parsed and formatted by their RFCs: zones may have every type, and client input
+//	    reaches no file, command or message unchecked.
+//	A5. Only /health and /ready are answered without authentication.
+//	A6. Requests are bounded in size, number, rate and time. Too many requests give 429 with Retry-After.
+//	A7. A catalog member whose zone named has lost is recreated within a minute, even if the catalog does not change.
 //
-// The agent knows nothing of Kubernetes and nothing of Kubizone: its client decides which zones there are.
+// The client decides on the zones.
 //
 // Read routes.go, then zones.go.
 package agent

@@ -19,20 +19,19 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// zoneFiles are the files of zones in one directory, "example.org.1f2e3d4c.zone". The middle part is new for each zone
-// that is made, so no file that named has, or still writes to, is written by the agent (A1).
+// zoneFiles are the zone files in one directory: "example.org.1f2e3d4c.zone". The middle part is random for each new
+// zone, so the agent never writes a file in use by named (A1).
 type zoneFiles struct{ dir string }
 
-// maxFileName is what file systems take, less what named adds (".signed.jnl").
+// maxFileName is the limit of file systems, less the suffixes of named (".signed.jnl").
 const maxFileName = 255 - len(".signed.jnl")
 
-// The kinds of files. That of a secondary is an empty one, beside which named makes the zone's at the first transfer.
+// Kinds of files. The file of a secondary is empty; named writes the zone file beside it after the first transfer.
 const zoneKind, secondaryKind = "zone", "secondary"
 
-// zoneFileName is the name of a file: what the names of all files of the zone begin with, in it the zone, and the kind.
+// zoneFileName matches a file: common prefix of the zone's files, zone, kind.
 var zoneFileName = regexp.MustCompile(`^((.+)\.[0-9a-f]{8}\.)(zone|secondary)$`)
 
-// escapeZone is a zone in a file name. "@" stands for the root; it is in no name of a zone.
 func escapeZone(zone name.Name) string {
 	if zone == name.Root {
 		return "@"
@@ -40,7 +39,7 @@ func escapeZone(zone name.Name) string {
 	return strings.ReplaceAll(strings.TrimSuffix(zone.String(), "."), "/", "%2F")
 }
 
-// unescapeZone is the zone in a file name; an error: no zone has this name.
+// unescapeZone parses the zone in a file name.
 func unescapeZone(text string) (name.Name, error) {
 	if text == "@" {
 		return name.Root, nil
@@ -48,8 +47,7 @@ func unescapeZone(text string) (name.Name, error) {
 	return name.Parse(strings.ReplaceAll(text, "%2F", "/") + ".")
 }
 
-// createFile makes the files of a new zone and returns the path of the one that named loads or writes. Nil content is
-// that of a secondary.
+// createFile creates the file of a new zone, and returns the path for named. nil content is that of a secondary.
 func (f zoneFiles) createFile(zone name.Name, content []byte) (string, error) {
 	var suffix [4]byte
 	_, _ = rand.Read(suffix[:]) // never fails
@@ -74,16 +72,16 @@ func (f zoneFiles) createFile(zone name.Name, content []byte) (string, error) {
 	return stem + zoneKind, nil
 }
 
-// remove removes the files of one zone, path and what named has made beside it. Keys stay: they belong to the name.
+// remove removes the file of a zone and the files of named beside it, without keys.
 func (f zoneFiles) remove(path string) error {
 	found := zoneFileName.FindStringSubmatch(filepath.Base(path))
 	if filepath.Dir(path) != filepath.Clean(f.dir) || found == nil {
-		return nil // a file of the configuration
+		return nil // a file of named.conf
 	}
 	return f.removeFiles(func(file string) bool { return strings.HasPrefix(file, found[1]) })
 }
 
-// removeAll removes what is left of earlier zones of that name. Named must not have the zone.
+// removeAll removes files of earlier zones with this name. named must not have the zone.
 func (f zoneFiles) removeAll(zone name.Name) error {
 	entries, err := os.ReadDir(f.dir)
 	for _, entry := range entries {
@@ -107,8 +105,7 @@ func (f zoneFiles) removeFiles(isOne func(file string) bool) error {
 	return err
 }
 
-// listZones returns the zones that have files of these kinds here. Where named has the content of a zone, it has one of
-// zoneKind.
+// listZones returns the zones with files of these kinds. A file of zoneKind has content.
 func (f zoneFiles) listZones(kinds ...string) (map[name.Name]bool, error) {
 	entries, err := os.ReadDir(f.dir)
 	zones := map[name.Name]bool{}

@@ -19,21 +19,20 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// keyOwner is what an owner of keys may be.
 var keyOwner = regexp.MustCompile(`^[A-Za-z0-9][-A-Za-z0-9_./]{0,252}$`)
 
-// keyEnd is the name of a file of a key behind "K" and the zone: algorithm, tag, and what the file has.
+// keyEnd matches the rest of a key file's name after "K" and the zone: algorithm, tag and suffix.
 var keyEnd = regexp.MustCompile(`^\+\d{3}\+\d{5}\.(?:key|private|state)$`)
 
-// keyOwnerName is the name of a file that has the owner of the keys of a zone. Since the zone was removed it has the
-// time of that.
+// keyOwnerName matches the file with the owner of a zone's keys. Its modification time is that of the zone's
+// removal.
 var keyOwnerName = regexp.MustCompile(`^K(.+)\.owner$`)
 
 func (f zoneFiles) keyOwnerPath(zone name.Name) string {
 	return filepath.Join(f.dir, "K"+escapeZone(zone)+".owner")
 }
 
-// readKeyOwner returns whose the keys of a zone are, "" for keys that were put there by hand.
+// readKeyOwner returns the owner of a zone's keys, "" for keys added by hand.
 func (f zoneFiles) readKeyOwner(zone name.Name) (string, error) {
 	owner, err := os.ReadFile(f.keyOwnerPath(zone))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -42,7 +41,7 @@ func (f zoneFiles) readKeyOwner(zone name.Name) (string, error) {
 	return string(owner), err
 }
 
-// writeKeyOwner writes the owner whole or not at all: keys without one sign the zone of each owner.
+// writeKeyOwner replaces the owner atomically: keys without an owner would sign the zone of any owner.
 func (f zoneFiles) writeKeyOwner(zone name.Name, owner string) error {
 	path := f.keyOwnerPath(zone)
 	file, err := os.CreateTemp(f.dir, "key-owner-*")
@@ -59,14 +58,14 @@ func (f zoneFiles) writeKeyOwner(zone name.Name, owner string) error {
 	return nil
 }
 
-// leftKeys are keys of a zone that was removed.
+// leftKeys are keys of a removed zone.
 type leftKeys struct {
 	zone  name.Name
 	owner string
 	since time.Time
 }
 
-// leaveKeys notes when a zone is removed and its keys stay.
+// leaveKeys records the removal of a zone whose keys stay.
 func (f zoneFiles) leaveKeys(zone name.Name, now time.Time) error {
 	if err := os.Chtimes(f.keyOwnerPath(zone), now, now); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -74,7 +73,7 @@ func (f zoneFiles) leaveKeys(zone name.Name, now time.Time) error {
 	return nil
 }
 
-// listLeftKeys returns the keys that have an owner and whose zone has no file here, those that were left last first.
+// listLeftKeys returns the owned keys of removed zones, the latest removal first.
 func (f zoneFiles) listLeftKeys() ([]leftKeys, error) {
 	entries, err := os.ReadDir(f.dir)
 	if err != nil {
@@ -100,7 +99,7 @@ func (f zoneFiles) listLeftKeys() ([]leftKeys, error) {
 			one.owner, err = f.readKeyOwner(zone)
 		}
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // it went meanwhile
+			continue // removed in the meantime
 		}
 		if err != nil {
 			return nil, err
@@ -112,7 +111,7 @@ func (f zoneFiles) listLeftKeys() ([]leftKeys, error) {
 	return left, nil
 }
 
-// removeKeys removes the keys by which named signed a zone. Named must not have the zone.
+// removeKeys removes the keys of a zone, and then the owner. named must not have the zone.
 func (f zoneFiles) removeKeys(zone name.Name) error {
 	start := "K" + escapeZone(zone) + "."
 	if zone == name.Root {
@@ -123,7 +122,7 @@ func (f zoneFiles) removeKeys(zone name.Name) error {
 		return of && keyEnd.MatchString(end)
 	})
 	if err != nil {
-		return err // the keys that are left keep their owner
+		return err // remaining keys keep their owner
 	}
 	if err := os.Remove(f.keyOwnerPath(zone)); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -132,12 +131,12 @@ func (f zoneFiles) removeKeys(zone name.Name) error {
 }
 
 const (
-	// keyTime is how long the keys of a removed zone stay, and maxLeftKeys the number of zones of one owner whose keys
-	// do: an owner that makes and removes zones without end must not fill the disk.
+	// keyTime is the time for which keys of a removed zone are kept, maxLeftKeys the number of zones per owner:
+	// creating and removing zones must not fill the disk.
 	keyTime, maxLeftKeys = 7 * 24 * time.Hour, 100
 )
 
-// SweepKeys removes keys of zones that were removed, until ctx ends: once at first and then at each tick.
+// SweepKeys removes old keys of removed zones at once and at each tick until ctx ends.
 func (a *Agent) SweepKeys(ctx context.Context, ticks <-chan time.Time) {
 	for {
 		if err := a.removeOldKeys(ctx); err != nil && ctx.Err() == nil {
@@ -151,8 +150,7 @@ func (a *Agent) SweepKeys(ctx context.Context, ticks <-chan time.Time) {
 	}
 }
 
-// removeOldKeys removes the keys that have been left for keyTime, and of each owner the oldest beyond maxLeftKeys. Keys
-// without an owner were put there by hand and stay.
+// removeOldKeys removes keys after keyTime, and the oldest beyond maxLeftKeys of each owner.
 func (a *Agent) removeOldKeys(ctx context.Context) error {
 	left, err := a.files.listLeftKeys()
 	count := map[string]int{}
@@ -170,7 +168,7 @@ func (a *Agent) removeLeftKeys(ctx context.Context, zone name.Name) error {
 	defer a.lockZone(zone)()
 	_, err := a.readStatus(ctx, zone)
 	if p := (*problem)(nil); !errors.As(err, &p) || p.status != http.StatusNotFound {
-		return err // named has it again, or does not answer
+		return err // named has the zone again, or does not answer
 	}
 	return a.files.removeKeys(zone)
 }

@@ -15,30 +15,30 @@ import (
 )
 
 const (
-	// memberShare: looks at the members of catalogs take at most one part in so many of the time.
+	// memberShare bounds checks of catalog members to this fraction of the time: 1/20.
 	memberShare = 20
-	// memberAsks is of how many members that do not answer named is asked at each look whether it has a zone.
+	// memberAsks bounds the zonestatus commands per check.
 	memberAsks = 200
-	// memberAge is after which time members are asked for though named has as many zones as before.
+	// memberAge is the maximum time between full checks.
 	memberAge = 10 * time.Minute
-	// memberRest is the longest time between two transfers of catalogs by which a zone did not come back.
+	// memberRest is the maximum backoff between retransfers without effect.
 	memberRest = 10 * time.Minute
 )
 
-// memberWatch is what is known of the members of catalogs.
+// memberWatch is the state of WatchMembers.
 type memberWatch struct {
-	// state is what named said of its zones before the members were asked for, which was at looked.
+	// state is the zonesState before the last full check, at the time looked.
 	state  zonesState
 	looked time.Time
-	// lost had no zone then. A member that has just come into a catalog may have none for a moment.
+	// lost members had no zone at the last check. A new member may have none for a moment.
 	lost map[name.Name]bool
-	// next is when the catalogs may be transferred again, rest the time that this was put off for.
+	// next is the earliest time of the next retransfer, rest the current backoff.
 	next time.Time
 	rest time.Duration
 }
 
-// zonesState is named's number of zones and the serials of its catalogs, as it says them. A zone that is lost changes
-// the number, unless one has come meanwhile, by a catalog that has another serial then. "": named does not say.
+// zonesState has named's number of zones and the serials of the catalogs, "" if unknown. A lost zone changes the
+// number, or a new zone in its place changes a serial.
 type zonesState string
 
 func (a *Agent) readZonesState(ctx context.Context) (zonesState, error) {
@@ -59,9 +59,8 @@ func (a *Agent) readZonesState(ctx context.Context) (zonesState, error) {
 	return zonesState(state), nil
 }
 
-// WatchMembers has named make zones of its catalogs again that it has lost, as by rndc delzone, until ctx ends. named
-// compares its zones with a catalog when it has transferred that, and a catalog that does not change it does not
-// transfer. It looks at ticks, and leaves out some where a look takes long.
+// WatchMembers has named recreate lost zones of catalogs, as after rndc delzone, until ctx ends. named compares
+// zones with a catalog only after a transfer. Ticks are skipped if checks take long.
 func (a *Agent) WatchMembers(ctx context.Context, ticks <-chan time.Time) {
 	if a.config.CatalogsFile == "" {
 		return
@@ -83,8 +82,8 @@ func (a *Agent) WatchMembers(ctx context.Context, ticks <-chan time.Time) {
 	}
 }
 
-// restoreMembers transfers the catalogs anew where a member has no zone, now and at the look before. Members are asked
-// for where the state of the zones is another one than at the look before.
+// restoreMembers retransfers the catalogs if a member has had no zone at two checks. An unchanged state needs no
+// check.
 func (a *Agent) restoreMembers(ctx context.Context, watch *memberWatch) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
@@ -98,15 +97,15 @@ func (a *Agent) restoreMembers(ctx context.Context, watch *memberWatch) {
 	}
 	members, missing, lacking := a.listMissing(ctx)
 	if ctx.Err() != nil {
-		return // what was not asked is not known to be there
+		return // unanswered queries prove nothing
 	}
-	if lacking == nil { // a catalog that named does not have is one for /ready, and its members are asked for next time
+	if lacking == nil { // /ready reports a missing catalog
 		watch.state, watch.looked = state, now
 	}
 	before := watch.lost
 	watch.lost = map[name.Name]bool{}
 	again := false
-	// In any order: zones that are configured and not loaded must not keep the others from their turn.
+	// Random order: configured zones that do not load must not displace others.
 	rand.Shuffle(len(missing), func(i, j int) { missing[i], missing[j] = missing[j], missing[i] })
 	slices.SortStableFunc(missing, func(x, y expectedZone) int {
 		switch {

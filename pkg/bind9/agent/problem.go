@@ -14,38 +14,35 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/agent/rndc"
 )
 
-// retryTime is what Retry-After says where nothing better is known.
+// retryTime is the default of Retry-After.
 const retryTime = 2 * time.Second
 
-// problem is an answer that is not what was asked for.
 type problem struct {
 	status  int
 	message string
 	retry   time.Duration // 0: no Retry-After
-	cause   error         // for the log alone
+	cause   error         // only logged
 }
 
 func (p *problem) Error() string { return p.message }
 
-// refuse makes an answer with that status.
 func refuse(status int, format string, arguments ...any) *problem {
 	return &problem{status: status, message: fmt.Sprintf(format, arguments...)}
 }
 
-// unavailable is the answer where something did not answer the agent: the client tries again.
+// unavailable returns a 503 for a dependency that did not answer.
 func unavailable(cause error, message string) *problem {
 	return &problem{status: http.StatusServiceUnavailable, message: message + "; the log of the agent says why", retry: retryTime,
 		cause: cause}
 }
 
-// busy is the answer to a request beyond a bound (A6).
+// busy returns a 429 (A6).
 func busy(retry time.Duration, format string, arguments ...any) *problem {
 	p := refuse(http.StatusTooManyRequests, format, arguments...)
 	p.retry = max(retry, time.Second)
 	return p
 }
 
-// describeProblem is the answer to a request that failed.
 func describeProblem(w http.ResponseWriter, err error) (int, any) {
 	var told *problem
 	var failure *rndc.Failure

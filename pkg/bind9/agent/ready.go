@@ -27,20 +27,17 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// readyAge is how long the result of one look at named is answered: the path is open to all, and must cost named
-// nothing.
+// readyAge is the lifetime of a cached result: the path is open, and must not load named.
 const readyAge = time.Second
 
-// readiness is the last look at named.
 type readiness struct {
 	mu     sync.Mutex
 	looked time.Time
 	last   protocol.Ready
-	// loading is guarded by mu too.
+	// loading is guarded by mu.
 	loading loading
 }
 
-// serveReady answers 503 unless all checks pass (A3).
 func (a *Agent) serveReady(job *work) (int, any, error) {
 	ready := a.lookReady(job.request.Context())
 	if !ready.Ready {
@@ -53,7 +50,7 @@ func (a *Agent) lookReady(ctx context.Context) protocol.Ready {
 	a.ready.mu.Lock()
 	defer a.ready.mu.Unlock()
 	if now := a.config.Now(); a.ready.looked.IsZero() || now.Sub(a.ready.looked) >= readyAge || now.Before(a.ready.looked) {
-		// A prober that has gone leaves its result to the next one.
+		// The result is for the next prober even if this prober has gone.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTime)
 		defer cancel()
 		a.ready.last = protocol.Ready{Ready: true}
@@ -75,8 +72,8 @@ func (a *Agent) lookReady(ctx context.Context) protocol.Ready {
 		}
 		if a.config.ConfigDir != "" {
 			a.ready.last.Checks = append(a.ready.last.Checks, "config: "+a.loaded.check())
-			// One that named has loaded serves on while the next one is refused: a wrong file that all servers get at
-			// once must not take all of them away.
+			// A loaded configuration serves on while a new configuration is refused: an invalid file must not take
+			// all servers away at once.
 			a.ready.last.Ready = a.ready.last.Ready && a.loaded.hash() != ""
 		}
 		a.ready.looked = a.config.Now()
@@ -85,38 +82,35 @@ func (a *Agent) lookReady(ctx context.Context) protocol.Ready {
 }
 
 const (
-	// loadTime is how long after its start named is held to every expected zone. Then loadShare of a hundred will do.
+	// Until loadTime after the start, named needs every expected zone, then loadShare percent.
 	loadTime  = 2 * time.Minute
 	loadShare = 99
-	// waitTime is how long after its start named is held to more zones than that while its primary may still hand them
-	// out. A tenant can have its zones withheld, as by a pause, and that must keep no server from the zones of others.
+	// After waitTime, named is ready although the primary withholds more zones. A tenant can have zones withheld, as
+	// by a pause, which must not keep a server from the zones of others.
 	waitTime = 5 * time.Minute
-	// askers ask for zones at once, and answerTime bounds the answer to one question: named is on the same host.
+	// askers bounds concurrent queries; answerTime bounds each: named is on the same host.
 	askers     = 16
 	answerTime = time.Second
-	// maxCatalogs bounds the file that names catalogs, maxCatalog the transfer of one from named, in octets.
+	// maxCatalogs bounds the file of catalogs, maxCatalog the transfer of a catalog, in octets.
 	maxCatalogs, maxCatalog = 1 << 20, 256 << 20
-	// refreshes is for how many missing zones named is told to ask at each look.
-	refreshes = 16
-	// namedInLog is how many of the zones that are missing the log names.
+	// refreshes bounds the refresh commands per check.
+	refreshes  = 16
 	namedInLog = 5
 )
 
-// readyTime bounds one look at named.
 const readyTime = 5 * time.Second
 
-// loading is how far named is with the zones that are expected of it since it was started. named that had them once is
-// not asked again before its next start: a zone that is lost later, or a catalog that comes later and cannot be
-// transferred, concerns one class, and a server that is not ready answers for none.
+// loading tracks the expected zones since the start of named. After they have been loaded once they are not checked
+// until the next start: a zone lost later concerns one class, and an unready server answers for none.
 type loading struct {
-	boot   string // what named says of its start
+	boot   string // the start of named
 	done   bool
 	loaded map[name.Name]bool
-	// came is when the last of these was found loaded, at first when named was first looked at.
+	// came is the time at which the last expected zone was found loaded; at first that of the first check.
 	came time.Time
 }
 
-// checkZones returns what named lacks of the zones that are expected of it. status is what it says of itself.
+// checkZones returns an error while expected zones are missing. status is the output of rndc status.
 func (a *Agent) checkZones(ctx context.Context, status string) error {
 	l := &a.ready.loading
 	boot := readLine(status, "boot time")
@@ -140,8 +134,9 @@ func (a *Agent) checkZones(ctx context.Context, status string) error {
 	since := a.config.Now().Sub(started)
 	late := err != nil || since >= loadTime
 	enough := len(missing)*100 <= len(zones)*(100-loadShare)
-	// A primary that confirms a catalog loadTime after the last zone came withholds the others. named that has no zone
-	// at all waits on: a primary without room for transfers must not have every server replaced by an empty one.
+	// A primary that confirms a catalog loadTime after the last zone came withholds the other zones. A server
+	// without any zone keeps waiting: a primary without free transfer slots must not let an empty server replace a
+	// full one.
 	withheld := since >= waitTime && len(missing) < len(zones) && a.confirmedAt(ctx, expected.catalogs).Sub(l.came) >= loadTime
 	switch {
 	case len(missing) == 0 && lacking == nil, late && enough && (expected.sources > 0 || lacking == nil), withheld:
@@ -157,15 +152,14 @@ func (a *Agent) checkZones(ctx context.Context, status string) error {
 		formatZones(missing)))
 }
 
-// refreshZones has named ask its primary for zones that it lacks, and for its catalogs. A server that is not ready gets
-// no NOTIFY, since its Service has no pod for it, and named asks by itself after a minute at first and after hours at
-// last.
+// refreshZones has named query the primary for missing zones, and for catalogs. An unready server gets no NOTIFY,
+// since the Service does not select the pod, and named retries only after a minute to hours.
 func (a *Agent) refreshZones(ctx context.Context, missing []expectedZone, catalogs bool) {
 	var zones []name.Name
 	if catalogs {
 		zones, _ = a.readCatalogs()
 	}
-	// In any order: zones that the primary withholds must not keep the others from their turn.
+	// Random order: withheld zones must not displace others.
 	for _, at := range rand.Perm(len(missing))[:min(len(missing), refreshes)] {
 		if missing[at].listed {
 			zones = append(zones, missing[at].name)
@@ -178,8 +172,8 @@ func (a *Agent) refreshZones(ctx context.Context, missing []expectedZone, catalo
 	}
 }
 
-// confirmedAt returns when a primary last confirmed one of the catalogs, the zero time where none did. named says when
-// a zone expires, which is as long after that as its SOA allows.
+// confirmedAt returns the last time at which a primary confirmed one of the catalogs, zero for none: named's expiry
+// time less the expire value of the SOA.
 func (a *Agent) confirmedAt(ctx context.Context, catalogs map[name.Name]time.Duration) (last time.Time) {
 	for catalog, expire := range catalogs {
 		status, err := a.readStatus(ctx, catalog)
@@ -194,8 +188,7 @@ func (a *Agent) confirmedAt(ctx context.Context, catalogs map[name.Name]time.Dur
 	return last
 }
 
-// readLine returns what named says after a word of its status, "" for nothing. "boot time" is another text after each
-// start, RFC 9110's form of a time.
+// readLine returns the value of a line of rndc status, "" for none. "boot time" has the format of RFC 9110.
 func readLine(status, word string) string {
 	for line := range strings.Lines(status) {
 		if text, is := strings.CutPrefix(line, word+": "); is {
@@ -205,10 +198,10 @@ func readLine(status, word string) string {
 	return ""
 }
 
-// expectedZone is a zone that named shall have loaded.
+// expectedZone is a zone that named should have loaded.
 type expectedZone struct {
 	name name.Name
-	// listed: a catalog has it. Else named may have been told meanwhile that the zone is gone.
+	// listed: member of a catalog. Another zone may have been removed from named meanwhile.
 	listed bool
 }
 
@@ -223,19 +216,18 @@ func formatZones(zones []expectedZone) string {
 	return strings.Join(some, ", ")
 }
 
-// expectation is what named shall have loaded.
+// expectation lists the zones that named should have loaded.
 type expectation struct {
 	zones []expectedZone
-	// sources is how many catalogs named has, and one more for zones of the agent.
+	// sources counts named's catalogs, and the agent as another if it has zones.
 	sources int
-	// catalogs are those that named has, with the time in which their SOA has them expire.
+	// catalogs are named's catalogs with the expire value of the SOA.
 	catalogs map[name.Name]time.Duration
 }
 
-// listExpected returns the zones that named shall have loaded: those of which the agent made a file that has content,
-// and the members of catalogs as named has them, from its disk at first. A member that not all servers of the fleet had
-// yet may be one that none can load, so it is not expected (dns.UnconfirmedTTL) unless unconfirmed says so. lacking
-// says which catalog cannot be read.
+// listExpected returns the zones that named should have loaded: zones with a file of the agent, and members of the
+// catalogs in named. Members that not all servers have confirmed may be impossible to load, and are only included
+// with unconfirmed (dns.UnconfirmedTTL). lacking is the error of unreadable catalogs.
 func (a *Agent) listExpected(ctx context.Context, unconfirmed bool) (of expectation, lacking error) {
 	made, err := a.files.listZones(zoneKind)
 	if err != nil {
@@ -272,9 +264,8 @@ func (a *Agent) listExpected(ctx context.Context, unconfirmed bool) (of expectat
 	return of, lacking
 }
 
-// serveMembers says how far named is with the zones of its catalogs, each of which counts, and has named ask for those
-// that are missing: the Service of such a server has no pod of it, so no NOTIFY comes. A catalog that named does
-// not have is no answer.
+// serveMembers counts the catalog members, confirmed or not, and the missing zones, and refreshes those, since a pod
+// that no Service selects gets no NOTIFY. A missing catalog is a 503.
 func (a *Agent) serveMembers(job *work) (int, any, error) {
 	ctx := job.request.Context()
 	members, missing, lacking := a.listMissing(ctx)
@@ -286,8 +277,8 @@ func (a *Agent) serveMembers(job *work) (int, any, error) {
 	return http.StatusOK, protocol.Members{Zones: len(members.zones), Missing: len(missing), Some: formatZones(missing)}, nil
 }
 
-// listMissing returns the members of named's catalogs, and those of them for which it does not answer. lacking is that
-// of listExpected.
+// listMissing returns the members of named's catalogs, and those for which named does not answer. lacking is as in
+// listExpected.
 func (a *Agent) listMissing(ctx context.Context) (members expectation, missing []expectedZone, lacking error) {
 	members, lacking = a.listExpected(ctx, true)
 	members.zones = slices.DeleteFunc(members.zones, func(zone expectedZone) bool { return !zone.listed })
@@ -297,7 +288,6 @@ func (a *Agent) listMissing(ctx context.Context) (members expectation, missing [
 	return members, missing, lacking
 }
 
-// readCatalogs reads the names of catalogs, one a line.
 func (a *Agent) readCatalogs() ([]name.Name, error) {
 	if a.config.CatalogsFile == "" {
 		return nil, nil
@@ -322,8 +312,8 @@ func (a *Agent) readCatalogs() ([]name.Name, error) {
 	return catalogs, nil
 }
 
-// transferMembers returns the members of a catalog (RFC 9432 §4.3), those that are unconfirmed only where this is
-// asked, and the time in which the SOA of the catalog has it expire.
+// transferMembers returns the members of a catalog (RFC 9432 §4.3), unconfirmed members only if asked, and the
+// expire value of the SOA.
 func transferMembers(ctx context.Context, source transfer.Source, unconfirmed bool) (members []name.Name, expire time.Duration, err error) {
 	below := "." + strings.TrimPrefix("zones."+source.Zone.String(), ".")
 	_, err = transfer.Fetch(ctx, source, nil, func(rr mdns.RR, _ bool) {
@@ -344,7 +334,7 @@ func transferMembers(ctx context.Context, source transfer.Source, unconfirmed bo
 	return members, expire, err
 }
 
-// askForZones notes which of the zones named has loaded.
+// askForZones adds the zones that named has loaded to loaded.
 func (a *Agent) askForZones(ctx context.Context, zones []expectedZone, loaded map[name.Name]bool) {
 	var mu sync.Mutex
 	next := make(chan expectedZone)
@@ -369,7 +359,7 @@ func (a *Agent) askForZones(ctx context.Context, zones []expectedZone, loaded ma
 	}
 	for _, zone := range zones {
 		if ctx.Err() != nil {
-			break // the next look goes on with what is missing then
+			break // the next check continues
 		}
 		next <- zone
 	}
@@ -377,8 +367,8 @@ func (a *Agent) askForZones(ctx context.Context, zones []expectedZone, loaded ma
 	asking.Wait()
 }
 
-// askForZone reports whether the server at conn answers for the zone with authority, or, where no catalog lists the
-// zone, has none of this name. A zone that is not loaded yet, was never transferred or has expired is SERVFAIL.
+// askForZone reports whether named answers with authority for a listed zone, or without SERVFAIL for another zone.
+// SERVFAIL means not loaded, never transferred or expired.
 func askForZone(ctx context.Context, conn net.Conn, zone expectedZone) bool {
 	question := new(mdns.Msg)
 	question.SetQuestion(zone.name.String(), mdns.TypeSOA)

@@ -19,16 +19,15 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/agent/protocol"
 )
 
-// route is one method of one path.
 type route struct {
 	method, path string
-	open         bool // answered without authentication (A5)
+	open         bool // without authentication (A5)
 	serve        func(a *Agent, job *work) (status int, answer any, err error)
 }
 
 const zonePath = protocol.Base + "/zones/{name}"
 
-// routes are all there are; docs/bind-agent.md lists them.
+// routes are all routes, as in docs/bind-agent.md.
 var routes = []route{
 	{http.MethodGet, protocol.Base + "/health", true, (*Agent).serveHealth},
 	{http.MethodGet, protocol.Base + "/ready", true, (*Agent).serveReady},
@@ -54,7 +53,6 @@ func (a *Agent) serveStatus(job *work) (int, any, error) {
 	return http.StatusOK, protocol.ServerStatus{Status: text}, err
 }
 
-// New makes an agent.
 func New(config Config) *Agent {
 	a := &Agent{
 		config: config, files: zoneFiles{dir: config.ZoneDir}, mux: http.NewServeMux(),
@@ -67,10 +65,8 @@ func New(config Config) *Agent {
 	return a
 }
 
-// ServeHTTP answers a request. Of a path that is no route the mux says so.
 func (a *Agent) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.mux.ServeHTTP(w, r) }
 
-// serveRoute bounds, authenticates and carries out one request, in this order.
 func (a *Agent) serveRoute(w http.ResponseWriter, r *http.Request, route route) {
 	status, answer, err := a.carryOut(w, r, route)
 	if err != nil {
@@ -153,10 +149,9 @@ func sendJSON(w http.ResponseWriter, status int, value any) {
 	_, _ = w.Write(append(body, '\n'))
 }
 
-// maxAddresses bounds the addresses whose requests are counted.
 const maxAddresses = 4096
 
-// limiter counts the requests of each address, those of one IPv6 network of 64 bits together.
+// limiter limits the requests of each address; IPv6 addresses count by /64.
 type limiter struct {
 	rate, burst int
 
@@ -168,7 +163,7 @@ func newLimiter(perSecond, burst int) *limiter {
 	return &limiter{rate: perSecond, burst: burst, addresses: map[string]*rate.Limiter{}}
 }
 
-// reserveRequest returns how long the request has to wait, 0 for not at all.
+// reserveRequest returns the time that the request has to wait, 0 for none.
 func (l *limiter) reserveRequest(remote string, now time.Time) time.Duration {
 	host, _, err := net.SplitHostPort(remote)
 	if err != nil {
@@ -189,7 +184,7 @@ func (l *limiter) reserveRequest(remote string, now time.Time) time.Duration {
 			}
 		}
 		if len(l.addresses) >= maxAddresses {
-			return time.Second // each of them has asked within the last seconds
+			return time.Second // every address is in use
 		}
 		one = rate.NewLimiter(rate.Limit(l.rate), l.burst)
 		l.addresses[host] = one

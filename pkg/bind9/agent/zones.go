@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// parseZoneName reads the name of a zone, with a dot at its end or without. The name has letters, digits, dots,
-// - _ and / alone, which need no escape between quotes in a command or in named.conf (A4).
+// parseZoneName parses a zone name with or without the final dot. Only letters, digits and . - _ / are allowed,
+// which need no escape in commands and named.conf (A4).
 func parseZoneName(field, text string) (name.Name, error) {
 	if text != "." && text != "" {
 		text = strings.TrimSuffix(text, ".") + "."
@@ -33,7 +33,6 @@ func parseZoneName(field, text string) (name.Name, error) {
 	return zone, nil
 }
 
-// showName is a zone as bodies have it: without the dot at its end.
 func showName(zone name.Name) string {
 	if zone == name.Root {
 		return "."
@@ -41,16 +40,14 @@ func showName(zone name.Name) string {
 	return strings.TrimSuffix(zone.String(), ".")
 }
 
-// quoteZone is a zone in a command.
 func quoteZone(zone name.Name) string { return `"` + showName(zone) + `"` }
 
-// zoneStatus is what named says of a zone that it has.
 type zoneStatus struct {
 	text  string
 	lines map[string]string // "type": "primary"
 }
 
-// The results of named's control channel (lib/isc/result.c of BIND).
+// Results of named's control channel (lib/isc/result.c of BIND).
 const (
 	resultNotFound  = "not found"
 	resultExists    = "already exists"
@@ -67,7 +64,7 @@ func unknownZone(zone name.Name) error {
 	return refuse(http.StatusNotFound, "named has no zone %s; POST %s/zones makes one", showName(zone), protocol.Base)
 }
 
-// asConflict is a command that the state of a zone, or of the configuration, does not allow.
+// asConflict turns a refused command into a 409.
 func asConflict(err error) error {
 	var failure *rndc.Failure
 	if errors.As(err, &failure) {
@@ -76,7 +73,7 @@ func asConflict(err error) error {
 	return err
 }
 
-// readStatus asks named for a zone: 404 where it has none (A2).
+// readStatus runs zonestatus. An unknown zone is a 404 (A2).
 func (a *Agent) readStatus(ctx context.Context, zone name.Name) (*zoneStatus, error) {
 	text, err := a.runCommand(ctx, "zonestatus "+quoteZone(zone))
 	switch {
@@ -86,7 +83,7 @@ func (a *Agent) readStatus(ctx context.Context, zone name.Name) (*zoneStatus, er
 		return nil, refuse(http.StatusConflict, "named has zone %s in several views, and the API has no word for a view; "+
 			"give the agent a named without views", showName(zone))
 	case failedWith(err, resultNotLoaded):
-		// It is configured. Of a member of a catalog named shows nothing yet.
+		// The zone is configured. named shows no block of a catalog member.
 		of := protocol.Secondary
 		if block, err := a.readClauses(ctx, zone); err == nil {
 			of = block.word("type")
@@ -104,7 +101,6 @@ func (a *Agent) readStatus(ctx context.Context, zone name.Name) (*zoneStatus, er
 	return status, nil
 }
 
-// number is what a line has as a number; nil: it has none.
 func (s *zoneStatus) number(line string) *uint32 {
 	n, err := strconv.ParseUint(s.lines[line], 10, 32)
 	if err != nil {
@@ -114,7 +110,6 @@ func (s *zoneStatus) number(line string) *uint32 {
 	return &number
 }
 
-// readClauses asks named how a zone is configured.
 func (a *Agent) readClauses(ctx context.Context, zone name.Name) (clauses, error) {
 	text, err := a.runCommand(ctx, "showzone "+quoteZone(zone))
 	if err != nil {
@@ -123,7 +118,7 @@ func (a *Agent) readClauses(ctx context.Context, zone name.Name) (clauses, error
 	return parseClauses(text)
 }
 
-// readOwned returns the configuration of a zone that can be changed at run time.
+// readOwned returns the configuration of a zone that is changeable at run time.
 func (a *Agent) readOwned(ctx context.Context, zone name.Name) (clauses, error) {
 	status, err := a.readStatus(ctx, zone)
 	if err != nil {
@@ -166,7 +161,7 @@ func (a *Agent) showZoneStatus(job *work) (int, any, error) {
 	return http.StatusOK, answer, err
 }
 
-// zoneCommand runs one word of the control channel for a zone.
+// zoneCommand returns a handler that runs a command for a zone.
 func zoneCommand(word, done string) func(*Agent, *work) (int, any, error) {
 	return func(a *Agent, job *work) (int, any, error) {
 		defer a.lockZone(job.zone)()
@@ -182,7 +177,7 @@ func zoneCommand(word, done string) func(*Agent, *work) (int, any, error) {
 	}
 }
 
-// createZone adds a zone, or finds that it stands as asked for (A1).
+// createZone adds a zone, or confirms an existing zone with the same configuration (A1).
 func (a *Agent) createZone(job *work) (int, any, error) {
 	var asked protocol.CreateZone
 	if err := job.decode(&asked); err != nil {
@@ -224,7 +219,7 @@ func (a *Agent) createZone(job *work) (int, any, error) {
 		return status, answer, err
 	}
 	if otherKeys {
-		// Signatures by them that the former owner has kept must not be valid for the zone of this one.
+		// Signatures kept by the former owner must not be valid for the new zone.
 		if err := a.files.removeKeys(zone); err != nil {
 			return 0, nil, err
 		}
@@ -247,12 +242,12 @@ func (a *Agent) createZone(job *work) (int, any, error) {
 	var unasked *problem
 	switch {
 	case errors.As(err, &failure):
-		// Named has no zone of this file. After any other error it may have, and the file stays.
+		// named does not use this file, as it may after any other error.
 		if err := a.files.remove(path); err != nil {
 			return 0, nil, err
 		}
 		if failure.Err == resultExists {
-			return a.compareZone(ctx, zone, block) // another client of named was faster
+			return a.compareZone(ctx, zone, block) // another client was faster
 		}
 		return 0, nil, refuse(http.StatusBadRequest, "zone %s: %v; named's log says which record or clause it does not take",
 			showName(zone), failure)
@@ -265,7 +260,7 @@ func (a *Agent) createZone(job *work) (int, any, error) {
 		nil
 }
 
-// compareZone answers for a zone that named has already: 404 where it has none.
+// compareZone answers for an existing zone, 404 for none.
 func (a *Agent) compareZone(ctx context.Context, zone name.Name, asked clauses) (int, any, error) {
 	if _, err := a.readStatus(ctx, zone); err != nil {
 		return 0, nil, err
@@ -287,7 +282,7 @@ func (a *Agent) compareZone(ctx context.Context, zone name.Name, asked clauses) 
 		"its records were not touched"}, nil
 }
 
-// makeClauses is the configuration of a new zone without its file.
+// makeClauses returns the configuration of a new zone without the file.
 func makeClauses(asked protocol.CreateZone) (clauses, error) {
 	config := asked.ZoneConfig
 	block := clauses{{"type", []string{asked.ZoneType}}}
@@ -316,7 +311,6 @@ func makeClauses(asked protocol.CreateZone) (clauses, error) {
 	})
 }
 
-// changeClauses makes the changes that are asked for.
 func changeClauses(block *clauses, prefix string, asked protocol.ModifyZone) error {
 	for _, list := range []struct {
 		clause, field string
@@ -344,13 +338,12 @@ func changeClauses(block *clauses, prefix string, asked protocol.ModifyZone) err
 		block.setClause("dnssec-policy", []string{policy})
 		_, updated := block.find("allow-update")
 		if _, inline := block.find("inline-signing"); !updated && !inline && *asked.DNSSECPolicy != "none" {
-			block.setClause("inline-signing", []string{"yes"}) // BIND signs a zone only so, or one with updates
+			block.setClause("inline-signing", []string{"yes"}) // BIND signs only zones with inline-signing or updates
 		}
 	}
 	return nil
 }
 
-// modifyZone changes the configuration of a zone.
 func (a *Agent) modifyZone(job *work) (int, any, error) {
 	var asked protocol.ModifyZone
 	if err := job.decode(&asked); err != nil {
@@ -391,8 +384,8 @@ func (a *Agent) modifyZone(job *work) (int, any, error) {
 		}
 	}
 	if asked.DNSSECPolicy != nil {
-		// modzone stores how a zone is signed, and only reconfig has named act on it. A request that is repeated gets
-		// here too: the first one may have ended between the two.
+		// modzone stores the policy, and only reconfig applies it. A repeated request runs reconfig again: the first
+		// may have ended in between.
 		if _, err := a.runCommand(ctx, "reconfig"); err != nil {
 			return 0, nil, asConflict(err)
 		}
@@ -400,7 +393,7 @@ func (a *Agent) modifyZone(job *work) (int, any, error) {
 	return http.StatusOK, protocol.ZoneResponse{Success: true, Message: message, Details: text}, nil
 }
 
-// judgeUnsigning refuses to end the signing of a signed zone at once: resolvers that have its DS would refuse it.
+// judgeUnsigning refuses to unsign a signed zone at once, which would make it bogus for resolvers with its DS.
 func (a *Agent) judgeUnsigning(ctx context.Context, zone name.Name, wanted clauses) error {
 	if policy := wanted.word("dnssec-policy"); policy != "none" && policy != "" {
 		return nil
@@ -413,7 +406,7 @@ func (a *Agent) judgeUnsigning(ctx context.Context, zone name.Name, wanted claus
 	return err
 }
 
-// deleteZone removes a zone and its files. Keys of DNSSEC stay, unless they are to be removed.
+// deleteZone removes a zone and its files. DNSSEC keys stay, except with keys=remove.
 func (a *Agent) deleteZone(job *work) (int, any, error) {
 	ctx := job.request.Context()
 	keys, keyOwner := job.request.URL.Query().Get("keys"), job.request.URL.Query().Get("keyOwner")
@@ -433,7 +426,7 @@ func (a *Agent) deleteZone(job *work) (int, any, error) {
 		if keys == "" {
 			return nil
 		}
-		// A key that is used again later would be taken for one that resolvers know.
+		// Resolvers may know a key that is used again.
 		return a.files.removeKeys(job.zone)
 	}
 	if p := (*problem)(nil); errors.As(err, &p) && p.status == http.StatusNotFound {
