@@ -30,23 +30,22 @@ import (
 )
 
 const (
-	// credentialsAge is how long the Secrets of an agent are taken to be as they were read.
+	// credentialsAge is the lifetime of cached credentials.
 	credentialsAge = 5 * time.Second
-	// credentialsTimeout bounds one read of them.
+	// credentialsTimeout bounds a read of the Secrets.
 	credentialsTimeout = 10 * time.Second
-	// clientAge is how long a client is kept that is asked for no more.
+	// clientAge is the lifetime of an unused client.
 	clientAge = time.Hour
-	// maxHeader bounds the header of an agent's answer, in octets.
 	maxHeader = 1 << 16
 )
 
-// Agents has one client for the agent of each server, whatever number of classes selects the server: the pace that a
-// client keeps is that of the server, and outlives the providers of classes.
+// Agents has a client per server, however many classes select the server: the client limits the rate for the server,
+// and outlives the providers of classes.
 type Agents struct {
 	secrets class.Secrets
 
 	mu      sync.Mutex
-	clients map[string]*agentClient // by all that is configured of the agent
+	clients map[string]*agentClient // by all configuration of the agent
 }
 
 type agentClient struct {
@@ -54,12 +53,12 @@ type agentClient struct {
 	used time.Time
 }
 
-// New reads Secrets when the first request is sent.
+// New creates Agents. Secrets are read with the first request.
 func New(secrets class.Secrets) *Agents {
 	return &Agents{secrets: secrets, clients: map[string]*agentClient{}}
 }
 
-// ClientOf returns the client of a server's agent. Its error is a *delivery.Error. It sends nothing.
+// ClientOf returns the client of a server's agent, and sends nothing. An error is a *delivery.Error.
 func (a *Agents) ClientOf(server apiclass.Server, allowLocal bool) (*client.Client, error) {
 	agent := server.Agent
 	at, err := url.Parse(agent.URL)
@@ -86,7 +85,7 @@ func (a *Agents) ClientOf(server apiclass.Server, allowLocal bool) (*client.Clie
 	return made, nil
 }
 
-// agentTransport sends requests with what the Secrets of the agent have at that time.
+// agentTransport adds the current credentials to requests.
 type agentTransport struct {
 	of         apiclass.Agent
 	secrets    class.Secrets
@@ -97,14 +96,13 @@ type agentTransport struct {
 	known *credentials
 }
 
-// credentials are what the Secrets of an agent had.
 type credentials struct {
 	token     string
-	digest    [sha256.Size]byte // of the authorities that transport verifies with
+	digest    [sha256.Size]byte // of the CA certificates of transport
 	transport *http.Transport
 }
 
-// RoundTrip sends a request. One that is refused for its token is sent again with a token that the Secret has since.
+// RoundTrip sends a request. A 401 is retried if the Secret has a new token.
 func (t *agentTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	now, err := t.readCredentials(request.Context(), false)
 	if err != nil {
@@ -135,8 +133,8 @@ func (c *credentials) send(request *http.Request) (*http.Response, error) {
 	return c.transport.RoundTrip(request)
 }
 
-// readCredentials reads the Secrets, unless that was done just now and fresh is false. While a Secret cannot be read
-// its former data stays in use; of a Secret that is not there it does not.
+// readCredentials returns the credentials, cached for credentialsAge unless fresh. If a Secret cannot be read, the
+// last credentials stay in use; if the Secret does not exist, they do not.
 func (t *agentTransport) readCredentials(ctx context.Context, fresh bool) (*credentials, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -196,8 +194,8 @@ func (t *agentTransport) makeCredentials(ctx context.Context) (*credentials, err
 	return c, nil
 }
 
-// readSecret reads a Secret that has values under keys; "" is none. A *delivery.Error says that it is not as it has
-// to be.
+// readSecret reads a Secret with values under keys; "" is no key. A *delivery.Error describes a missing Secret or
+// value.
 func (t *agentTransport) readSecret(ctx context.Context, namespace, name string, keys ...string) (map[string][]byte, error) {
 	data, err := t.secrets.Get(ctx, namespace, name)
 	if errors.Is(err, class.ErrSecretNotFound) {

@@ -22,36 +22,36 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Client of one server. Its methods may be called from several goroutines.
+// Client of one server, safe for concurrent use.
 type Client struct {
 	url  string
 	http http.Client
 
-	turn chan struct{} // held by the one request under way, or by those that belong together (C1, C2)
+	turn chan struct{} // held by the current request, or a sequence of requests (C1, C2)
 
-	// The request that has the turn uses what follows.
+	// Guarded by turn.
 	speaks dialect
-	asked  time.Time // which it speaks
+	asked  time.Time // time of the last askDialect
 	pace   *rate.Limiter
-	paused time.Time // until then nothing is sent
+	paused time.Time // no requests until then
 }
 
 const (
-	// requestTime bounds one request, and maxAnswer its answer in octets.
+	// requestTime bounds a request, and maxAnswer the answer in octets.
 	requestTime, maxAnswer = 30 * time.Second, 1 << 20
-	// maxList is maxAnswer of the list of all zones: 250,000 of usual names.
+	// maxList is the maxAnswer for the list of zones: 250,000 usual names.
 	maxList = 8 << 20
-	// maxWait is how long a request waits for its turn, and for the pace: a caller has other servers and zones to work
-	// for. It is longer than the pace of the slowest server.
+	// maxWait bounds the wait for the turn and for the rate, since the caller has other servers and zones to work
+	// for. The interval of the slowest dialect is shorter.
 	maxWait = 1500 * time.Millisecond
-	// pauseTime is how long a server is left alone that wants less and does not say for how long.
+	// pauseTime is the pause after a 429 without Retry-After.
 	pauseTime = 2 * time.Second
-	// dialectAge is how long a server is taken to be what it said: one is replaced by another under the same address.
+	// dialectAge is the lifetime of a dialect: another server may come to the same address.
 	dialectAge = time.Minute
 )
 
-// New makes a client of the server at a URL, without the path of the API: "https://192.0.2.1:8443". The transport sends
-// its requests, with what the server authenticates them by; nil: the usual one. It sends nothing.
+// New returns a client for a URL without a path: "https://192.0.2.1:8443". The transport adds the credentials; nil
+// is http.DefaultTransport. New sends nothing.
 func New(address string, transport http.RoundTripper) (*Client, error) {
 	at, err := url.Parse(address)
 	if err != nil || at.Scheme != "https" && at.Scheme != "http" || at.Host == "" || at.Path != "" && at.Path != "/" || at.RawQuery != "" ||
@@ -63,14 +63,14 @@ func New(address string, transport http.RoundTripper) (*Client, error) {
 		turn: make(chan struct{}, 1), speaks: slowest, pace: rate.NewLimiter(slowest.rate, slowest.burst)}, nil
 }
 
-// Error is an answer that is not what was asked for, or none.
+// Error is a failed request.
 type Error struct {
-	// Status of the answer; 0: there was none, or nothing was sent.
+	// Status of the answer; 0: no answer, or nothing was sent.
 	Status  int
 	Message string
-	// RetryAfter: the server, or its pace, wants to be left alone for that long.
+	// RetryAfter is the pause that the server or its rate demands.
 	RetryAfter time.Duration
-	// Unsupported: the server has no form for what was asked.
+	// Unsupported: the dialect cannot express the request.
 	Unsupported bool
 	Err         error // the cause, for the log
 }
@@ -82,11 +82,11 @@ func unsupported(format string, arguments ...any) *Error {
 	return &Error{Message: fmt.Sprintf(format, arguments...), Unsupported: true}
 }
 
-// Fence is asked before each request that changes something at the server.
+// Fence is called before each request with changes; an error prevents the request.
 type Fence func(ctx context.Context) error
 
-// Ensure has the server make a zone that it has not, and change addresses and the policy of one that it has with
-// others. A bindcar cannot say how a zone of it is configured: there a zone that exists is taken as it is.
+// Ensure creates a missing zone, and updates addresses and policy of an existing zone. A bindcar does not show the
+// configuration of a zone, so an existing zone there is left alone.
 func (c *Client) Ensure(ctx context.Context, zone name.Name, asked protocol.CreateZone, fence Fence) error {
 	leave, speaks, err := c.takeTurn(ctx)
 	if err != nil {
@@ -112,7 +112,7 @@ func (c *Client) Ensure(ctx context.Context, zone name.Name, asked protocol.Crea
 		return err
 	}
 	if !speaks.agent {
-		return nil // it came between; nothing was lost, and the next question shows what it is
+		return nil // created in between: nothing was lost
 	}
 	config := body.ZoneConfig
 	change := protocol.ModifyZone{AlsoNotify: orEmpty(config.AlsoNotify), AllowTransfer: orEmpty(config.AllowTransfer)}
@@ -128,13 +128,12 @@ func (c *Client) Ensure(ctx context.Context, zone name.Name, asked protocol.Crea
 	if err := c.sendRequest(ctx, http.MethodPatch, path, change, nil); err != nil {
 		return err
 	}
-	return c.sendRequest(ctx, http.MethodPost, zonesPath, body, nil) // it says what else differs, or that nothing does
+	return c.sendRequest(ctx, http.MethodPost, zonesPath, body, nil) // returns an error for other differences
 }
 
-// zonesPath is that of the list of zones.
 const zonesPath = "/zones"
 
-// zonePath escapes a dot that would be the directory itself.
+// zonePath escapes the root, whose dot would be the directory itself.
 func zonePath(zone name.Name) string {
 	if zone == name.Root {
 		return "/zones/%2E"
@@ -149,7 +148,7 @@ func orEmpty(list []string) *[]string {
 	return &list
 }
 
-// Remove has the server remove a zone, if it has it.
+// Remove removes a zone if it exists.
 func (c *Client) Remove(ctx context.Context, zone name.Name, fence Fence) error {
 	leave, speaks, err := c.takeTurn(ctx)
 	if err != nil {
@@ -157,7 +156,7 @@ func (c *Client) Remove(ctx context.Context, zone name.Name, fence Fence) error 
 	}
 	defer leave()
 	if !speaks.agent && !bindcarName.MatchString(showName(zone)) {
-		return nil // it was never there
+		return nil // no such zone can exist
 	}
 	path := zonePath(zone)
 	if there, err := c.hasZone(ctx, path); err != nil || !there {
@@ -170,7 +169,7 @@ func (c *Client) Remove(ctx context.Context, zone name.Name, fence Fence) error 
 	case http.StatusNotFound:
 		return nil
 	case http.StatusInternalServerError:
-		// bindcar 0.7 says so of a zone that it has not, and of one that it could not remove.
+		// bindcar 0.7 answers 500 both for a missing zone and for a failed removal.
 		if there, again := c.hasZone(ctx, path); again == nil && !there {
 			return nil
 		}
@@ -180,7 +179,7 @@ func (c *Client) Remove(ctx context.Context, zone name.Name, fence Fence) error 
 	}
 }
 
-// Retransfer has the server transfer a secondary zone whole, whatever its serial.
+// Retransfer transfers a secondary zone whole, regardless of the serial.
 func (c *Client) Retransfer(ctx context.Context, zone name.Name, fence Fence) error {
 	leave, _, err := c.takeTurn(ctx)
 	if err != nil {
@@ -193,7 +192,7 @@ func (c *Client) Retransfer(ctx context.Context, zone name.Name, fence Fence) er
 	return c.sendRequest(ctx, http.MethodPost, zonePath(zone)+"/retransfer", nil, nil)
 }
 
-// Health asks whether the server lets us in.
+// Health checks that the server accepts the credentials.
 func (c *Client) Health(ctx context.Context) error {
 	leave, _, err := c.takeTurn(ctx)
 	if err != nil {
@@ -211,14 +210,15 @@ func statusOf(err error) int {
 	return answered.Status
 }
 
-// hasZone says whether the server has the zone, loaded or not.
+// hasZone reports whether the server has the zone, loaded or not.
 func (c *Client) hasZone(ctx context.Context, path string) (bool, error) {
 	err := c.sendRequest(ctx, http.MethodGet, path+"/status", nil, nil)
 	switch statusOf(err) {
 	case http.StatusNotFound:
 		return false, nil
 	case http.StatusInternalServerError:
-		// bindcar says so of a secondary that has transferred nothing yet. Where named answers at all it is that.
+		// bindcar answers 500 for a secondary before its first transfer. So the zone is there if named answers at
+		// all.
 		if c.sendRequest(ctx, http.MethodGet, "/server/status", nil, nil) == nil {
 			return true, nil
 		}
@@ -226,7 +226,7 @@ func (c *Client) hasZone(ctx context.Context, path string) (bool, error) {
 	return err == nil, err
 }
 
-// takeTurn waits until no other request is under way, and asks the server what it speaks where that is not known.
+// takeTurn waits for earlier requests, and determines the dialect if necessary.
 func (c *Client) takeTurn(ctx context.Context) (leave func(), speaks dialect, err error) {
 	waiting, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()
@@ -261,8 +261,7 @@ func (c *Client) askDialect(ctx context.Context) error {
 	return nil
 }
 
-// waitPace waits until the next request may be sent. Where that is later than maxWait, or after the end of ctx, it does
-// not wait at all (C1).
+// waitPace waits for the rate. It returns an error at once if the wait would exceed maxWait or the end of ctx (C1).
 func (c *Client) waitPace(ctx context.Context) error {
 	now := time.Now()
 	wait := c.paused.Sub(now)
@@ -287,7 +286,7 @@ func (c *Client) waitPace(ctx context.Context) error {
 	}
 }
 
-// sendRequest sends one request and reads its answer. /health is open, and costs no pace.
+// sendRequest sends a request and decodes the answer. /health does not count for the rate.
 func (c *Client) sendRequest(ctx context.Context, method, path string, body, into any) error {
 	if path != "/health" {
 		if err := c.waitPace(ctx); err != nil {
@@ -333,7 +332,7 @@ func (c *Client) sendRequest(ctx context.Context, method, path string, body, int
 	return c.readRefusal(method, path, response)
 }
 
-// readRefusal is an answer that is not 2xx. The text of the server is not in it: it may have any.
+// readRefusal returns the error of an answer that is not 2xx, without the server's text, which is untrusted.
 func (c *Client) readRefusal(method, path string, response *http.Response) error {
 	refusal := &Error{Status: response.StatusCode, Message: fmt.Sprintf("%s answers %s %s%s with %d; its log says why", c.url,
 		method, protocol.Base, path, response.StatusCode)}

@@ -16,9 +16,9 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// dialect is what servers of the API differ in.
+// dialect has the differences between servers of the API.
 type dialect struct {
-	// agent: the server is Kubizone's, to which a request can be sent again.
+	// agent: Kubizone's agent, whose requests may be repeated.
 	agent bool
 	rate  rate.Limit // requests a second
 	burst int
@@ -28,17 +28,17 @@ var (
 	bindcar07 = dialect{rate: 1, burst: 10}
 	bindcar09 = dialect{rate: 10, burst: 50}
 	kubizone  = dialect{agent: true, rate: 50, burst: 100}
-	// slowest is that of a server that has not said yet which it speaks.
+	// slowest is the dialect of an unknown server.
 	slowest = bindcar07
 )
 
-// readDialect reads what /health says. Images of bindcar 0.7.1 and 0.7.2 say 0.7.0.
+// readDialect returns the dialect by the version in /health. Images of bindcar 0.7.1 and 0.7.2 report 0.7.0.
 func readDialect(health protocol.Health) (dialect, error) {
 	if health.Agent == "kubizone" {
 		return kubizone, nil
 	}
 	var major, minor, patch uint
-	_, _ = fmt.Sscanf(strings.TrimPrefix(health.Version, "v"), "%d.%d.%d", &major, &minor, &patch) // 0 for what it lacks
+	_, _ = fmt.Sscanf(strings.TrimPrefix(health.Version, "v"), "%d.%d.%d", &major, &minor, &patch) // 0 if missing
 	switch {
 	case major > 0 || minor >= 9:
 		return bindcar09, nil
@@ -48,10 +48,9 @@ func readDialect(health protocol.Health) (dialect, error) {
 	return dialect{}, fmt.Errorf("bindcar %q is too old: at least 0.7.3 is needed, which takes addresses with ports", health.Version)
 }
 
-// bindcarName is what bindcar takes as the name of a zone.
+// bindcarName matches the names of zones that bindcar accepts.
 var bindcarName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
-// showName is a zone in a path and in a body.
 func showName(zone name.Name) string {
 	if zone == name.Root {
 		return "."
@@ -59,7 +58,7 @@ func showName(zone name.Name) string {
 	return strings.TrimSuffix(zone.String(), ".")
 }
 
-// translateZone is a new zone as the dialect has it (C3).
+// translateZone translates a new zone into the dialect (C3).
 func (d dialect) translateZone(zone name.Name, asked protocol.CreateZone) (protocol.CreateZone, error) {
 	asked.ZoneName = showName(zone)
 	if d.agent {
@@ -73,7 +72,7 @@ func (d dialect) translateZone(zone name.Name, asked protocol.CreateZone) (proto
 	for _, list := range []*[]string{&config.Primaries, &config.AlsoNotify} {
 		plain := make([]string, len(*list))
 		for i, text := range *list {
-			// bindcar has no word for a key: named has it in a server block.
+			// bindcar cannot name a key: named has the key in a server block.
 			plain[i], _, _ = strings.Cut(text, " key ")
 		}
 		*list = plain
@@ -82,18 +81,18 @@ func (d dialect) translateZone(zone name.Name, asked protocol.CreateZone) (proto
 		return !strings.HasPrefix(text,
 			"key ")
 	}) {
-		config.AllowTransfer = nil // the options of named decide which keys may transfer
+		config.AllowTransfer = nil // named's options allow transfers by key
 	}
 	for _, text := range config.AllowTransfer {
 		if _, err := netip.ParseAddr(text); err != nil {
 			return asked, unsupported("bindcar takes addresses alone in allowTransfer, and not %q", text)
 		}
 	}
-	// It wants these of a secondary too.
+	// bindcar requires these of a secondary too.
 	if asked.ZoneType == protocol.Secondary {
 		ttl := uint32(3600)
 		config.TTL, config.SOA = &ttl, &protocol.SOA{PrimaryNS: "invalid.", AdminEmail: "invalid."}
-		asked.UpdateKeyName = "" // BIND would take updates for it
+		asked.UpdateKeyName = "" // BIND would accept updates
 	}
 	if config.NameServers == nil {
 		config.NameServers = []string{}

@@ -14,23 +14,22 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Signing is what a server says of the signing of a zone.
+// Signing is the signing state of a zone.
 type Signing struct {
 	// Present: the server has the zone, signed or not.
 	Present bool
 	// Status is nil before the zone is signed.
 	Status *protocol.DNSSECStatus
-	// KeyOwner is whose the keys are, "" for keys that were put there by hand.
+	// KeyOwner is the owner of the keys, "" for keys added by hand.
 	KeyOwner string
-	// DS are those of the keys that sign the zone's keys, and that the server publishes.
+	// DS are the DS of published key signing keys.
 	DS []protocol.DSRecord
 }
 
-// maxKeys is how many keys a zone may have at a server, and how many DS: named has two or three of each during a
-// rollover.
+// maxKeys bounds the keys and the DS of a zone: a rollover has two or three of each.
 const maxKeys = 64
 
-// takeAgentTurn is takeTurn at a server that signs. A bindcar does not say which state its keys are in.
+// takeAgentTurn is takeTurn for a signer. A bindcar does not report the states of keys.
 func (c *Client) takeAgentTurn(ctx context.Context) (leave func(), err error) {
 	leave, speaks, err := c.takeTurn(ctx)
 	if err == nil && !speaks.agent {
@@ -40,7 +39,7 @@ func (c *Client) takeAgentTurn(ctx context.Context) (leave func(), err error) {
 	return leave, err
 }
 
-// ReadSigning asks how a zone is signed.
+// ReadSigning reads the signing state of a zone.
 func (c *Client) ReadSigning(ctx context.Context, zone name.Name) (Signing, error) {
 	leave, err := c.takeAgentTurn(ctx)
 	if err != nil {
@@ -70,8 +69,8 @@ func (c *Client) ReadSigning(ctx context.Context, zone name.Name) (Signing, erro
 	return signing, nil
 }
 
-// CheckDS tells a server that all servers of the parent have the DS of a key, or that none has it any more: state is
-// protocol.DSPublished or DSWithdrawn. named counts from this moment on.
+// CheckDS reports that all servers of the parent have the DS of a key (protocol.DSPublished), or that none has
+// (DSWithdrawn). named measures its delays from this time.
 func (c *Client) CheckDS(ctx context.Context, zone name.Name, keyTag uint16, state string) error {
 	leave, err := c.takeAgentTurn(ctx)
 	if err != nil {
@@ -81,7 +80,7 @@ func (c *Client) CheckDS(ctx context.Context, zone name.Name, keyTag uint16, sta
 	return c.sendRequest(ctx, http.MethodPost, zonePath(zone)+"/dnssec/checkds", protocol.CheckDS{KeyTag: keyTag, DS: state}, nil)
 }
 
-// Notify has a server tell its secondaries of the serial of a zone again.
+// Notify has the server send NOTIFY to secondaries.
 func (c *Client) Notify(ctx context.Context, zone name.Name) error {
 	leave, err := c.takeAgentTurn(ctx)
 	if err != nil {
@@ -91,7 +90,7 @@ func (c *Client) Notify(ctx context.Context, zone name.Name) error {
 	return c.sendRequest(ctx, http.MethodPost, zonePath(zone)+"/notify", nil, nil)
 }
 
-// ListZones asks which zones the server has.
+// ListZones lists all zones of the server.
 func (c *Client) ListZones(ctx context.Context) ([]name.Name, error) {
 	leave, err := c.takeAgentTurn(ctx)
 	if err != nil {
@@ -111,8 +110,8 @@ func (c *Client) ListZones(ctx context.Context) ([]name.Name, error) {
 	return zones, nil
 }
 
-// RemoveOwned has a server remove a zone whose keys are of an owner, if it has it, and leave the keys. Keys that were
-// put there by hand are of the owner "". A zone with keys of another owner stays.
+// RemoveOwned removes an existing zone if isOwner holds for the owner of the keys, and keeps the keys. The owner of
+// keys added by hand is "".
 func (c *Client) RemoveOwned(ctx context.Context, zone name.Name, isOwner func(owner string) bool, fence Fence) error {
 	leave, err := c.takeAgentTurn(ctx)
 	if err != nil {
@@ -138,7 +137,7 @@ func (c *Client) RemoveOwned(ctx context.Context, zone name.Name, isOwner func(o
 	return nil
 }
 
-// RemoveSigned has a server remove a zone and its keys, if it has it.
+// RemoveSigned removes a zone with all keys.
 func (c *Client) RemoveSigned(ctx context.Context, zone name.Name, fence Fence) error {
 	leave, err := c.takeAgentTurn(ctx)
 	if err != nil {

@@ -18,22 +18,22 @@ import (
 	"time"
 )
 
-// Key signs commands. It is one of the keys of named's controls block.
+// Key signs commands. It is a key of named's controls block.
 type Key struct {
-	// Algorithm is "hmac-sha256", "hmac-sha384" or "hmac-sha512". The older ones, MD5 and SHA-1, are not spoken.
+	// Algorithm is "hmac-sha256", "hmac-sha384" or "hmac-sha512". MD5 and SHA-1 are not supported.
 	Algorithm string
-	// MAC is the key's whole MAC over parts, one after the other. The secret stays with its owner.
+	// MAC returns the MAC over the concatenated parts.
 	MAC func(parts ...[]byte) []byte
 }
 
-// algorithms are the numbers of the algorithms in the protocol.
+// algorithms are the protocol's numbers of algorithms.
 var algorithms = map[string]byte{"hmac-sha256": 163, "hmac-sha384": 164, "hmac-sha512": 165}
 
-// Failure is a command that named refused: nothing was changed by it, or what its text says.
+// Failure is the error of a refused command, which changed nothing unless Text says so.
 type Failure struct {
-	Command string // its first word
-	Err     string // named's name of the result: "not found"
-	Text    string // what named said beside it; it can have several lines
+	Command string // first word
+	Err     string // result, as "not found"
+	Text    string // further text, possibly several lines
 }
 
 func (f *Failure) Error() string {
@@ -44,26 +44,26 @@ func (f *Failure) Error() string {
 	return fmt.Sprintf("named refused %s: %s", f.Command, said)
 }
 
-// Client sends commands to one named. Its methods may be called from several goroutines.
+// Client sends commands to named. It is safe for concurrent use.
 type Client struct {
 	Address string // of the controls block: "127.0.0.1:953"
-	// Keys returns the keys for one command, one at least: a new key takes effect without a restart. Where named does
-	// not accept one the next is tried, so that both ends need not change their key at once.
+	// Keys returns at least one key for each command. If named refuses a key, the next is tried, so that both ends
+	// may change keys at different times.
 	Keys func() ([]Key, error)
-	// Timeout bounds one command; 0 is defaultTimeout.
+	// Timeout bounds a command; 0 is defaultTimeout.
 	Timeout time.Duration
 }
 
-// MaxCommand is the longest command in octets: of what named reads of a message, 512 are for what stands around it.
+// MaxCommand is the limit of a command in octets: named's limit of a message, less 512 for the other values.
 const MaxCommand = maxMessage - 512
 
 const defaultTimeout = 30 * time.Second
 
-// window is how long named may take to read a command: its clock, and ours, differ by less.
+// window is the validity of a command. The clocks have to differ by less.
 const window = time.Minute
 
-// Call runs one command and returns what named says (R1). A refusal is a *Failure; after any other error named may have
-// carried the command out.
+// Call runs a command and returns named's text (R1). A refusal is a *Failure; after another error named may have run
+// the command.
 func (c *Client) Call(ctx context.Context, command string) (string, error) {
 	keys, err := c.Keys()
 	if err != nil {
@@ -78,7 +78,7 @@ func (c *Client) Call(ctx context.Context, command string) (string, error) {
 		session, err := c.openSession(ctx, key)
 		if refused := errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, errSignature); refused &&
 			i < len(keys)-1 {
-			continue // nothing was asked yet but for a nonce
+			continue // only the nonce was requested
 		}
 		if err != nil {
 			return "", c.nameChannel(ctx, err)
@@ -89,7 +89,7 @@ func (c *Client) Call(ctx context.Context, command string) (string, error) {
 	panic("not reached: there is a last key")
 }
 
-// openSession connects, and asks for the nonce that a command repeats.
+// openSession connects, and requests the nonce for the command.
 func (c *Client) openSession(ctx context.Context, key Key) (*session, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", c.Address)
 	if err != nil {
@@ -104,7 +104,7 @@ func (c *Client) openSession(ctx context.Context, key Key) (*session, error) {
 	return s, nil
 }
 
-// nameChannel names the channel in errors that are no answer of named.
+// nameChannel adds the address to errors other than a Failure.
 func (c *Client) nameChannel(ctx context.Context, err error) error {
 	var failure *Failure
 	switch {
@@ -119,7 +119,7 @@ func (c *Client) nameChannel(ctx context.Context, err error) error {
 	return fmt.Errorf("control channel %s: %w", c.Address, err)
 }
 
-// session is one connection: the question for a nonce, and the command.
+// session is a connection with a nonce.
 type session struct {
 	conn   net.Conn
 	key    Key
@@ -159,7 +159,7 @@ func (s *session) sendCommand(command string) (string, error) {
 	return s.judgeAnswer(answer, serial, command)
 }
 
-// readMessage reads one message without its length (R3).
+// readMessage reads a message without its length (R3).
 func readMessage(from io.Reader) ([]byte, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(from, head[:]); err != nil {
@@ -169,7 +169,7 @@ func readMessage(from io.Reader) ([]byte, error) {
 	if length > maxAnswer {
 		return nil, fmt.Errorf("an answer of %d octets: %d are read", length, maxAnswer)
 	}
-	// The buffer grows with what comes, not with what is announced.
+	// The buffer grows with received octets, not with the announced length.
 	message, err := io.ReadAll(io.LimitReader(from, int64(length)))
 	if err == nil && len(message) < int(length) {
 		err = io.ErrUnexpectedEOF
@@ -177,7 +177,7 @@ func readMessage(from io.Reader) ([]byte, error) {
 	return message, err
 }
 
-// judgeAnswer returns what an answer says. One to another question is none (R2).
+// judgeAnswer returns the text of an answer. An answer to another command is an error (R2).
 func (s *session) judgeAnswer(answer table, serial, command string) (string, error) {
 	control := answer.find("_ctrl")
 	replied, _ := control.text("_rpl")

@@ -13,24 +13,24 @@ import (
 	"slices"
 )
 
-// version is the only one of the protocol.
+// version is the only version of the protocol.
 const version = 1
 
 const (
-	// maxMessage is what named reads of one message; maxAnswer is what is read of one of named.
+	// maxMessage is named's limit of a message, maxAnswer ours.
 	maxMessage, maxAnswer = 32 << 10, 4 << 20
-	// maxDepth bounds the nesting of tables; named's messages have two levels.
+	// maxDepth bounds the nesting of tables; named uses two levels.
 	maxDepth = 4
-	// macOctets is the place of a signature: base64, padded with zeros, for the longest hash.
+	// macOctets is the size of a signature: base64 of the longest hash, padded with zeros.
 	macOctets = 88
 )
 
-// The types of values in named's messages (lib/isccc/include/isccc/cc.h of BIND, which has lists too).
+// Types of values (lib/isccc/include/isccc/cc.h of BIND, which also has lists).
 const (
 	typeString, typeBinary, typeTable byte = 0, 1, 2
 )
 
-// table is a table of a message, in its order. A value is []byte or table.
+// table is an ordered table. A value is []byte or table.
 type table []element
 
 type element struct {
@@ -38,7 +38,7 @@ type element struct {
 	value any
 }
 
-// find returns the table with that key, and nil where there is none.
+// find returns the table of a key, nil for none.
 func (t table) find(key string) table {
 	for _, e := range t {
 		if inner, ok := e.value.(table); ok && e.key == key {
@@ -48,7 +48,6 @@ func (t table) find(key string) table {
 	return nil
 }
 
-// text returns the octets with that key.
 func (t table) text(key string) (string, bool) {
 	for _, e := range t {
 		if octets, ok := e.value.([]byte); ok && e.key == key {
@@ -58,7 +57,7 @@ func (t table) text(key string) (string, bool) {
 	return "", false
 }
 
-// appendTable writes a table whose keys have at most 255 octets, as all keys of this package.
+// appendTable encodes a table. Keys of this package have at most 255 octets.
 func appendTable(wire []byte, t table) []byte {
 	for _, e := range t {
 		kind, inner := typeBinary, []byte(nil)
@@ -77,7 +76,7 @@ func appendTable(wire []byte, t table) []byte {
 
 var errCut = errors.New("a message of the control channel ends within a value")
 
-// parseTable reads a table that fills wire.
+// parseTable decodes all of wire.
 func parseTable(wire []byte, depth int) (t table, err error) {
 	for len(wire) > 0 {
 		length := int(wire[0])
@@ -114,7 +113,7 @@ func parseValue(wire []byte, depth int) (value any, rest []byte, err error) {
 	return nil, nil, fmt.Errorf("a message of the control channel has a value of type %d: octets and tables are read", kind)
 }
 
-// sign returns the message with its length, version and signature.
+// sign encodes a message with length, version and signature.
 func (k Key) sign(body table) []byte {
 	signed := appendTable(nil, body)
 	message := binary.BigEndian.AppendUint32(make([]byte, 4, len(signed)+128), version)
@@ -124,7 +123,7 @@ func (k Key) sign(body table) []byte {
 	return message
 }
 
-// mac is the octet of the algorithm and the signature in its place.
+// mac returns the algorithm and the padded signature.
 func (k Key) mac(signed []byte) []byte {
 	place := make([]byte, 1+macOctets)
 	place[0] = algorithms[k.Algorithm]
@@ -135,7 +134,7 @@ func (k Key) mac(signed []byte) []byte {
 var errSignature = errors.New("the answer of the control channel is not signed with our key; " +
 	"give the agent the key of named's controls block")
 
-// verifyMessage returns the signed values of a message that begins with its version (R2).
+// verifyMessage checks the signature of a message and returns its values (R2).
 func (k Key) verifyMessage(message []byte) (table, error) {
 	if len(message) < 4 || binary.BigEndian.Uint32(message) != version {
 		return nil, fmt.Errorf("the control channel does not speak version %d of its protocol", version)
@@ -151,7 +150,7 @@ func (k Key) verifyMessage(message []byte) (table, error) {
 	}
 	given, _ := auth.(table)
 	mac, _ := given.text("hsha")
-	// named leaves the padding of base64 away, or not; the signature is the same.
+	// named may omit the padding of base64.
 	trim := func(mac []byte) []byte { return bytes.TrimRight(mac, "\x00=") }
 	if want := k.mac(signed); !hmac.Equal(trim(slices.Clone([]byte(mac))), trim(want)) {
 		return nil, errSignature
