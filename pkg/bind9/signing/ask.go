@@ -27,24 +27,22 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// askTimeout bounds the questions to one server.
+// askTimeout bounds the queries to a server.
 const askTimeout = 3 * time.Second
 
-// askedServer is a server of the class with its answer.
 type askedServer struct {
 	transfer.Secondary
 	transfer.Served
 	err error
 }
 
-// askKeys asks a server of the class for the keys and the serial of the zone.
 func (w *work) askKeys(ctx context.Context, server transfer.Secondary) (transfer.Served, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	return transfer.AskKeys(ctx, dial.New(w.of.Spec.AllowLocalAddresses).DialContext, server, w.fqdn)
 }
 
-// askParent says what the servers of the parent have: by the Deliveries of a parent that is a Zone, else by DNS.
+// askParent returns the DS records at the parent: from the Deliveries of a parent Zone, else by DNS.
 func (w *work) askParent(ctx context.Context) parent {
 	ref := w.zone.Status.ParentRef
 	if ref == nil {
@@ -89,7 +87,6 @@ func (w *work) askParent(ctx context.Context) parent {
 	return p
 }
 
-// parseDS reads the data of a DS record.
 func parseDS(text string) (v1alpha1.DelegationSigner, bool) {
 	fields := strings.Fields(text)
 	if len(fields) < 4 {
@@ -107,10 +104,10 @@ func parseDS(text string) (v1alpha1.DelegationSigner, bool) {
 		Digest: strings.ToUpper(strings.Join(fields[3:], ""))}, true
 }
 
-// askElsewhere asks the servers of a parent that is no Zone, each at all of its addresses. At least one address of each
-// server has to answer, and a DS is everywhere if each address that answers has it. One that does not answer is taken
-// to have what the others of its server have: many machines have no IPv6, and named counts parent-propagation-delay
-// and the TTL of the DS after what is found here (S12.6).
+// askElsewhere queries the servers of a parent that is no Zone, at all of their addresses. At least one address of
+// each server has to answer, and all answers have to have the DS. A silent address counts like the other addresses
+// of the server: many machines have no IPv6, and named waits for parent-propagation-delay and the TTL afterwards
+// (S12.6).
 func (w *work) askElsewhere(ctx context.Context) parent {
 	ctx, cancel := context.WithTimeout(ctx, 5*askTimeout)
 	defer cancel()
@@ -137,8 +134,7 @@ func (w *work) askElsewhere(ctx context.Context) parent {
 			case one.err != nil:
 				lacking = fmt.Sprintf("no answer of %s since %s: %v", one.at, since[one.at].UTC().Format(time.RFC3339), one.err)
 			case one.noName && servers[i].Missing != name.Name{}:
-				// It is the server of a zone further up, which knows nothing of a zone between that the resolver does
-				// not see.
+				// The resolver does not see a zone in between, and the server is further up.
 				answered = true
 				p.unknown = cmp.Or(p.unknown, fmt.Sprintf("name server %s of the parent answers that %s is not there, "+
 					"and the resolver of the controller finds no name servers of %s: give the controller a resolver that finds them",
@@ -161,20 +157,18 @@ func (w *work) askElsewhere(ctx context.Context) parent {
 	return p
 }
 
-// answeredDS is what one address of a server of the parent answers.
 type answeredDS struct {
 	at  netip.AddrPort
 	has []v1alpha1.DelegationSigner
 	ttl time.Duration
-	// noName: the name of the zone is not there.
+	// noName: NXDOMAIN.
 	noName bool
 	err    error
 }
 
-// maxAsked is how many addresses are asked at the same time.
+// maxAsked bounds concurrent queries.
 const maxAsked = 16
 
-// askEachDS asks all addresses of the servers for the DS of the zone.
 func (w *work) askEachDS(ctx context.Context, servers []ParentServer) [][]answeredDS {
 	dialer := dial.New(w.of.Spec.AllowLocalAddresses)
 	answers := make([][]answeredDS, len(servers))
@@ -200,7 +194,7 @@ func (w *work) askEachDS(ctx context.Context, servers []ParentServer) [][]answer
 	return answers
 }
 
-// askEach calls ask for each of them, for maxAsked at the same time.
+// askEach calls ask for all elements, maxAsked at a time.
 func askEach[T any](all []*T, ask func(one *T)) {
 	slots := make(chan struct{}, maxAsked)
 	var asked sync.WaitGroup
@@ -214,13 +208,13 @@ func askEach[T any](all []*T, ask func(one *T)) {
 	asked.Wait()
 }
 
-// isUnrouted reports whether this process cannot send to an address at all, as to IPv6 on many machines.
+// isUnrouted reports whether this process has no route to an address, as to IPv6 on many machines.
 func isUnrouted(err error) bool {
 	return slices.ContainsFunc([]error{syscall.ENETUNREACH, syscall.EHOSTUNREACH, syscall.EADDRNOTAVAIL, syscall.EAFNOSUPPORT},
 		func(cause error) bool { return errors.Is(err, cause) })
 }
 
-// LookupParentServers finds the servers of the zone above by a resolver.
+// LookupParentServers finds the servers of the zone above with a resolver.
 func LookupParentServers(resolver *net.Resolver) ParentServers {
 	return func(ctx context.Context, zone name.Name) (servers []ParentServer, err error) {
 		var missing name.Name

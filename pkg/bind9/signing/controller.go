@@ -35,36 +35,35 @@ import (
 )
 
 const (
-	// workers are how many zones are looked at at the same time: most of a look is waiting for answers.
+	// workers are the concurrent syncs, most of which wait for answers.
 	workers = 16
-	// lookTimeout bounds one look, and agentTimeout the questions to the agent in it.
+	// lookTimeout bounds a sync, and agentTimeout the requests to the agent in a sync.
 	lookTimeout, agentTimeout = time.Minute, 10 * time.Second
-	// writeTimeout bounds one request to the API.
-	writeTimeout = 10 * time.Second
+	writeTimeout              = 10 * time.Second
 )
 
 // ParentServer is a name server of a parent that is no Zone.
 type ParentServer struct {
 	Name      string
 	Addresses []netip.AddrPort
-	// Missing is the name directly above the zone where the resolver finds no servers of it, and this is a server of a
-	// name further up.
+	// Missing is the name directly above the zone if the resolver finds no NS there, so the server belongs to a name
+	// further up.
 	Missing name.Name
 }
 
-// ParentServers finds the servers of the zone above one of which no Zone is above.
+// ParentServers returns the servers of the zone above, for a zone without a parent Zone.
 type ParentServers func(ctx context.Context, zone name.Name) ([]ParentServer, error)
 
-// Config of a Controller. All fields are required.
+// Config configures a Controller. All fields are required.
 type Config struct {
 	Client versioned.Interface
-	// Zones, Deliveries and Classes are started by the caller. The transform of Zones leaves spec.dnssec.
+	// The caller starts these informers. The transform of Zones keeps spec.dnssec.
 	Zones      informers.ZoneInformer
 	Deliveries informers.DeliveryInformer
 	Classes    informers.DNSClassInformer
-	// InForce are the classes in force for a zone.
+	// InForce returns the classes in force for a zone.
 	InForce func(zone *v1alpha1.Zone) []*v1alpha1.DNSClass
-	// Holder is the UID of the Zone that has a right to a name in these classes, "" where it is not known.
+	// Holder returns the UID of the Zone that owns a name in these classes, "" if unknown.
 	Holder        func(classes []string, zone name.Name) string
 	Views         *zoneview.Set
 	Servers       *transferclass.Servers
@@ -74,18 +73,18 @@ type Config struct {
 	Now           func() time.Time
 }
 
-// Controller signs zones. It runs once, in one process at a time.
+// Controller signs zones. A single process may run a Controller, once.
 type Controller struct {
 	Config
 	memory memory
 	places places
-	// left are the zones at each signer that the last look found left.
+	// left are the zones without a Zone at each signer in the last sweep.
 	left   map[v1alpha1.ZoneSigner]map[name.Name]bool
 	queue  workqueue.TypedRateLimitingInterface[cache.ObjectName]
 	synced []cache.InformerSynced
 }
 
-// New registers with the informers and does nothing before Run.
+// New registers with the informers. Run does the rest.
 func New(config Config) (*Controller, error) {
 	c := &Controller{
 		Config: config, memory: memory{zones: map[types.UID]*remembered{}},
@@ -122,7 +121,7 @@ func New(config Config) (*Controller, error) {
 	return c, nil
 }
 
-// bySigned is the index of Zones that have a signer, by their names in DNS.
+// bySigned is the index of Zones with a signer by FQDN.
 const bySigned = "signed"
 
 func indexSigned(object any) ([]string, error) {
@@ -147,7 +146,7 @@ func (c *Controller) forgetZone(object any) {
 	}
 }
 
-// deliveryChanged looks at a zone that a class has begun to deliver, or delivers no more.
+// deliveryChanged enqueues a zone when a class begins or ends the delivery.
 func (c *Controller) deliveryChanged(object any) {
 	if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
 		object = gone.Obj
@@ -161,7 +160,7 @@ func (c *Controller) deliveryChanged(object any) {
 	}
 }
 
-// Run works until ctx ends. Zones stay signed as they are.
+// Run works until ctx ends. Zones stay signed.
 func (c *Controller) Run(ctx context.Context) {
 	defer context.AfterFunc(ctx, c.queue.ShutDown)()
 	if !cache.WaitForCacheSync(ctx.Done(), c.synced...) {
@@ -198,8 +197,8 @@ func (c *Controller) Run(ctx context.Context) {
 func (c *Controller) lookAt(ctx context.Context, at cache.ObjectName) {
 	zone, err := c.Zones.Lister().Zones(at.Namespace).Get(at.Name)
 	if err != nil {
-		c.places.returnPlaces(at) // it was woken perhaps
-		return                    // it is gone, with its status
+		c.places.returnPlaces(at) // the zone may have been woken
+		return                    // the status is gone, too
 	}
 	if !c.places.takePlaces(at, listPlaces(zone)) {
 		return
@@ -220,7 +219,7 @@ func (c *Controller) lookAt(ctx context.Context, at cache.ObjectName) {
 	}
 }
 
-// refuseOlder refuses what an older look at the zone would do at the signer.
+// refuseOlder is the fence of requests to the signer: an error if the Zone has changed since the read.
 func (w *work) refuseOlder(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
@@ -235,17 +234,16 @@ func (w *work) refuseOlder(ctx context.Context) error {
 	return nil
 }
 
-// maxMessage bounds a message of the status, in octets.
 const maxMessage = 512
 
-// writeStatus writes status.dnssec, if it differs. What it replaces of the DS the parent replaces in the same moment.
+// writeStatus writes a changed status.dnssec. The same write replaces the DS at the parent.
 func (w *work) writeStatus(ctx context.Context, status *v1alpha1.ZoneDNSSECStatus) error {
 	if status != nil {
 		status.FQDN = w.zone.Status.FQDN
 		if status.Phase != "" && w.signer.Name != "" {
 			status.Signer = &v1alpha1.ZoneSigner{Namespace: w.signer.Namespace, Name: w.signer.Name}
 		}
-		// What is not UTF-8 would be read again as another message, and written at each look.
+		// Invalid UTF-8 would be read back as another message, and written in each sync.
 		status.Message = strings.ToValidUTF8(status.Message[:min(len(status.Message), maxMessage)], "")
 	}
 	if equality.Semantic.DeepEqual(status, w.zone.Status.DNSSEC) {
@@ -253,7 +251,7 @@ func (w *work) writeStatus(ctx context.Context, status *v1alpha1.ZoneDNSSECStatu
 	}
 	var body any
 	if status != nil {
-		// A merge patch leaves what it does not name.
+		// A merge patch keeps missing fields.
 		body = map[string]any{
 			"fqdn": status.FQDN, "phase": status.Phase, "message": status.Message, "policy": status.Policy, "signer": status.Signer,
 			"lastTransitionTime": status.LastTransitionTime, "ds": status.DS,
@@ -270,8 +268,8 @@ func (w *work) writeStatus(ctx context.Context, status *v1alpha1.ZoneDNSSECStatu
 	return ignoreChanged(err)
 }
 
-// writeProblem says in the status why a zone cannot be looked at. The phase stays. What the API refuses it returns too,
-// for the log: an owner of the zone cannot mend the rights of this process.
+// writeProblem writes the reason for a failed sync into the status, and keeps the phase. Refusals of the API are
+// also returned, for the log: an owner of the zone cannot give rights to this process.
 func (w *work) writeProblem(ctx context.Context, problem error) error {
 	status := cmp.Or(w.zone.Status.DNSSEC.DeepCopy(), &v1alpha1.ZoneDNSSECStatus{})
 	status.Message = problem.Error()
@@ -282,16 +280,16 @@ func (w *work) writeProblem(ctx context.Context, problem error) error {
 	return err
 }
 
-// serialMargin is how far the serial goes past that of the signer, which signs on until every server has left it: a
-// server that had a later serial from there would wait for a day until the zone passes it again.
+// serialMargin is the distance to the signer's serial, which still rises: a server with a later serial would wait
+// for a day.
 const serialMargin = 100
 
-// raiseSerial asks for a serial past that of the servers, as for any secondary that is ahead (S6.11). It is asked of
-// the Zone that was looked at: one that has changed since is looked at again.
+// raiseSerial requests a serial past that of the servers, as for any secondary that is ahead (S6.11). The write
+// fails if the Zone has changed since the read.
 func (w *work) raiseSerial(ctx context.Context) error {
 	past := w.behind + serialMargin
 	if past == 0 {
-		past = 1 // 0 is the serial of no zone
+		past = 1 // 0 is no serial of a zone
 	}
 	conditions := slices.Clone(w.zone.Status.Conditions)
 	meta.SetStatusCondition(&conditions, metav1.Condition{
@@ -313,7 +311,7 @@ func (w *work) raiseSerial(ctx context.Context) error {
 	return ignoreChanged(err)
 }
 
-// ignoreChanged drops the answer that a Zone is another one by now, or has changed: its change has it looked at again.
+// ignoreChanged drops errors for a deleted or changed Zone, whose event causes another sync.
 func ignoreChanged(err error) error {
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
@@ -321,7 +319,7 @@ func ignoreChanged(err error) error {
 	return err
 }
 
-// memory has what this process knows of zones, by their UID.
+// memory has the state of zones in this process, by UID.
 type memory struct {
 	mu    sync.Mutex
 	zones map[types.UID]*remembered
@@ -342,21 +340,20 @@ func (m *memory) remove(zone types.UID) {
 	delete(m.zones, zone)
 }
 
-// remembered is what is known of one zone. The one look at the zone that is under way uses it.
 type remembered struct {
-	// told has what the signer was told: a signer that is told again begins to wait anew.
+	// told has the successful reports to the signer: a repeated report would restart its timer.
 	told map[told]bool
-	// targets are those that the signer tells of new serials, as this process has seen to.
+	// targets are the also-notify targets last set at the signer.
 	targets string
-	// reminded is when the signer last told them again.
+	// reminded is the time of the last repeated NOTIFY.
 	reminded time.Time
-	// silent are addresses of servers of the parent that do not answer, since when.
+	// silent are the silent addresses of the parent's servers, with the time of the first silence.
 	silent map[netip.AddrPort]time.Time
-	// dsTTL is the longest TTL of the DS that was seen at the parent.
+	// dsTTL is the longest TTL seen of the DS at the parent.
 	dsTTL time.Duration
 }
 
-// tellOnce calls tell, unless that has succeeded before.
+// tellOnce calls tell until the first success.
 func (r *remembered) tellOnce(one told, tell func() error) error {
 	if r.told[one] {
 		return nil
@@ -366,10 +363,9 @@ func (r *remembered) tellOnce(one told, tell func() error) error {
 	return err
 }
 
-// remindInterval is the least time between two reminders of the servers of a zone.
+// remindInterval is the minimum between two reminders.
 const remindInterval = 30 * time.Second
 
-// remindOnce calls remind, unless that has succeeded a moment ago.
 func (r *remembered) remindOnce(now time.Time, remind func() error) error {
 	if now.Sub(r.reminded) < remindInterval {
 		return nil
@@ -381,7 +377,7 @@ func (r *remembered) remindOnce(now time.Time, remind func() error) error {
 	return err
 }
 
-// noteSilent notes which addresses do not answer now, and returns since when each has not.
+// noteSilent records the silent addresses, and returns them with the time of the first silence.
 func (r *remembered) noteSilent(addresses []netip.AddrPort, now time.Time) map[netip.AddrPort]time.Time {
 	silent := map[netip.AddrPort]time.Time{}
 	for _, at := range addresses {

@@ -17,52 +17,50 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/agent/protocol"
 )
 
-// The states of a key's DS (named's words).
+// The states of a key's DS in named.
 const (
 	dsRumoured    = "rumoured"
 	dsOmnipresent = "omnipresent"
 	dsUnretentive = "unretentive"
 )
 
-// facts are what the decision about one zone rests on. Those that a phase does not need are not asked for.
+// facts is the input of decideNext for a zone. Facts not needed in a phase are not collected.
 type facts struct {
 	now    time.Time
 	status *v1alpha1.ZoneDNSSECStatus
-	// policy is that of the zone, "" where it is not to be signed. blocked says why it cannot be.
+	// policy is the wanted policy, "" for an unsigned zone. blocked is the reason why the zone cannot be signed.
 	policy, blocked string
-	// times are those of the policy by which the zone is signed.
-	times times
-	// signing is what the signer says; the zero value where it was not asked.
+	times           times
+	// signing is the signer's state of the zone, zero if not requested.
 	signing client.Signing
-	// otherKeys: the zone of this name at the signer has keys of another namespace, which had the name before.
+	// otherKeys: the signer has keys of another namespace for this name.
 	otherKeys bool
-	// current: what the signer signs is the zone's settled serial, or a later one.
+	// current: the signed zone has the settled serial, or a later serial.
 	current bool
-	// lacking is a server of the class that does not answer with the signer's keys, "" for none. keeping is one that
-	// answers with some of them.
+	// lacking names a server without the signer's keys, keeping a server with some of them; "" for none.
 	lacking, keeping string
-	// ahead: the zone's serial is ahead of that of each server, as far as they say.
+	// ahead: the zone's serial is ahead of all servers, as far as they answer.
 	ahead bool
 	parent
 }
 
-// parent is what the servers of the parent have. Where it cannot be asked, unknown says why.
+// parent has the DS records at the parent's servers. unknown is the reason if they could not be read.
 type parent struct {
 	unknown string
-	// elsewhere: no Zone is above, so the DS is entered by hand.
+	// elsewhere: there is no parent Zone, so the DS is entered by hand.
 	elsewhere bool
-	// everywhere are the DS that each server has, anywhere those that one has.
+	// everywhere are the DS on all servers, anywhere those on any server.
 	everywhere, anywhere []v1alpha1.DelegationSigner
-	// ttl of the DS there: derived ones have that of the name servers of the zone. longestTTL is the longest that was
-	// seen of it: once the DS is gone, only this says how long caches have it.
+	// ttl is the TTL of the DS; derived DS have that of the zone's NS. longestTTL is the longest TTL seen, for which
+	// caches may keep a removed DS.
 	ttl, longestTTL time.Duration
 }
 
-// maxDSTTL is the longest TTL of a DS that is waited for, where the policy has no longer one.
+// maxDSTTL bounds the TTL of a DS to wait for, unless the policy has a longer TTL.
 const maxDSTTL = 7 * 24 * time.Hour
 
-// refuseLongTTL takes the parent as unknown where its DS has a TTL that Expiring would not end of: a server of the
-// parent, or an answer in its name, may have any.
+// refuseLongTTL sets unknown for a DS with a TTL so long that Expiring would not end: servers of the parent may send
+// any.
 func (f *facts) refuseLongTTL() {
 	if most := max(maxDSTTL, f.times.parentDSTTL); f.ttl > most {
 		f.unknown = fmt.Sprintf("the DS there has a TTL of %s, above %s: lower the TTL there", f.ttl, most)
@@ -70,7 +68,7 @@ func (f *facts) refuseLongTTL() {
 	}
 }
 
-// explain says what the parent waits for.
+// explain returns the reason to wait for the parent, as the end of a message.
 func (p *parent) explain() string {
 	next := ""
 	if p.elsewhere {
@@ -82,51 +80,49 @@ func (p *parent) explain() string {
 	return next
 }
 
-// times of a policy.
 type times struct {
 	maxZoneTTL, parentDSTTL, dnskey time.Duration
 }
 
-// action is what is to be done at the signer, or with the zone's serial.
+// action is the next step at the signer, or for the zone's serial.
 type action int
 
 const (
 	nothing action = iota
-	// ensure has the signer have the zone, by the policy.
+	// create or update the zone at the signer
 	ensure
-	// remove removes the zone and its keys there.
+	// remove the zone and the keys at the signer
 	remove
-	// passServers raises the zone's serial past that of its servers.
+	// raise the zone's serial past that of the servers
 	passServers
-	// remind has the signer tell the servers of its serial again: one that had no zone yet when it was told, or was
-	// transferring the unsigned one, would ask the signer when the refresh of the SOA is over, in a day.
+	// repeat the NOTIFY: a server that had no zone at the last NOTIFY, or was transferring the unsigned zone, would
+	// query the signer only after the refresh of the SOA, a day
 	remind
 )
 
-// told is what the signer is told of the DS of a key.
+// told is a report to the signer about a key's DS.
 type told struct {
 	keyTag uint16
 	state  string // protocol.DSPublished or DSWithdrawn
 }
 
-// decision is what is to be done now.
 type decision struct {
 	action action
-	// tell are DS that the signer is told of, each once.
+	// tell are reported to the signer, each once.
 	tell []told
-	// status is what the zone's is to be; nil: none.
+	// status is the new status of the zone; nil: none.
 	status *v1alpha1.ZoneDNSSECStatus
-	// again is when to look again.
+	// again is the delay until the next sync.
 	again time.Duration
 }
 
 const (
-	// pendingInterval is between two looks at a zone that waits for servers, blockedInterval at one that no signer can
-	// sign, and settledInterval at one that waits for nothing but the age of its keys.
+	// Delays until the next sync: pendingInterval while waiting for servers, blockedInterval without a signer,
+	// settledInterval while waiting only for the age of keys.
 	pendingInterval, blockedInterval, settledInterval = 2 * time.Second, 30 * time.Second, 10 * time.Minute
 )
 
-// decideNext says what is to be done for a zone with a status or a policy.
+// decideNext returns the next action for a zone with a status or a policy.
 func decideNext(f *facts) decision {
 	d := decision{status: cmp.Or(f.status.DeepCopy(), &v1alpha1.ZoneDNSSECStatus{}), again: pendingInterval}
 	wanted := f.policy != "" && f.blocked == ""
@@ -155,7 +151,6 @@ func (d *decision) say(format string, arguments ...any) {
 	d.status.Message = fmt.Sprintf(format, arguments...)
 }
 
-// enter begins a phase.
 func (d *decision) enter(f *facts, phase v1alpha1.DNSSECPhase, format string, arguments ...any) {
 	d.status.Phase = phase
 	now := metaTime(f.now)
@@ -163,7 +158,7 @@ func (d *decision) enter(f *facts, phase v1alpha1.DNSSECPhase, format string, ar
 	d.say(format, arguments...)
 }
 
-// since is how long the phase has stood.
+// since returns the duration of the phase.
 func (d *decision) since(f *facts) time.Duration {
 	if d.status.LastTransitionTime == nil {
 		return 0
@@ -183,7 +178,7 @@ func (d *decision) decideUnsigned(f *facts, wanted bool) {
 	}
 }
 
-// end ends the signing of a zone that no resolver expects to be signed.
+// end ends the signing of a zone without DS in any cache.
 func (d *decision) end(f *facts) {
 	d.enter(f, v1alpha1.DNSSECReturning, "the servers go back to the unsigned zone")
 }
@@ -205,7 +200,6 @@ func (d *decision) decideSigning(f *facts) {
 	}
 }
 
-// lost reports whether the signer has lost the zone and its keys.
 func (d *decision) lost(f *facts) bool {
 	if f.signing.Present {
 		return false
@@ -263,14 +257,13 @@ func (d *decision) decideSigned(f *facts) {
 	d.watchParent(f, wanted)
 }
 
-// maxDS is how many DS the status has (S12.3), and maxWaiting how many key-signing keys may wait for a parent that
-// has the DS of none of them.
+// maxDS bounds the DS in the status (S12.3), maxWaiting the key signing keys that wait for a parent without any of
+// their DS.
 const maxDS, maxWaiting = 16, 3
 
-// wantedDS are the DS that the parent is to have, maxDS at most. They follow from the states of the keys: that of a new
-// key joins that of the former one, which leaves when no resolver needs it any more. A policy replaces keys also where
-// the parent never gets their DS, and named keeps each of them until it is told that its DS is gone: beyond maxWaiting
-// the former ones leave. One that has left does not come back.
+// wantedDS returns the desired DS at the parent, at most maxDS, by the states of the keys: the DS of a new key joins
+// that of the old key, which leaves when no resolver needs it. If the parent never gets the DS, named keeps each
+// replaced key: beyond maxWaiting the old DS leave, and do not come back.
 func wantedDS(f *facts) []v1alpha1.DelegationSigner {
 	keys := f.signing.Status.Keys
 	has := func(state string) bool {
@@ -308,7 +301,7 @@ func hasDS(list []v1alpha1.DelegationSigner, tag uint16) bool {
 	return slices.ContainsFunc(list, func(ds v1alpha1.DelegationSigner) bool { return ds.KeyTag == int32(tag) })
 }
 
-// countWaiting counts the keys whose DS is to come or to go, and that no server of the parent has.
+// countWaiting counts the keys with a coming or leaving DS on no server of the parent.
 func (f *facts) countWaiting() (n int) {
 	for _, key := range f.signing.Status.Keys {
 		if (key.DSState == dsRumoured || key.DSState == dsUnretentive) && !hasDS(f.anywhere, key.Tag) {
@@ -318,23 +311,23 @@ func (f *facts) countWaiting() (n int) {
 	return n
 }
 
-// isEverywhere reports whether each server of the parent has all wanted DS of a key: another signer's key may have the
-// same tag.
+// isEverywhere reports whether each server of the parent has all wanted DS of a key. A key of another signer may
+// have the same tag.
 func (f *facts) isEverywhere(wanted []v1alpha1.DelegationSigner, tag uint16) bool {
 	return f.unknown == "" && !slices.ContainsFunc(wanted, func(ds v1alpha1.DelegationSigner) bool {
 		return ds.KeyTag == int32(tag) && !slices.Contains(f.everywhere, ds)
 	})
 }
 
-// isNowhere reports whether it is known that no server of the parent has a DS of a key.
+// isNowhere reports whether surely no server of the parent has a DS of a key.
 func (f *facts) isNowhere(tag uint16) bool { return f.unknown == "" && !hasDS(f.anywhere, tag) }
 
 type keyState = protocol.DNSSECKey
 
-// watchParent tells the signer of DS that have come to every server of the parent, or have left them all (G3).
+// watchParent has the signer told of DS that all servers of the parent have, or have no more (G3).
 func (d *decision) watchParent(f *facts, wanted []v1alpha1.DelegationSigner) {
 	var coming, going []string
-	// named counts parentDSTTL from the moment when it is told, and then takes the former key away.
+	// named removes the old key parentDSTTL after the report.
 	tooLong := f.ttl > f.times.parentDSTTL
 	for _, key := range f.signing.Status.Keys {
 		switch {

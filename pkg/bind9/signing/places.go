@@ -12,21 +12,19 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// placesOfZones and placesOfSigners are how many zones of one namespace, and of the signers of one, are looked at at
-// the same time.
+// placesOfZones bounds the concurrent syncs for zones of a namespace, placesOfSigners for signers of a namespace.
 const placesOfZones, placesOfSigners = 1, 4
 
-// places bound how many looks are under way at zones of one namespace, and at zones of signers of one namespace
-// (S12.11). An agent, a server and the servers of a parent may be a tenant's, and answer late or never: they hold as
-// many workers as their namespaces have places. A zone without a place waits here, and not in a worker.
+// places are semaphores per namespace of zones, and per namespace of signers (S12.11). Agents and servers may belong
+// to a tenant, and be slow: they block no more workers than their namespaces have places. A zone without a place
+// waits here, not in a worker.
 type places struct {
-	// wake has a zone looked at that has got its places. It may not block.
+	// wake enqueues a zone after its wait. It must not block.
 	wake func(zone cache.ObjectName)
 
 	mu    sync.Mutex
 	taken map[place]int
-	// held are the places of zones that are looked at, or have been woken. waiting are those that wait, the first one
-	// first.
+	// held are the places of zones in a sync, or woken for a sync. waiting is ordered by arrival.
 	held    map[cache.ObjectName][]place
 	waiting []waitingZone
 }
@@ -36,10 +34,9 @@ type waitingZone struct {
 	places []place
 }
 
-// place is one of those of a namespace.
 type place struct {
 	namespace string
-	// ofSigner: the namespace is that of the signer, not of the zone.
+	// ofSigner: the namespace of the signer, not of the zone.
 	ofSigner bool
 }
 
@@ -50,7 +47,7 @@ func (p place) most() int {
 	return placesOfZones
 }
 
-// listPlaces are the places that a look at a zone takes. Nothing is asked before a zone has a signer.
+// listPlaces returns the places for a sync. A zone without a signer sends no requests.
 func listPlaces(zone *v1alpha1.Zone) []place {
 	if zone.Status.DNSSEC == nil || zone.Status.DNSSEC.Signer == nil {
 		return nil
@@ -58,7 +55,7 @@ func listPlaces(zone *v1alpha1.Zone) []place {
 	return []place{{namespace: zone.Namespace}, {namespace: zone.Status.DNSSEC.Signer.Namespace, ofSigner: true}}
 }
 
-// takePlaces reports whether a zone has its places. If it has not, it is woken when it has them.
+// takePlaces reports whether a zone got all places. Otherwise the zone is woken later.
 func (p *places) takePlaces(zone cache.ObjectName, needed []place) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -74,7 +71,7 @@ func (p *places) takePlaces(zone cache.ObjectName, needed []place) bool {
 	return false
 }
 
-// returnPlaces returns the places of a zone, if it has any, and wakes the zones that have them now.
+// returnPlaces returns the places of a zone, and wakes the zones that get them.
 func (p *places) returnPlaces(zone cache.ObjectName) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -22,26 +22,25 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// site is the class of a zone, with its signer and its other servers.
+// site is the class of a zone with the signer and the other servers.
 type site struct {
 	of *v1alpha1.DNSClass
-	// signer has no name where the class has none for this zone. asked is the signer as a DNS server.
+	// signer is empty if there is none. asked is the signer as a DNS server.
 	signer  apiclass.Server
 	asked   transfer.Secondary
 	servers []transfer.Secondary
-	agent   *client.Client // of the signer; nil: none signs the zone
+	agent   *client.Client // of the signer; nil: nothing signs the zone
 }
 
-// candidates are the objects among which chooseSite chooses. Each is zero where it follows from one before it that has
-// no or no single answer.
+// candidates is the input of chooseSite. A field is zero if an earlier field has no unique value.
 type candidates struct {
-	classes []string // that have a Delivery of the zone which has begun
+	classes []string // with a begun Delivery of the zone
 	of      *v1alpha1.DNSClass
 	cluster *bind9.Bind9Cluster
 	servers transferclass.Selected
 }
 
-// findSigner finds the class of the zone and its signer. Without an agent f.blocked has the reason.
+// findSigner finds the class and the signer of the zone. f.blocked is the reason if there is no agent.
 func (w *work) findSigner(ctx context.Context, f *facts) error {
 	among, err := w.readCandidates(ctx)
 	if err != nil {
@@ -58,14 +57,14 @@ func (w *work) findSigner(ctx context.Context, f *facts) error {
 	if taken {
 		f.blocked = fmt.Sprintf("the signer of Bind9Cluster %s has, or is to have, another Zone of the name %s",
 			describeCluster(w.of), w.fqdn)
-		w.signer = apiclass.Server{} // the status keeps its own
+		w.signer = apiclass.Server{} // the status keeps its signer
 		return nil
 	}
 	w.agent, err = w.Agents.ClientOf(w.signer, w.of.Spec.AllowLocalAddresses)
 	return err
 }
 
-// readCandidates reads the objects, from caches alone but for the Secrets of servers.
+// readCandidates reads the objects from caches, and the Secrets of servers.
 func (w *work) readCandidates(ctx context.Context) (c candidates, err error) {
 	if c.classes, err = w.listClassesOf(w.zone); err != nil || len(c.classes) != 1 {
 		return c, err
@@ -102,8 +101,7 @@ func describeCluster(of *v1alpha1.DNSClass) string {
 	return of.Spec.Bind9.ClusterRef.Namespace + "/" + of.Spec.Bind9.ClusterRef.Name
 }
 
-// chooseSite returns the site where a zone is signed, without the agent, and writes the times of its policy, the
-// reason against it and the missing server into f.
+// chooseSite returns the site of a zone without the agent, and writes times, blocked and lacking into f.
 func chooseSite(among candidates, zone *v1alpha1.Zone, f *facts) (at site) {
 	at.of, f.times = among.of, defaultTimes
 	switch {
@@ -151,13 +149,13 @@ func chooseSite(among candidates, zone *v1alpha1.Zone, f *facts) (at site) {
 		f.blocked = fmt.Sprintf("it is signed by %s/%s, and Bind9Cluster %s has the signer %s: give it back the class by which it was "+
 			"signed; to sign it by another one, remove spec.dnssec there and change the class when status.dnssec is gone",
 			status.Signer.Namespace, status.Signer.Name, cluster, transferclass.RowName(at.signer))
-		at.signer = apiclass.Server{} // the status keeps its own
+		at.signer = apiclass.Server{} // the status keeps its signer
 	}
 	return at
 }
 
-// takeServers divides the servers of the class into the signer and the others. The signer takes the TSIG key of its own
-// cluster, and the fleet names it to the servers of that alone: stranger is a server of another one.
+// takeServers separates the signer from the other servers. Only servers of the signer's cluster have the key to
+// transfer from the signer: stranger is another server.
 func (at *site) takeServers(selected transferclass.Selected) (stranger string) {
 	ref := at.of.Spec.Bind9.ClusterRef
 	common := v1alpha1.SecretReference{Namespace: ref.Namespace, Name: ref.Name + "-tsig"}
@@ -174,7 +172,6 @@ func (at *site) takeServers(selected transferclass.Selected) (stranger string) {
 	return stranger
 }
 
-// listClassesOf are the classes that have a Delivery of a zone which has begun.
 func (c *Controller) listClassesOf(zone *v1alpha1.Zone) (classes []string, err error) {
 	deliveries, err := c.Deliveries.Lister().Deliveries(zone.Namespace).List(labels.Everything())
 	for _, one := range deliveries {
@@ -185,14 +182,13 @@ func (c *Controller) listClassesOf(zone *v1alpha1.Zone) (classes []string, err e
 	return classes, err
 }
 
-// isSignedAt reports whether the status of a zone names a signer.
 func isSignedAt(zone *v1alpha1.Zone, signer apiclass.Server) bool {
 	status := zone.Status.DNSSEC
 	return status != nil && status.Signer != nil && *status.Signer == v1alpha1.ZoneSigner{Namespace: signer.Namespace, Name: signer.Name}
 }
 
-// listSignedAt returns the Zones of a name whose status names a signer. It has each Zone that this process has begun to
-// sign: the signer is told of a zone after the status was read back.
+// listSignedAt returns the Zones of a name whose status names the signer. No Zone of this process is missing,
+// because the signer gets a zone after the status was read back.
 func (c *Controller) listSignedAt(signer apiclass.Server, fqdn name.Name) (zones []*v1alpha1.Zone, err error) {
 	sameName, err := c.Zones.Informer().GetIndexer().ByIndex(bySigned, fqdn.String())
 	for _, object := range sameName {
@@ -203,8 +199,8 @@ func (c *Controller) listSignedAt(signer apiclass.Server, fqdn name.Name) (zones
 	return zones, err
 }
 
-// isTaken reports whether the zone of this name at the signer is that of another Zone, of another view: one that is
-// signed there, or else the one that was delivered first by the classes of the cluster.
+// isTaken reports whether the zone of this name at the signer belongs to another Zone, of another view: the Zone
+// signed there, or else the Zone delivered first by the classes of the cluster.
 func (w *work) isTaken(ref *v1alpha1.Bind9ClusterReference) (bool, error) {
 	signed, err := w.listSignedAt(w.signer, w.fqdn)
 	if err != nil {
@@ -218,7 +214,7 @@ func (w *work) isTaken(ref *v1alpha1.Bind9ClusterReference) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	names := []string{ref.Namespace + "/" + ref.Name} // the cluster as a class itself
+	names := []string{ref.Namespace + "/" + ref.Name} // the cluster as a class
 	for _, one := range all {
 		if block := one.Spec.Bind9; block != nil && block.ClusterRef != nil && *block.ClusterRef == *ref {
 			names = append(names, one.Name)
@@ -231,12 +227,12 @@ func (w *work) isTaken(ref *v1alpha1.Bind9ClusterReference) (bool, error) {
 	return holder != string(w.zone.UID), nil
 }
 
-// errUnknownMember says that the Delivery of a zone is not known yet to the members of classes.
+// errUnknownMember: the members of classes do not have the Delivery yet.
 var errUnknownMember = errors.New("the Delivery is not known yet")
 
 var defaultTimes = times{maxZoneTTL: 24 * time.Hour, parentDSTTL: 24 * time.Hour, dnskey: 3 * time.Hour}
 
-// timesOf are the times of a policy of a cluster; false: it has none of that name.
+// timesOf returns the times of a policy of a cluster, false if there is none.
 func timesOf(cluster *bind9.Bind9Cluster, policy string) (times, bool) {
 	t := defaultTimes
 	if policy == "default" {

@@ -18,19 +18,19 @@ import (
 )
 
 const (
-	// sweepInterval is between two looks at the zones of all signers. A zone is removed at the second look in a row
-	// that finds it left, so that a status that an informer had not read yet costs no zone.
+	// sweepInterval is the time between sweeps. A zone is removed at the second sweep without a Zone, in case the
+	// informer lagged at the first.
 	sweepInterval = 10 * time.Minute
-	// sweepTimeout bounds the look at one signer, and sweepers how many are looked at at the same time. Those of one
-	// namespace are looked at one after the other.
+	// sweepTimeout bounds the sweep of a signer, sweepers the concurrent sweeps. Signers of a namespace are swept in
+	// turn.
 	sweepTimeout, sweepers = time.Minute, 4
-	// maxLeft is how many zones that are left are noted of one signer: its agent can name any.
+	// maxLeft bounds the zones recorded per signer: an agent can list any names.
 	maxLeft = 1000
 )
 
-// sweepSigners has each signer of a fleet remove the zones that no Zone is signed by there any more: a Zone that gets
-// another name, ends or goes over to another signer leaves its zone behind (S12.9). Keys stay, as those of a deleted
-// Zone do. Where no Zone is signed at all the store may have been lost, and nothing is removed.
+// sweepSigners removes zones without a Zone from the signers: a Zone with another name or signer leaves the old zone
+// behind (S12.9). Keys stay, as for a deleted Zone. Without any signed Zone the store may be lost, and nothing is
+// removed.
 func (c *Controller) sweepSigners(ctx context.Context) {
 	if len(c.Zones.Informer().GetIndexer().ListIndexFuncValues(bySigned)) == 0 {
 		return
@@ -63,7 +63,7 @@ func (c *Controller) sweepSigners(ctx context.Context) {
 	c.left = left
 }
 
-// sweepSigner removes the zones that are left at a signer and were left before, and returns those that are left still.
+// sweepSigner removes the zones of a signer without a Zone at this and the last sweep, and returns the rest.
 func (c *Controller) sweepSigner(ctx context.Context, signer apiclass.Server, before map[name.Name]bool) (left map[name.Name]bool,
 	err error) {
 	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
@@ -76,7 +76,7 @@ func (c *Controller) sweepSigner(ctx context.Context, signer apiclass.Server, be
 	if err != nil {
 		return before, err
 	}
-	// A zone that has no owner of keys was not made for a Zone.
+	// A zone without a key owner was not made for a Zone.
 	isOwner := func(owner string) bool { return owner != "" }
 	left = map[name.Name]bool{}
 	for _, zone := range zones {
@@ -92,13 +92,13 @@ func (c *Controller) sweepSigner(ctx context.Context, signer apiclass.Server, be
 			return before, failed
 		}
 		if err == nil && failed != nil {
-			err = fmt.Errorf("zone %s: %w", zone, failed) // the first one speaks for all
+			err = fmt.Errorf("zone %s: %w", zone, failed) // the first is enough
 		}
 	}
 	return left, err
 }
 
-// fenceLeft refuses to remove a zone by which a Zone is signed.
+// fenceLeft returns an error if a Zone is signed at the signer under this name.
 func (c *Controller) fenceLeft(signer apiclass.Server, zone name.Name) error {
 	signed, err := c.listSignedAt(signer, zone)
 	if err == nil && len(signed) > 0 {

@@ -21,18 +21,17 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// work is one zone at one look.
+// work is a sync of a zone.
 type work struct {
 	*Controller
 	zone *v1alpha1.Zone
 	fqdn name.Name
 	site
-	// behind is the latest serial of a server that is ahead of the zone's.
+	// behind is the latest serial of a server ahead of the zone.
 	behind uint32
 }
 
-// syncZone looks at one zone and does what is to be done next. It returns when to look again, 0 for not before it
-// changes.
+// syncZone takes the next step of a zone. It returns the delay until the next sync, 0 for none.
 func (c *Controller) syncZone(ctx context.Context, zone *v1alpha1.Zone) (time.Duration, error) {
 	status := zone.Status.DNSSEC
 	if zone.DeletionTimestamp != nil {
@@ -71,14 +70,14 @@ func (c *Controller) syncZone(ctx context.Context, zone *v1alpha1.Zone) (time.Du
 	return d.again, w.writeStatus(ctx, d.status)
 }
 
-// isUnsignedHere reports whether there is nothing to end. DS without a phase are of another client, which signs the
-// zone elsewhere and has its parent derive them.
+// isUnsignedHere reports whether there is no signing to end. DS without a phase come from a client that signs the
+// zone elsewhere.
 func isUnsignedHere(status *v1alpha1.ZoneDNSSECStatus) bool {
 	return status == nil || status.Phase == "" && len(status.DS) > 0
 }
 
-// removeDeleted has the signer remove a Zone that is being deleted and that no class delivers any more, and ends what
-// holds the Zone for that (S12.9). Its keys stay for a while, as those of a Zone do that is withdrawn.
+// removeDeleted removes a deleted Zone from the signer after the end of its Deliveries, and clears the status, which
+// holds the Zone (S12.9). The keys stay for a while.
 func (c *Controller) removeDeleted(ctx context.Context, zone *v1alpha1.Zone) (time.Duration, error) {
 	status := zone.Status.DNSSEC
 	if status == nil || status.Phase == "" || status.Signer == nil {
@@ -86,7 +85,7 @@ func (c *Controller) removeDeleted(ctx context.Context, zone *v1alpha1.Zone) (ti
 	}
 	classes, err := c.listClassesOf(zone)
 	if err != nil || len(classes) > 0 {
-		return pendingInterval, err // it is withdrawn first
+		return pendingInterval, err // Deliveries end first
 	}
 	fqdn, err := name.Parse(status.FQDN)
 	if err != nil {
@@ -109,16 +108,17 @@ func (c *Controller) removeDeleted(ctx context.Context, zone *v1alpha1.Zone) (ti
 	return 0, w.writeStatus(ctx, nil)
 }
 
-// allowsLocal reports whether a class of the signer's cluster allows local addresses: the zone has no class any more.
+// allowsLocal reports whether a class of the signer's namespace allows local addresses: the zone has no class any
+// more.
 func (c *Controller) allowsLocal(signer apiclass.Server) bool {
-	all, _ := c.Classes.Lister().List(labels.Everything()) // an error of the cache's alone, of which there is none
+	all, _ := c.Classes.Lister().List(labels.Everything()) // a lister of the cache returns no error
 	return slices.ContainsFunc(all, func(of *v1alpha1.DNSClass) bool {
 		return of.Spec.AllowLocalAddresses && of.Spec.Bind9 != nil && of.Spec.Bind9.ClusterRef != nil &&
 			of.Spec.Bind9.ClusterRef.Namespace == signer.Namespace
 	})
 }
 
-// askFacts asks the signer, the servers and the parent, as far as the phase needs them.
+// askFacts queries the signer, the servers and the parent, as the phase requires.
 func (w *work) askFacts(ctx context.Context, f *facts) error {
 	phase := v1alpha1.DNSSECPhase("")
 	if f.status != nil {
@@ -156,15 +156,15 @@ func (w *work) readSigning(ctx context.Context) (client.Signing, error) {
 	return w.agent.ReadSigning(ctx, w.fqdn)
 }
 
-// askServers compares the keys that the servers of the class answer with those of the signer.
+// askServers compares the keys on the servers of the class with those on the signer.
 func (w *work) askServers(ctx context.Context, f *facts) {
 	keys, err := w.askKeys(ctx, w.asked)
 	if err != nil {
 		f.lacking, f.keeping = fmt.Sprintf("%s: %v", w.asked.Name, err), fmt.Sprintf("%s: %v", w.asked.Name, err)
-		f.ahead = true // which serial to pass is not known, and the serial of a zone is raised once a day (S6.11)
+		f.ahead = true // the serial to pass is unknown, and a serial is raised once a day (S6.11)
 		return
 	}
-	// The signer signs on, and each signature is a serial.
+	// Each new signature of the signer raises the serial.
 	f.ahead = !serial.Serial(keys.Serial).Ahead(serial.Serial(w.zone.Status.Serial))
 	w.behind = keys.Serial
 	all := make([]*askedServer, len(w.servers))
@@ -201,7 +201,7 @@ func (w *work) askServers(ctx context.Context, f *facts) {
 	}
 }
 
-// carryOut does what was decided at the signer, or with the serial of the zone.
+// carryOut runs the action at the signer, or for the serial of the zone.
 func (w *work) carryOut(ctx context.Context, f *facts, d decision) error {
 	var err error
 	targets, known := w.listTargets(), w.memory.of(w.zone.UID)
@@ -233,7 +233,7 @@ func (w *work) carryOut(ctx context.Context, f *facts, d decision) error {
 	return nil
 }
 
-// listTargets are the servers that the signer tells of new serials.
+// listTargets returns the also-notify targets of the signer.
 func (w *work) listTargets() []string {
 	var targets []string
 	for _, server := range w.servers {
