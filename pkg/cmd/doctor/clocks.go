@@ -11,21 +11,21 @@ import (
 	"time"
 )
 
-// kubeAPIServer is the name of the clock that others are compared with: kube-apiserver judges the certificates.
+// kubeAPIServer is the reference clock: kube-apiserver verifies the certificates.
 const kubeAPIServer = "kube-apiserver"
 
-// proxiedPod finds the pod in the path of a request that kube-apiserver passes on, whose answer has the pod's date.
+// proxiedPod matches the path of a proxied request, whose answer has the date of the pod.
 var proxiedPod = regexp.MustCompile(`/pods/https:([^:/]+):[^/]*/proxy/`)
 
-// clocks are the clocks of servers, by the dates of their answers. It is safe for concurrent use.
+// clocks has the clocks of servers by the dates of their answers. It is safe for concurrent use.
 type clocks struct {
 	sync.Mutex
-	ahead map[string]time.Duration // of this machine's
+	ahead map[string]time.Duration // relative to this machine
 }
 
 func newClocks() *clocks { return &clocks{ahead: map[string]time.Duration{}} }
 
-// note compares the date of an answer, which is cut to whole seconds, with the middle of the time that it took.
+// note compares the date of an answer, in whole seconds, with the middle of the request's duration.
 func (c *clocks) note(from string, answer *http.Response, asked, answered time.Time) {
 	date, err := http.ParseTime(answer.Header.Get("Date"))
 	if err != nil {
@@ -42,7 +42,7 @@ func (c *clocks) list() map[string]time.Duration {
 	return maps.Clone(c.ahead)
 }
 
-// watch has the answers of kube-apiserver, and of pods behind it, noted.
+// watch notes the answers of kube-apiserver and of pods behind it.
 func (c *clocks) watch(next http.RoundTripper) http.RoundTripper { return &watchedTransport{next, c} }
 
 type watchedTransport struct {

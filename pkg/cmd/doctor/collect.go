@@ -37,44 +37,44 @@ import (
 )
 
 const (
-	// The names of the server in the manifests, used if there is no APIService.
+	// Names of the manifests, used without an APIService.
 	installNamespace = "kubizone-system"
 	serverName       = "kubizone-apiserver"
 	servingSecret    = "kubizone-apiserver-serving"
 	peerSecret       = "kubizone-etcd-peer"
 
-	// partOfLabel of an APIService has the value partOf in all manifests.
+	// partOfLabel has the value partOf on the APIServices of all manifests.
 	partOfLabel, partOf = "app.kubernetes.io/part-of", "kubizone"
 
-	// excludedCheck is left out of both paths, since etcd-readiness of /readyz tests the same. While etcd hangs each
-	// of the two takes two seconds, and a check that runs already returns its last result.
+	// excludedCheck is left out of both paths: etcd-readiness of /readyz is the same test. While etcd hangs each of
+	// the two takes two seconds, and a check in progress returns its last result.
 	excludedCheck = "etcd"
 
 	// dialTime bounds a connection whose packets a firewall may drop.
 	dialTime = 3 * time.Second
 
-	// maxQuestions bounds the requests that run at a time.
+	// maxQuestions bounds concurrent requests.
 	maxQuestions = 16
 )
 
-// otherCertificates are the Secrets with a certificate that not every installation has, and what fails without it.
+// otherCertificates maps optional Secrets with a certificate to the effect of their absence.
 var otherCertificates = map[string]string{
 	peerSecret:             "the members of etcd do not know each other then",
 	"kubizone-etcd-client": "etcd refuses the servers then",
 }
 
-// apiServices are the registrations of every installation. That of the first group has the Service and the caBundle.
+// apiServices are the APIServices of every installation. The first determines the Service and the caBundle.
 var apiServices = []string{"v1alpha1.kubi.zone", "v1alpha1.bind9.kubi.zone"}
 
-// facts are the collected objects and answers, each with the error that prevented it.
+// facts are the objects and answers, each with its error.
 type facts struct {
 	version    string
 	versionErr error
-	// absent are resources that the server needs and this kube-apiserver does not have.
+	// absent are resources required by the server and missing in this kube-apiserver.
 	absent    []string
 	absentErr error
 
-	registrations    []apiregistrationv1.APIService // of apiServices, then those with the label, such as acme.kubi.zone
+	registrations    []apiregistrationv1.APIService // apiServices, then those with the label
 	registrationsErr error
 	service          *corev1.Service
 	slices           []discoveryv1.EndpointSlice
@@ -82,31 +82,31 @@ type facts struct {
 	pods             []corev1.Pod
 	secret           *corev1.Secret
 	secretErr        error
-	others           map[string]*corev1.Secret // those of otherCertificates that are there
+	others           map[string]*corev1.Secret // of otherCertificates
 
 	release    release
 	releaseErr error
 
-	account    string // the server's, as a user name
+	account    string // user name of the server
 	refused    []refusal
 	refusedErr error
 
-	left       map[string]int // Zones, Delegations and Records by the namespace that is gone
+	left       map[string]int // Zones, Delegations and Records by missing namespace
 	objectsErr error
 
 	answers []answer
-	ahead   map[string]time.Duration // clocks, beside that of this machine
+	ahead   map[string]time.Duration // clocks relative to this machine
 }
 
 // answer has the checks of one address of the server.
 type answer struct {
 	from   string
-	chain  []*x509.Certificate // of an address that was asked directly
-	checks string              // the lines of /readyz and of /healthz
-	err    error               // one of the two paths, or both, did not answer with checks
+	chain  []*x509.Certificate // of a direct connection
+	checks string              // lines of /readyz and /healthz
+	err    error               // at least one path did not answer with checks
 }
 
-// registration returns an APIService; nil if it does not exist or could not be read.
+// registration returns an APIService, nil if there is none or it could not be read.
 func (f *facts) registration(name string) *apiregistrationv1.APIService {
 	for i := range f.registrations {
 		if f.registrations[i].Name == name {
@@ -116,7 +116,7 @@ func (f *facts) registration(name string) *apiregistrationv1.APIService {
 	return nil
 }
 
-// serviceRef is the service of the APIService, else that of the manifests.
+// serviceRef returns the Service of the APIService, else of the manifests.
 func (f *facts) serviceRef() (namespace, service string, port int32) {
 	if of := f.registration(apiServices[0]); of != nil && of.Spec.Service != nil {
 		return of.Spec.Service.Namespace, of.Spec.Service.Name, ptr.Deref(of.Spec.Service.Port, 443)
@@ -124,19 +124,19 @@ func (f *facts) serviceRef() (namespace, service string, port int32) {
 	return installNamespace, serverName, 443
 }
 
-// byCertManager reports that cert-manager issues the server's certificate.
+// byCertManager reports whether cert-manager issues the server's certificate.
 func (f *facts) byCertManager() bool {
 	of := f.registration(apiServices[0])
 	return of != nil && of.Annotations["cert-manager.io/inject-ca-from"] != ""
 }
 
-// standalone reports that the kubeconfig is that of kubizone up, by the build metadata of the server's version.
+// standalone reports whether the server is kubizone up, by the build metadata of its version.
 func (f *facts) standalone() bool {
 	_, build, _ := strings.Cut(f.version, "+")
 	return strings.HasPrefix(build, apiserver.Component+"-")
 }
 
-// askPaths reads /readyz and /healthz with get, side by side: while etcd hangs, either may take seconds to answer.
+// askPaths reads /readyz and /healthz concurrently: while etcd hangs, each may take seconds.
 func askPaths(from string, get func(path string) ([]byte, error)) answer {
 	var texts [2]string
 	var errs [2]error
@@ -150,12 +150,12 @@ func askPaths(from string, get func(path string) ([]byte, error)) answer {
 			return nil
 		})
 	}
-	_ = asking.Wait() // the errors are in the answer
+	_ = asking.Wait() // the answer has the errors
 	return answer{from: from, checks: strings.Join(texts[:], "\n"), err: cmp.Or(errs[:]...)}
 }
 
-// collectFacts asks all that can be asked within answerTime; what lists all objects goes on until ctx ends, if the
-// first is listed by then.
+// collectFacts sends all requests within answerTime. Lists of all objects may continue until ctx ends, if the first
+// object arrives in time.
 func collectFacts(ctx context.Context, client kubernetes.Interface, aggregated aggregator.Interface, objects versioned.Interface,
 	seen *clocks) *facts {
 	f := &facts{}
@@ -165,10 +165,10 @@ func collectFacts(ctx context.Context, client kubernetes.Interface, aggregated a
 	info, err := discovery.ToDiscoveryInterfaceWithContext(client.Discovery()).ServerVersionWithContext(ctx)
 	if err != nil {
 		f.versionErr = err
-		return f // no other request would be answered
+		return f // other requests would fail, too
 	}
 	if f.version = info.GitVersion; f.standalone() {
-		return f // there is no cluster around it
+		return f // without a cluster
 	}
 	if list, err := aggregated.ApiregistrationV1().APIServices().List(ctx, metav1.ListOptions{}); err != nil {
 		f.registrationsErr = err
@@ -218,16 +218,15 @@ func collectFacts(ctx context.Context, client kubernetes.Interface, aggregated a
 		}
 	}
 	f.release, f.releaseErr = findRelease(ctx, client, namespace)
-	_ = all.Wait() // the errors are facts
+	_ = all.Wait() // errors are facts
 	f.ahead = seen.list()
 	return f
 }
 
-// notInEvery are resources that the server does without where kube-apiserver does not have them, before 1.36.
+// notInEvery are resources that kube-apiserver lacks before 1.36, and that the server can do without.
 var notInEvery = []string{"mutatingadmissionpolicies", "mutatingadmissionpolicybindings"}
 
-// listAbsentResources lists the resources that the server needs and this cluster does not have: its informers would
-// wait forever.
+// listAbsentResources lists required resources that this cluster lacks: informers would wait for them forever.
 func listAbsentResources(ctx context.Context, client kubernetes.Interface) ([]string, error) {
 	var names []string
 	for _, group := range []string{"admissionregistration.k8s.io", "flowcontrol.apiserver.k8s.io"} {
@@ -251,13 +250,12 @@ func listAbsentResources(ctx context.Context, client kubernetes.Interface) ([]st
 	return names, nil
 }
 
-// refusal is a rule that is not granted whole.
 type refusal struct {
 	Rule
-	lacks []string // as VERB RESOURCE
+	lacks []string // VERB RESOURCE
 }
 
-// listRefusedRules checks every rule, resource, verb and name for user, and lists what is denied.
+// listRefusedRules lists the rules that user lacks, checking each resource, verb and name.
 func listRefusedRules(ctx context.Context, client kubernetes.Interface, namespace, user string) ([]refusal, error) {
 	rules := Rules()
 	lacks := make([][]string, len(rules))
@@ -278,7 +276,6 @@ func listRefusedRules(ctx context.Context, client kubernetes.Interface, namespac
 	return refused, nil
 }
 
-// listLacking lists what of one rule is denied.
 func listLacking(ctx context.Context, client kubernetes.Interface, namespace, user string, rule Rule) (lacks []string, err error) {
 	at := rule.Namespace
 	if at == InstallNamespace {
@@ -309,8 +306,8 @@ func listLacking(ctx context.Context, client kubernetes.Interface, namespace, us
 	return lacks, nil
 }
 
-// collectLeft counts the Zones, Delegations and Records of namespaces that are gone. Namespaces are listed last: one
-// that is made meanwhile is there. An API that does not list one Zone in time is not asked for more.
+// collectLeft counts the Zones, Delegations and Records of missing namespaces. Namespaces are listed last, to
+// include new ones. The lists are skipped if the API does not return a first Zone in time.
 func (f *facts) collectLeft(inTime, ctx context.Context, client kubernetes.Interface, objects versioned.Interface) error {
 	api, all := objects.KubizoneV1alpha1(), metav1.ListOptions{}
 	if _, err := api.Zones(metav1.NamespaceAll).List(inTime, metav1.ListOptions{Limit: 1}); err != nil {
@@ -340,7 +337,7 @@ func (f *facts) collectLeft(inTime, ctx context.Context, client kubernetes.Inter
 	return nil
 }
 
-// askServers asks every address of the service, and every pod through kube-apiserver, all at a time.
+// askServers queries every address of the service, and every pod through kube-apiserver, concurrently.
 func (f *facts) askServers(ctx context.Context, client kubernetes.Interface, seen *clocks) []answer {
 	addresses := f.serverAddresses()
 	all := make([]answer, len(addresses)+len(f.pods))
@@ -361,11 +358,11 @@ func (f *facts) askServers(ctx context.Context, client kubernetes.Interface, see
 			return nil
 		})
 	}
-	_ = asking.Wait() // the errors are in the answers
+	_ = asking.Wait() // the answers have the errors
 	return slices.DeleteFunc(all, func(a answer) bool { return a.from == "" })
 }
 
-// serverAddresses lists HOST:PORT of the service, as kube-apiserver uses them.
+// serverAddresses lists HOST:PORT of the service's endpoints, as kube-apiserver uses them.
 func (f *facts) serverAddresses() []string {
 	_, _, port := f.serviceRef()
 	if f.service != nil && f.service.Spec.Type == corev1.ServiceTypeExternalName {
@@ -384,7 +381,7 @@ func (f *facts) serverAddresses() []string {
 	return all
 }
 
-// askDirect asks an address and accepts any certificate: the certificate is what is checked, and no secret is sent.
+// askDirect queries an address and accepts any certificate: the certificate is under test, and no secret is sent.
 func askDirect(ctx context.Context, address string, seen *clocks) answer {
 	var chain atomic.Pointer[[]*x509.Certificate]
 	transport := &http.Transport{

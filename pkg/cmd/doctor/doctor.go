@@ -21,13 +21,13 @@ import (
 )
 
 var (
-	// ErrFailed says that a check failed.
+	// ErrFailed tells that a check failed.
 	ErrFailed = errors.New("something is wrong: see CAUSE above")
-	// ErrUnanswered says that kube-apiserver did not answer.
+	// ErrUnanswered tells that kube-apiserver did not answer.
 	ErrUnanswered = errors.New("nothing could be checked: see CAUSE above")
 )
 
-// Status is how bad a finding is.
+// Status is the severity of a finding.
 type Status string
 
 const (
@@ -36,7 +36,7 @@ const (
 	Fail Status = "FAIL"
 )
 
-// Finding is the outcome of one check. Next is the next step, empty with OK.
+// Finding is the result of one check. Next is the next step, empty with OK.
 type Finding struct {
 	Check   string
 	Status  Status
@@ -45,29 +45,29 @@ type Finding struct {
 	Depth   Depth // of a FAIL
 }
 
-// Depth orders FAILs: one that lies deeper explains those above it.
+// Depth orders FAILs: a deeper FAIL explains the others.
 type Depth int
 
 const (
-	// Symptom is what is seen whatever the cause is.
+	// Symptom appears with any cause.
 	Symptom Depth = iota - 2
-	// Consequence has another cause, where one is found.
+	// Consequence has another cause, if one is found.
 	Consequence
-	// Own is a fault of its own.
+	// Own is an independent fault.
 	Own
-	// Root explains whatever else fails.
+	// Root explains all other failures.
 	Root
 )
 
 const (
-	// answerTime is that in which what does not answer is given up, all checks together.
+	// answerTime bounds all requests together, apart from lists of objects.
 	answerTime = 4500 * time.Millisecond
 
-	// timeLimit is that of the whole run, where there are many objects to list.
+	// timeLimit bounds the whole run.
 	timeLimit = 30 * time.Second
 )
 
-// NewCommand is the sub-command.
+// NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
 	cluster := kubeconfig.NewOptions()
 	command := &cobra.Command{
@@ -88,8 +88,8 @@ changed. The exit code is 1 if a check fails, 2 if kube-apiserver does not answe
 	return command
 }
 
-// diagnoseCluster checks and writes the findings. The error is ErrFailed if one of them is a FAIL, and ErrUnanswered if
-// kube-apiserver did not answer.
+// diagnoseCluster writes the findings. The error is ErrFailed after a FAIL, ErrUnanswered if kube-apiserver did not
+// answer.
 func diagnoseCluster(ctx context.Context, cluster *kubeconfig.Options, out io.Writer) error {
 	config, _, err := cluster.Client()
 	if err != nil {
@@ -97,7 +97,7 @@ func diagnoseCluster(ctx context.Context, cluster *kubeconfig.Options, out io.Wr
 	}
 	seen := newClocks()
 	config.Wrap(seen.watch)
-	config.QPS = -1 // client-go's limit would stretch some fifty requests over eight seconds
+	config.QPS = -1 // client-go's limit would stretch about fifty requests over eight seconds
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("kubeconfig: %w", err)
@@ -119,8 +119,7 @@ func diagnoseCluster(ctx context.Context, cluster *kubeconfig.Options, out io.Wr
 	return ErrUnanswered
 }
 
-// writeFindings writes the cause and what to do about it, then a line for each finding, with the step of its own below,
-// but where the cause comes first.
+// writeFindings writes the cause with its next step, then a line for each finding with its own next step.
 func writeFindings(out io.Writer, findings []Finding) error {
 	var text strings.Builder
 	cause := findCause(findings)

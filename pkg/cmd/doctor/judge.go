@@ -24,24 +24,24 @@ import (
 	"kubi.zone/kubizone/pkg/etcd/maintenance"
 )
 
-// automanaged is the label of an APIService that kube-apiserver makes, and restores, for a CustomResourceDefinition.
+// automanaged labels an APIService that kube-apiserver creates, and restores, for a CustomResourceDefinition.
 const automanaged = "kube-aggregator.kubernetes.io/automanaged"
 
-// expirySoon is the remaining lifetime at which a certificate should have been renewed: leaves are renewed with a third
-// left.
+// expirySoon is the remaining lifetime at which a certificate should have been renewed: leaves are renewed when a
+// third is left.
 const expirySoon = 14 * 24 * time.Hour
 
-// formatCheck is the check of /readyz that fails if a server does not read the format of the store (pkg/cmd/apiserver).
+// formatCheck is the check of /readyz that fails if a server cannot read the format of the store
+// (pkg/cmd/apiserver).
 const formatCheck = "format"
 
-// The difference of two clocks that is said, and that at which things fail: name servers refuse a signature by TSIG
-// that is five minutes off (RFC 8945).
+// Clock differences for a WARN and a FAIL: name servers refuse TSIG signatures that are five minutes off (RFC 8945).
 const (
 	clockWarns = 10 * time.Second
 	clockFails = 5 * time.Minute
 )
 
-// judgeFacts decides the findings, in the order of the path of a request (D6).
+// judgeFacts returns the findings, in the order of a request's path (D6).
 func judgeFacts(f *facts, now time.Time) []Finding {
 	if f.versionErr != nil {
 		return []Finding{fail("kube-apiserver", "it does not answer: "+f.versionErr.Error(), "check --kubeconfig and --context, and "+
@@ -52,14 +52,14 @@ func judgeFacts(f *facts, now time.Time) []Finding {
 		return []Finding{warn("version", "this is kubizone up ("+f.version+"), which needs no installation: there is nothing to check",
 			"see what it prints; kubectl get --raw '/readyz?verbose' lists its checks")}
 	}
-	now = now.Add(f.ahead[kubeAPIServer]) // which judges the certificates
+	now = now.Add(f.ahead[kubeAPIServer]) // kube-apiserver verifies the certificates
 	return []Finding{
 		f.judgeClocks(now), f.judgeVersion(), f.judgeAPIServices(), f.judgeEndpoints(), f.judgeCABundle(now), f.judgeCertificate(now),
 		f.judgePermissions(), f.judgeReady(), f.judgeNamespaces(),
 	}
 }
 
-// findCause finds the FAIL that may explain the others; -1: nothing fails.
+// findCause returns the index of the FAIL that may explain the others, -1 for none.
 func findCause(findings []Finding) int {
 	cause := -1
 	for i, finding := range findings {
@@ -70,7 +70,7 @@ func findCause(findings []Finding) int {
 	return cause
 }
 
-// at gives a finding another depth.
+// at sets the depth.
 func (f Finding) at(depth Depth) Finding {
 	f.Depth = depth
 	return f
@@ -86,7 +86,7 @@ func fail(check, message, next string) Finding {
 	return Finding{Check: check, Status: Fail, Message: message, Next: next}
 }
 
-// notChecked is the finding for a fact that could not be read (D1).
+// notChecked is the finding for an unreadable fact (D1).
 func notChecked(check, what string, err error) Finding {
 	next := "run this again when kube-apiserver answers"
 	if apierrors.IsForbidden(err) {
@@ -95,7 +95,7 @@ func notChecked(check, what string, err error) Finding {
 	return warn(check, what+" could not be read: "+err.Error(), next)
 }
 
-// judgeClocks compares the clocks of the servers, and that of this machine, with kube-apiserver's.
+// judgeClocks compares the clocks of the servers and of this machine with kube-apiserver's.
 func (f *facts) judgeClocks(now time.Time) Finding {
 	const check = "clocks"
 	if len(f.ahead) == 0 {
@@ -147,7 +147,6 @@ func (f *facts) judgeVersion() Finding {
 	return ok(check, fmt.Sprintf("kube-apiserver %s has all that the server needs", f.version))
 }
 
-// judgeAPIServices names what keeps kube-apiserver from the server, or from trusting it.
 func (f *facts) judgeAPIServices() Finding {
 	const check = "apiservice"
 	if f.registrationsErr != nil {
@@ -183,7 +182,7 @@ func (f *facts) judgeAPIServices() Finding {
 	return ok(check, fmt.Sprintf("%s are served by service %s/%s, port %d", strings.Join(names, ", "), namespace, service, port))
 }
 
-// nextFor returns always for the APIServices of every installation, and for others the step for a missing flag.
+// nextFor returns always for the APIServices of every installation, else the step for a missing flag.
 func nextFor(name, always string) string {
 	if slices.Contains(apiServices, name) {
 		return always
@@ -215,7 +214,7 @@ func (f *facts) judgeEndpoints() Finding {
 		return fail(check, "the service selects no pod", "kubectl get pods,statefulsets,deployments -n "+namespace+" shows whether there "+
 			"is one; the selector must be a label of its")
 	case ready == 0:
-		return fail(check, fmt.Sprintf("none of %d is ready", all), look).at(Consequence) // of what its server says
+		return fail(check, fmt.Sprintf("none of %d is ready", all), look).at(Consequence) // of the server's failure
 	case ready < all:
 		return warn(check, fmt.Sprintf("%d of %d are ready", ready, all), look+"; the others serve")
 	}
@@ -262,7 +261,7 @@ func (f *facts) judgeCABundle(now time.Time) Finding {
 	return ok(check, fmt.Sprintf("%d authorities, good until %s", len(certs), day))
 }
 
-// judgeCertificate checks the certificates that are served, or that of the Secret if no address can be reached.
+// judgeCertificate checks the served certificates, or the Secret's if no address is reachable.
 func (f *facts) judgeCertificate(now time.Time) Finding {
 	const check = "certificate"
 	chains := map[string][]*x509.Certificate{}
@@ -298,13 +297,13 @@ func (f *facts) judgeCertificate(now time.Time) Finding {
 	return ok(check, fmt.Sprintf("kube-apiserver trusts that of %s for %s", strings.Join(slices.Sorted(maps.Keys(chains)), ", "), host))
 }
 
-// judgeOthers checks the dates of the certificates for etcd.
+// judgeOthers checks the dates of etcd's certificates.
 func (f *facts) judgeOthers(now time.Time) Finding {
 	const check = "certificate"
 	for _, name := range slices.Sorted(maps.Keys(f.others)) {
 		chain, err := certutil.ParseCertsPEM(f.others[name].Data[corev1.TLSCertKey])
 		if err != nil {
-			continue // the servers say so when they start
+			continue // the servers report it at start
 		}
 		next := "make it anew, and restart the servers"
 		if name == peerSecret {
@@ -321,7 +320,7 @@ func (f *facts) judgeOthers(now time.Time) Finding {
 	return ok(check, "")
 }
 
-// renewCertificate is the step that makes the serving certificate anew.
+// renewCertificate returns the next step that renews the serving certificate.
 func (f *facts) renewCertificate() string {
 	if f.byCertManager() {
 		return "look at the Certificate " + servingSecret + " and the log of cert-manager, which issues it"
@@ -330,7 +329,7 @@ func (f *facts) renewCertificate() string {
 	return "kubectl delete secret -n " + namespace + " " + servingSecret + ": the servers make a new one"
 }
 
-// judgeChain verifies the certificate of an address as kube-apiserver does.
+// judgeChain verifies a certificate as kube-apiserver does.
 func (f *facts) judgeChain(chain []*x509.Certificate, from, host string, now time.Time) Finding {
 	const check = "certificate"
 	roots, between := x509.NewCertPool(), x509.NewCertPool()
@@ -360,7 +359,7 @@ func (f *facts) judgeChain(chain []*x509.Certificate, from, host string, now tim
 	return ok(check, "")
 }
 
-// isMember reports that the pods make their peer certificate, as those of the form ha do.
+// isMember reports whether the pods make a peer certificate, as in form ha.
 func (f *facts) isMember() bool {
 	makesIt := func(c corev1.Container) bool { return slices.Contains(c.Args, "peer-certificate") }
 	return slices.ContainsFunc(f.pods, func(pod corev1.Pod) bool { return slices.ContainsFunc(pod.Spec.InitContainers, makesIt) })
@@ -384,7 +383,7 @@ func (f *facts) judgePermissions() Finding {
 	return ok(check, f.account+" has what it needs")
 }
 
-// failingChecks lists the failed checks in the verbose answers of health paths, each once.
+// failingChecks lists the failed checks of verbose health answers, without duplicates.
 func failingChecks(text string) []string {
 	var names []string
 	for line := range strings.Lines(text) {
@@ -397,14 +396,14 @@ func failingChecks(text string) []string {
 	return slices.Compact(names)
 }
 
-// nextStep is the step for the failed checks whose names begin with check.
+// nextStep is the next step for failed checks with the prefix check.
 type nextStep struct {
 	check, next string
 	alarm       bool // of etcd
 }
 
-// nextByCheck are the next steps for failed checks of the server, the most important first. A server with an alarm of
-// etcd may be ready, since reads go on: /healthz says it. An alarm is a fault of all servers, whichever saw it first.
+// nextByCheck are the next steps for failed checks, most important first. /healthz reports an alarm of etcd although
+// reads, and so /readyz, may still work. An alarm concerns all servers.
 var nextByCheck = []nextStep{
 	{maintenance.HealthCorrupt, "the members of etcd hold different data and answer nothing (alarm CORRUPT): the log of these servers " +
 		"names the members that say so; find the one that differs, replace it as a lost one, and take the alarm back " +
@@ -417,8 +416,8 @@ var nextByCheck = []nextStep{
 	{"", "the log of the server says why", false},
 }
 
-// judgeReady judges the checks of all servers, etcd and its alarms included. A server with failed checks beside one
-// that passes all is a WARN: it restarts, or is replaced, or Kubernetes has taken it out of the Service.
+// judgeReady judges the checks of all servers, with etcd and its alarms. Failed checks are a WARN if another server
+// passes all: the failing server restarts, is replaced, or is out of the Service.
 func (f *facts) judgeReady() Finding {
 	const check = "ready"
 	var failed, unanswered []string
@@ -457,8 +456,8 @@ func (f *facts) judgeReady() Finding {
 	return warn(check, "no server reachable: the Service has no endpoint and no pod runs", "see endpoints")
 }
 
-// judgeNamespaces names the namespaces that are gone and have left objects: kube-controller-manager empties a namespace
-// before it goes, so these were restored from a backup, or their namespace was finalised by force (S8.5).
+// judgeNamespaces reports objects of missing namespaces. kube-controller-manager empties a namespace before its end,
+// so the objects were restored from a backup, or their namespace was finalized by force (S8.5).
 func (f *facts) judgeNamespaces() Finding {
 	const check = "namespaces"
 	if status := apierrors.APIStatus(nil); errors.As(f.objectsErr, &status) && status.Status().Code == http.StatusInternalServerError {

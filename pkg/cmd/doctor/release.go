@@ -17,19 +17,19 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// chartName is that of charts/kubizone.
+// chartName is the name of charts/kubizone.
 const chartName = "kubizone"
 
-// maxRelease bounds what a release of helm is read to.
+// maxRelease bounds a decoded helm release in octets.
 const maxRelease = 16 << 20
 
-// release is what helm knows of the installation; its name is empty where helm knows nothing.
+// release is the helm release of the installation; name is "" for none.
 type release struct {
 	name     string
 	revision int
 }
 
-// findRelease finds the newest revision of a release of the chart among the Secrets in which helm keeps them.
+// findRelease finds the newest revision of the chart's release in helm's Secrets.
 func findRelease(ctx context.Context, client kubernetes.Interface, namespace string) (found release, err error) {
 	list, err := client.CoreV1().Secrets(namespace).List(ctx, metav1.ListOptions{
 		LabelSelector: "owner=helm,status notin (superseded,uninstalled)", FieldSelector: "type=helm.sh/release.v1"})
@@ -46,8 +46,7 @@ func findRelease(ctx context.Context, client kubernetes.Interface, namespace str
 	return found, nil
 }
 
-// readChart reads the name of the chart in what helm stores: JSON, compressed, in base64. It is empty where that is not
-// to be read.
+// readChart reads the name of the chart in helm's release: base64 of gzip of JSON. An unreadable release gives "".
 func readChart(stored []byte) string {
 	unpacked, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, bytes.NewReader(stored)))
 	if err != nil {
@@ -64,7 +63,7 @@ func readChart(stored []byte) string {
 	return of.Chart.Metadata.Name
 }
 
-// installAgain is the step that puts back what is gone of the installation, by what installed it.
+// installAgain returns the next step that restores the installation, with the tool that installed it.
 func (f *facts) installAgain() string {
 	namespace, _, _ := f.serviceRef()
 	switch {
@@ -81,7 +80,7 @@ func (f *facts) installAgain() string {
 		"release, or charts/kubizone and --set image.repository=REGISTRY/kubizone, or kubectl apply -k (docs/install.md)", namespace)
 }
 
-// updateRules is the step that gives the servers the rules of their version.
+// updateRules returns the next step that grants the rules of the servers' version.
 func (f *facts) updateRules() string {
 	if f.release.name != "" {
 		namespace, _, _ := f.serviceRef()

@@ -8,23 +8,22 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Rule is a permission that the server needs at kube-apiserver.
+// Rule is a permission of the server at kube-apiserver.
 type Rule struct {
-	// Namespace bounds it; empty is the cluster, InstallNamespace that of the server.
+	// Namespace of the permission; "" is the cluster, InstallNamespace that of the server.
 	Namespace string
 	rbacv1.PolicyRule
 	// Purpose is the effect of its absence.
 	Purpose string
-	// Certificate: a server with a given certificate does not need it.
+	// Certificate: not required with a given certificate.
 	Certificate bool
-	// Peers: only a server with one of several etcd members needs it.
+	// Peers: only required with several etcd members.
 	Peers bool
 }
 
-// InstallNamespace stands for the namespace of the server.
 const InstallNamespace = "INSTALL"
 
-// Rules are what the server needs; charts/kubizone grants these and no others.
+// Rules returns the permissions that charts/kubizone grants.
 func Rules() []Rule {
 	read := []string{"get", "list", "watch"}
 	policy := func(group string, verbs []string, resources ...string) rbacv1.PolicyRule {

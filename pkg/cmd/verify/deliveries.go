@@ -25,12 +25,11 @@ import (
 	"kubi.zone/kubizone/pkg/verify"
 )
 
-// byDelivery says that a line is what the controller found, and that no server was asked now.
+// byDelivery marks a line with the controller's result instead of an answer.
 const byDelivery = "delivery"
 
-// addDelivered adds to what is asked the servers behind the zone's Deliveries: those that a row names, or the class,
-// and the providers of classes that name no name server. Of what cannot be asked the rows say what the controller has
-// found wrong, and never that it is Current.
+// addDelivered adds the servers and providers of the zone's Deliveries, from their rows or the class. rows has the
+// controller's faults of those that cannot be queried, never Current.
 func (r *run) addDelivered(ctx context.Context, zone *v1alpha1.Zone) (rows []verify.Report, err error) {
 	all, err := r.listDeliveries(ctx, zone)
 	for _, object := range all {
@@ -39,7 +38,7 @@ func (r *run) addDelivered(ctx context.Context, zone *v1alpha1.Zone) (rows []ver
 	return rows, err
 }
 
-// listDeliveries has those of a zone, which another one of its name may have had before.
+// listDeliveries returns the Deliveries of a zone, without those of a former Zone of the name.
 func (r *run) listDeliveries(ctx context.Context, zone *v1alpha1.Zone) ([]v1alpha1.Delivery, error) {
 	list, err := r.client.KubizoneV1alpha1().Deliveries(zone.Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -82,7 +81,7 @@ func (r *run) addDelivery(ctx context.Context, zone *v1alpha1.Zone, object *v1al
 			continue
 		}
 		one, ok := known[at]
-		if !ok { // a tenant may read its Deliveries and no classes
+		if !ok { // a tenant may read Deliveries, but no classes
 			one = asked{address: at, class: object.Spec.ClassRef.Name, key: r.key}
 		}
 		r.addServer(one)
@@ -90,7 +89,7 @@ func (r *run) addDelivery(ctx context.Context, zone *v1alpha1.Zone, object *v1al
 	if len(object.Status.Servers) > 0 {
 		return rows
 	}
-	for _, one := range servers { // No server has been asked yet, or it is one service.
+	for _, one := range servers { // The controller has not queried a server yet, or the provider is one service.
 		r.addServer(one)
 	}
 	if len(servers) == 0 {
@@ -99,7 +98,7 @@ func (r *run) addDelivery(ctx context.Context, zone *v1alpha1.Zone, object *v1al
 	return rows
 }
 
-// addInstances adds the servers of a class with a block bind9, which its rows name as NAMESPACE/NAME.
+// addInstances adds the servers of a class with a block bind9, whose rows are NAMESPACE/NAME.
 func (r *run) addInstances(ctx context.Context, of *v1alpha1.DNSClass, object *v1alpha1.Delivery) (rows []verify.Report) {
 	for _, row := range object.Status.Servers {
 		namespace, name, _ := strings.Cut(row.Name, "/")
@@ -119,7 +118,7 @@ func (r *run) addInstances(ctx context.Context, of *v1alpha1.DNSClass, object *v
 	return rows
 }
 
-// readClass is the class of a Delivery; nil where it may not be read.
+// readClass returns the class of a Delivery, nil if unreadable.
 func (r *run) readClass(ctx context.Context, delivery *v1alpha1.Delivery) *v1alpha1.DNSClass {
 	name := delivery.Spec.ClassRef.Name
 	if delivery.Spec.ClassRef.Kind != v1alpha1.KindDNSClass {
@@ -133,7 +132,7 @@ func (r *run) readClass(ctx context.Context, delivery *v1alpha1.Delivery) *v1alp
 	return of
 }
 
-// reportRow reports a server that has a name and no address.
+// reportRow reports a server without a known address.
 func reportRow(delivery *v1alpha1.Delivery, server v1alpha1.DeliveryServer) verify.Report {
 	report := verify.Report{Server: delivery.Spec.ClassRef.Name + "/" + server.Name, State: verify.State(server.State),
 		Serial: uint32(server.Serial), By: byDelivery, Error: server.Message}
@@ -144,7 +143,7 @@ func reportRow(delivery *v1alpha1.Delivery, server v1alpha1.DeliveryServer) veri
 	return report
 }
 
-// reportDelivery reports a provider that was not asked: what the controller has found wrong, or that nothing is known.
+// reportDelivery reports a provider without a query by the controller's result.
 func reportDelivery(delivery *v1alpha1.Delivery, zone *v1alpha1.Zone, why string) verify.Report {
 	status := &delivery.Status
 	report := verify.Report{Server: delivery.Spec.ClassRef.Name, State: verify.Behind, Serial: uint32(status.Serial), By: byDelivery}
@@ -165,7 +164,7 @@ func reportDelivery(delivery *v1alpha1.Delivery, zone *v1alpha1.Zone, why string
 	return report
 }
 
-// sayOwed says what a Delivery knows that the provider does not have, "" for nothing.
+// sayOwed returns the faults in a Delivery, "" for none.
 func sayOwed(status *v1alpha1.DeliveryStatus) string {
 	switch {
 	case status.FailedRecords > 0:
@@ -176,14 +175,14 @@ func sayOwed(status *v1alpha1.DeliveryStatus) string {
 	return ""
 }
 
-// askedProvider is a class that delivers the zone, and whose provider compares it.
+// askedProvider is a class whose provider compares the zone.
 type askedProvider struct {
 	class    *v1alpha1.DNSClass
 	kind     delivering.Kind
 	delivery *v1alpha1.Delivery
 }
 
-// compareByProvider has the provider of a class compare the zone as the drift check does.
+// compareByProvider has the provider compare the zone, as the drift check does.
 func (r *run) compareByProvider(ctx context.Context, a askedProvider, zone *v1alpha1.Zone, truth *verify.Zone) verify.Report {
 	provider, _, err := a.kind.New(a.class, func(namespace, name string) (map[string][]byte, error) {
 		return r.secrets.Get(ctx, namespace, name)
@@ -230,8 +229,8 @@ func toReport(set delivery.RRset) verify.RRset {
 	return verify.RRset{Name: set.Name.String(), Type: set.Type.String(), TTL: set.TTL, Data: set.Data}
 }
 
-// keyOf is the key by which a class knows one of its servers, where the user may read it. A tenant may not; then the
-// key of --tsig-key-file signs, if there is one. The data of a Secret go nowhere else.
+// keyOf returns the key of a class's server if the user may read it, as a tenant may not, else that of
+// --tsig-key-file.
 func (r *run) keyOf(ctx context.Context, name string, ref *v1alpha1.SecretReference) *transfer.Key {
 	if ref == nil {
 		return nil
@@ -258,7 +257,7 @@ func (r *run) keyOf(ctx context.Context, name string, ref *v1alpha1.SecretRefere
 	return r.keys[*ref]
 }
 
-// addServer adds a server once for each key: one address may have views that are told apart by the key.
+// addServer adds a server once for each key: views of one address may differ by key.
 func (r *run) addServer(one asked) {
 	for i, other := range r.servers {
 		if other.address != one.address {
@@ -280,13 +279,13 @@ func sameKey(a, b *transfer.Key) bool {
 	return a == b || a != nil && b != nil && a.Name == b.Name && string(a.MAC([]byte(a.Name))) == string(b.MAC([]byte(a.Name)))
 }
 
-// asked is a server and how it is asked.
+// asked is a server to be queried.
 type asked struct {
-	// address is HOST:PORT; label is what its line says, where one address has several.
+	// address is HOST:PORT; label is the name in the output if several lines have the same address.
 	address, label string
-	// class knows it; empty for one that a flag names.
+	// class is "" for a server of a flag.
 	class string
 	key   *transfer.Key
-	// guest: its SOA is its own; signed: its serial is, and what signing makes.
+	// guest: with another SOA; signed: with another serial, and signatures.
 	guest, signed bool
 }

@@ -20,20 +20,19 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// FieldManager is the name under which a request is written.
+// FieldManager is the field manager of the request.
 const FieldManager = "kubizone-verify"
 
-// ErrNotRepaired: not every class has compared the zone and mended what differed.
+// ErrNotRepaired: not every class has compared and repaired the zone.
 var ErrNotRepaired = errors.New("not every class repaired the zone: see above")
 
-// repairTime is how long a repair is waited for.
+// repairTime bounds the wait for a repair.
 const repairTime = 2 * time.Minute
 
-// repairPoll is the time between two looks at the Deliveries.
+// repairPoll is the interval of polls of the Deliveries.
 const repairPoll = 250 * time.Millisecond
 
-// requestRepair asks for the zone to be compared and mended, and waits until each of its Deliveries says that this
-// was done.
+// requestRepair requests a repair of the zone, and waits until each Delivery has finished the repair.
 func (r *run) requestRepair(ctx context.Context) error {
 	request := time.Now().UTC().Format(time.RFC3339Nano)
 	annotations := map[string]string{v1alpha1.AnnotationVerifyRequestedAt: request}

@@ -37,37 +37,34 @@ import (
 )
 
 var (
-	// ErrDifferent: a server does not answer as the zone is.
+	// ErrDifferent: a server has a difference.
 	ErrDifferent = errors.New("not every server has what the zone contains")
-	// ErrUnanswered: all that answer do so as the zone is, but not all answer.
+	// ErrUnanswered: there is no difference, but not all servers answer.
 	ErrUnanswered = errors.New("not every server could be compared: see Failed and ? above")
 )
 
 const (
 	formatText = "text"
 	formatJSON = "json"
-	// shown bounds the RRsets named for one server in text.
+	// shown bounds the RRsets per server in text.
 	shown = 20
 )
 
-// Options are the flags.
 type Options struct {
 	Client      *kubeconfig.Options
 	Servers     []string
 	TSIGKeyFile string
 	SecretsDir  string
 	Output      string
-	// Repair has what differs mended before it compares.
+	// Repair requests a repair before the comparison.
 	Repair bool
 }
 
-// NewOptions are the defaults.
 func NewOptions() *Options { return &Options{Client: kubeconfig.NewOptions(), Output: formatText} }
 
-// AddFlags binds the options to flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Client.AddFlagsWithNamespace(flags)
-	// kubectl's --server is the API's; here servers are those that are asked.
+	// kubectl's --server is the API's.
 	flags.StringSliceVar(&o.Servers, "name-server", o.Servers, "name server to ask, ADDRESS[:PORT] or NAME[:PORT]; repeatable")
 	flags.StringVar(&o.TSIGKeyFile, "tsig-key-file", o.TSIGKeyFile, "file of TSIG keys as tsig-keygen writes them; "+
 		"the first one signs questions to a --name-server, and to servers of classes whose key cannot be read, "+
@@ -79,25 +76,24 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVarP(&o.Output, "output", "o", o.Output, "text or json")
 }
 
-// Result is what is printed with -o json.
+// Result is the output of -o json.
 type Result struct {
 	// Zone is NAMESPACE/NAME of the Zone.
 	Zone string `json:"zone"`
 	FQDN string `json:"fqdn"`
 	View string `json:"view,omitempty"`
-	// Serial is the one that is delivered, with which servers are compared, and RRsets is how many the zone has at it.
+	// Serial and RRsets are those of the delivered zone.
 	Serial uint32 `json:"serial"`
 	RRsets int    `json:"rrsets"`
-	// Newest is the serial of the zone where that is not delivered yet, and NotDelivered the reason of its condition
-	// Settled.
+	// Newest is the serial of an unsettled zone, and NotDelivered the reason of its condition Settled.
 	Newest       uint32 `json:"newest,omitempty"`
 	NotDelivered string `json:"notDelivered,omitempty"`
 
 	Servers []verify.Report `json:"servers"`
 }
 
-// Run compares the zone that text names, NAMESPACE/NAME or NAME. The error is ErrDifferent where something differs,
-// and ErrUnanswered where nothing does but a server could not be compared.
+// Run compares the zone named by text, NAMESPACE/NAME or NAME. The error is ErrDifferent after a difference, else
+// ErrUnanswered if a server could not be compared.
 func (o *Options) Run(ctx context.Context, text string, out, remarks io.Writer) error {
 	if o.Output != formatText && o.Output != formatJSON {
 		return fmt.Errorf("--output %q: write %s or %s", o.Output, formatText, formatJSON)
@@ -172,7 +168,7 @@ func (o *Options) Run(ctx context.Context, text string, out, remarks io.Writer) 
 	return err
 }
 
-// parseAddress reads HOST or HOST:PORT, with port 53 where none is given, and returns HOST:PORT.
+// parseAddress returns HOST:PORT of HOST[:PORT], with port 53 by default.
 func parseAddress(text string) (string, error) {
 	if at, err := netip.ParseAddr(strings.Trim(text, "[]")); err == nil {
 		return net.JoinHostPort(at.String(), "53"), nil
@@ -187,16 +183,14 @@ func parseAddress(text string) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-// run is one comparison.
 type run struct {
 	client  versioned.Interface
 	secrets class.Secrets
 	id      types.NamespacedName
-	// key is that of --tsig-key-file; keys are those of classes that were looked for.
-	key     *transfer.Key
-	keys    map[v1alpha1.SecretReference]*transfer.Key
-	servers []asked
-	// providers compare by themselves.
+	// key is that of --tsig-key-file; keys caches the keys of classes.
+	key       *transfer.Key
+	keys      map[v1alpha1.SecretReference]*transfer.Key
+	servers   []asked
 	providers []askedProvider
 	remarks   io.Writer
 }
@@ -208,7 +202,7 @@ func (r *run) compareAll(ctx context.Context) (*Result, error) {
 	}
 	rows, err := r.addDelivered(ctx, object)
 	if err != nil {
-		// Without the right to read Deliveries, or at a server without them, servers are named by flags.
+		// The user may lack permission to read Deliveries, or the server may not serve them.
 		terminal.Fprintf(r.remarks, "the Deliveries of the zone cannot be read: %v; --name-server names servers to ask\n", err)
 	}
 	if len(r.servers)+len(r.providers)+len(rows) == 0 {
@@ -246,7 +240,7 @@ func (r *run) compareAll(ctx context.Context) (*Result, error) {
 	return result, nil
 }
 
-// viewOf is the zone as a server should have it.
+// viewOf returns the zone as the server should have it.
 func (a asked) viewOf(truth *verify.Zone) *verify.Zone {
 	switch {
 	case a.guest:
@@ -257,16 +251,15 @@ func (a asked) viewOf(truth *verify.Zone) *verify.Zone {
 	return truth
 }
 
-// delivered is what is delivered of a zone.
 type delivered struct {
 	*verify.Zone
-	// newest is the serial of the zone where it is not settled, and why the reason of that; else neither.
+	// newest and why are the serial and the reason of an unsettled zone.
 	newest serial.Serial
 	why    string
 }
 
-// readDelivered reads what is delivered of the zone now: what it contains, and while it is not settled what it had at
-// settledSerial (S7.2, S7.5).
+// readDelivered reads the delivered zone: the current content, or that at settledSerial if the zone is unsettled
+// (S7.2, S7.5).
 func (r *run) readDelivered(ctx context.Context) (*delivered, error) {
 	text, err := load.OpenEntries(ctx, r.client, r.id)
 	if err != nil {
@@ -277,7 +270,7 @@ func (r *run) readDelivered(ctx context.Context) (*delivered, error) {
 	if err != nil {
 		return nil, fmt.Errorf("entries of zone %s: %w", r.id, err)
 	}
-	// The Zone is read after its entries: where its settledSerial is behind theirs, they are not settled.
+	// The Zone is read after the entries: if settledSerial is older, the entries are not settled.
 	zones := r.client.KubizoneV1alpha1()
 	object, err := zones.Zones(r.id.Namespace).Get(ctx, r.id.Name, metav1.GetOptions{})
 	if err != nil {
@@ -321,7 +314,7 @@ func (r *Result) printText(out io.Writer) error {
 	for _, s := range r.Servers {
 		foreign := fmt.Sprint(len(s.Foreign))
 		if s.By == verify.ByQuestions || s.By == verify.ByRequests {
-			foreign = "?" // what was not asked for was not seen
+			foreign = "?" // foreign RRsets were not queried
 		}
 		switch s.State {
 		case verify.Failed:
@@ -351,7 +344,7 @@ func (r *Result) printText(out io.Writer) error {
 	return err
 }
 
-// listFaults says what is wrong with one server, in lines.
+// listFaults describes the faults of a server, in lines.
 func listFaults(r verify.Report) []string {
 	var lines []string
 	if r.Error != "" {
@@ -364,7 +357,7 @@ func listFaults(r verify.Report) []string {
 		lines = append(lines, "foreign "+formatRRset(set))
 	}
 	for _, both := range r.Differing {
-		if both.Server.Name == "" { // that it differs is all that is known
+		if both.Server.Name == "" { // the server's data is unknown
 			lines = append(lines, "differs from the zone's "+formatRRset(both.Zone))
 			continue
 		}
@@ -378,7 +371,6 @@ func formatRRset(set verify.RRset) string {
 	return fmt.Sprintf("%s %s: %d %s", set.Name, set.Type, set.TTL, strings.Join(set.Data, ", "))
 }
 
-// NewCommand is the sub-command.
 func NewCommand() *cobra.Command {
 	options := NewOptions()
 	command := &cobra.Command{
