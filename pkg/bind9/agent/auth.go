@@ -41,6 +41,7 @@ func (f TokenFile) Authenticate(r *http.Request) error {
 	return nil
 }
 
+// Read returns the tokens of the file.
 func (f TokenFile) Read() ([]string, error) {
 	file, err := os.Open(string(f))
 	if err != nil {

@@ -53,6 +53,7 @@ func (a *Agent) serveStatus(job *work) (int, any, error) {
 	return http.StatusOK, protocol.ServerStatus{Status: text}, err
 }
 
+// New returns an agent for config.
 func New(config Config) *Agent {
 	a := &Agent{
 		config: config, files: zoneFiles{dir: config.ZoneDir}, mux: http.NewServeMux(),
@@ -65,6 +66,7 @@ func New(config Config) *Agent {
 	return a
 }
 
+// ServeHTTP implements http.Handler.
 func (a *Agent) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.mux.ServeHTTP(w, r) }
 
 func (a *Agent) serveRoute(w http.ResponseWriter, r *http.Request, route route) {

@@ -21,6 +21,7 @@ import (
 	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
 )
 
+// Reasons of conditions and Events.
 const (
 	ReasonReady           = "AllReady"
 	ReasonNotReady        = "NotReady"

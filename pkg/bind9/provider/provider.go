@@ -75,6 +75,7 @@ type Config struct {
 	Shown transfer.Config
 }
 
+// Provider delivers zones to the instances of one class.
 type Provider struct {
 	config Config
 	shown  *transfer.Provider
@@ -406,6 +407,7 @@ func (f *fleet) listMade() []Instance {
 	return all
 }
 
+// Verify queries each instance once.
 func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
 	signed := p.config.Signed(plan.UID)
 	f, err := p.readFleet(plan.Servers, signed, p.config.Signing(plan.UID))

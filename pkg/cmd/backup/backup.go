@@ -11,7 +11,7 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// NewCommand is the sub-command.
+// NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
 	var from source.Options
 	command := &cobra.Command{

@@ -1,12 +1,12 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package backup takes a backup from the command line.
+// Package backup is the sub-command to take a backup.
 //
-// It promises: (1) Servers go on while it is taken. (2) It writes no file that was there before. (3) Exit code 0 says
-// that the backup is whole and on the disk.
+// It promises: (1) Servers continue meanwhile. (2) No existing file is written. (3) After exit code 0 the backup is
+// complete and on disk.
 //
-// It does not know what a backup is: that is pkg/backup's to say.
+// pkg/backup has the implementation.
 //
 // Read backup.go.
 package backup

@@ -21,6 +21,7 @@ type Rule struct {
 	Peers bool
 }
 
+// InstallNamespace stands for the namespace of the server.
 const InstallNamespace = "INSTALL"
 
 // Rules returns the permissions that charts/kubizone grants.

@@ -5,10 +5,10 @@
 //
 // It promises:
 //
-//	X1. Each rule of docs/semantics.md is printed whole: why it is, and its examples.
-//	X2. A number that no rule has is refused with the numbers of that section.
+//	X1. Each rule of docs/semantics.md is printed whole, with its reason and examples.
+//	X2. An unknown number is an error with the numbers of the section.
 //
-// It does not know what a rule means, and asks no server.
+// It needs no server.
 //
 // Read explain.go.
 package explain

@@ -16,10 +16,10 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// width is the number of columns of what is printed.
+// width is the line length in columns.
 const width = 100
 
-// NewCommand makes the command.
+// NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain [RULE...]",
@@ -34,21 +34,20 @@ of a whole section (S4), or without a number the first words of each.`,
 	}
 }
 
-// rule is a numbered sentence with all that belongs to it.
 type rule struct {
 	number string   // S4.8
-	lines  []string // Markdown; the first one has no number
+	lines  []string // Markdown; the first line is without the number
 }
 
 var (
 	ruleLine = regexp.MustCompile(`^- (S\d+\.\d+) (.*)$`)
 	asked    = regexp.MustCompile(`^[sS]?(\d+)(\.\d+)?$`)
-	// part begins what is said of a rule: why it is, and its examples.
+	// part begins the reason or the examples of a rule.
 	part = regexp.MustCompile(`\*(Why:|E\.g\.)\*`)
 	link = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 )
 
-// plain is text without marks: an asterisk outside of code is one.
+// plain removes Markdown marks: asterisks outside of code.
 func plain(text string) string {
 	parts := strings.Split(link.ReplaceAllString(text, "$1"), "`")
 	for i := 0; i < len(parts); i += 2 {
@@ -57,7 +56,6 @@ func plain(text string) string {
 	return strings.Join(parts, "")
 }
 
-// listRules reads the rules of a page.
 func listRules(page string) (rules []rule) {
 	inside := false
 	for line := range strings.Lines(page) {
@@ -76,7 +74,8 @@ func listRules(page string) (rules []rule) {
 	return rules
 }
 
-// Run prints the rules of these numbers; none: the first words of each rule. Error: a number that no rule has.
+// Run prints the rules with these numbers, without numbers the first words of each rule. An unknown number is an
+// error.
 func Run(numbers []string, out io.Writer) error {
 	rules := listRules(docs.Semantics)
 	if len(numbers) == 0 {
@@ -120,7 +119,6 @@ func printRules(rules []rule, number string, out io.Writer) error {
 	return nil
 }
 
-// printFirstWords prints one line for each rule.
 func printFirstWords(rules []rule, out io.Writer) {
 	for _, r := range rules {
 		text := fmt.Sprintf("%-6s %s", r.number, plain(r.lines[0]))
@@ -131,7 +129,7 @@ func printFirstWords(rules []rule, out io.Writer) {
 	}
 }
 
-// printRule prints a rule: paragraphs and items wrapped, tables in columns.
+// printRule prints a rule with wrapped paragraphs and aligned tables.
 func (r *rule) printRule(out io.Writer) {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for i, line := range r.lines {
@@ -139,7 +137,7 @@ func (r *rule) printRule(out io.Writer) {
 		cells, isRow := strings.CutPrefix(text, "|")
 		switch {
 		case strings.HasPrefix(text, "!"): // a picture
-		case isRow && strings.Trim(cells, "-| ") == "": // the line below the head
+		case isRow && strings.Trim(cells, "-| ") == "": // the separator line
 		case isRow:
 			_, _ = io.WriteString(table, " "+strings.ReplaceAll(strings.Trim(cells, "| "), "|", "\t")+"\n")
 		case i == 0:
@@ -157,7 +155,7 @@ func (r *rule) printRule(out io.Writer) {
 	_ = table.Flush()
 }
 
-// printWrapped prints words in lines of at most width columns, the first one behind first and the others behind rest.
+// printWrapped prints wrapped words, after first in the first line and after rest in the others.
 func printWrapped(out io.Writer, first, rest, text string) {
 	line, words := first, 0
 	for word := range strings.FieldsSeq(text) {

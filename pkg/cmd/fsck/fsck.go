@@ -13,10 +13,10 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/source"
 )
 
-// ErrDamaged says that the report names damage.
+// ErrDamaged: the report has damage.
 var ErrDamaged = errors.New("the store is damaged: see above; keep a copy of it before anything else")
 
-// NewCommand is the sub-command.
+// NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
 	var from source.Options
 	var encryption string

@@ -13,11 +13,9 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// maxCompletions bounds the objects that a completion reads.
 const maxCompletions = 500
 
-// complete completes the words given, and behind them what list lists of the namespace. A server that does not answer
-// in time completes nothing.
+// complete completes words, then the results of list in the namespace. If the server is slow, there are none.
 func (q *question) complete(list func(context.Context, *search, metav1.ListOptions) []string, words ...string) cobra.CompletionFunc {
 	return func(command *cobra.Command, arguments []string, _ string) (all []string, _ cobra.ShellCompDirective) {
 		if n := len(arguments); n < len(words) {
@@ -40,7 +38,7 @@ func listZones(ctx context.Context, s *search, options metav1.ListOptions) (all 
 	return all
 }
 
-// listRecords returns a list of what Records have: their names, or those of the objects.
+// listRecords lists the result of a function for each Record.
 func listRecords(of func(*v1alpha1.Record) string) func(context.Context, *search, metav1.ListOptions) []string {
 	return func(ctx context.Context, s *search, options metav1.ListOptions) (all []string) {
 		if list, err := s.api.Records(s.namespace).List(ctx, options); err == nil {

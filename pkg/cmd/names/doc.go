@@ -1,17 +1,15 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package names has the sub-commands by which a team asks about names: may, names, tree, who and why.
+// Package names has the sub-commands with questions of a team about names: may, names, tree, who and why.
 //
 // It promises:
 //
-//	N1. Each question is asked with the rights of its caller. What these do not show is said in a line of its own,
-//	    with the right that would show it.
-//	N2. may exits with 1 where the answer is no, and why where a step fails; 2 is an error.
-//	N3. why prints the first step that fails before all others.
+//	N1. Requests have the rights of the user. A line reports hidden objects, with the missing right.
+//	N2. may exits with 1 if the answer is no, and why if a step fails; 2 is an error.
+//	N3. why prints the first failed step before all others.
 //
-// It decides nothing: may prints what the API server answers to a NameReview, and why what conditions and Deliveries
-// say.
+// may prints a NameReview of the API server, and why conditions and Deliveries.
 //
 // Read names.go, then who.go, tree.go and why.go.
 package names

@@ -26,7 +26,7 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// ErrNo is the error of a question that was answered, with no.
+// ErrNo is returned for the answer no.
 var ErrNo = errors.New("the answer is no: see above")
 
 // timeoutSeconds bounds a completion, for which a shell waits.
@@ -40,7 +40,7 @@ type question struct {
 
 func newQuestion() *question { return &question{cluster: kubeconfig.NewOptions()} }
 
-// makeCommand gives a sub-command its flags, and the question that it asks; ofView: about names of one view.
+// makeCommand adds flags to a sub-command, and runs ask. ofView adds --view.
 func (q *question) makeCommand(command *cobra.Command, ofView bool,
 	ask func(context.Context, *search, []string, io.Writer) error) *cobra.Command {
 	q.cluster.AddFlagsWithNamespace(command.Flags())
@@ -57,7 +57,7 @@ func (q *question) makeCommand(command *cobra.Command, ofView bool,
 	return command
 }
 
-// connect makes the client. Warnings of the server are printed as a part of the answer.
+// connect creates the client. The answer includes the server's warnings, so they are not printed twice.
 func (q *question) connect() (*search, error) {
 	config, namespace, err := q.cluster.Client()
 	if err != nil {
@@ -71,7 +71,7 @@ func (q *question) connect() (*search, error) {
 	return &search{api: api.KubizoneV1alpha1(), namespace: namespace, everywhere: q.cluster.Namespace() == ""}, nil
 }
 
-// NewCommands makes the sub-commands.
+// NewCommands returns the sub-commands.
 func NewCommands() []*cobra.Command {
 	return []*cobra.Command{newMay(), newNames(), newTree(), newWho(), newWhy()}
 }
@@ -95,7 +95,6 @@ no rule gives the namespace nothing is told (kubizone explain S14.2).`,
 	}, true, q.askMay)
 }
 
-// askMay prints the answer to a NameReview.
 func (q *question) askMay(ctx context.Context, of *search, arguments []string, out io.Writer) error {
 	name, namespace := arguments[1], of.namespace
 	review := &v1alpha1.NameReview{Spec: v1alpha1.NameReviewSpec{Name: name, Type: arguments[2], View: q.view}}
@@ -178,7 +177,7 @@ func (q *question) listNames(ctx context.Context, s *search, _ []string, out io.
 	return table.Flush()
 }
 
-// listClasses lists the classes that deliver zones of a namespace, or that may, where that rests on its labels.
+// listClasses lists the classes for zones of a namespace, also classes whose selector cannot be checked here.
 func listClasses(ctx context.Context, api client.KubizoneV1alpha1Interface, namespace string, out io.Writer) error {
 	classes, err := api.DNSClasses().List(ctx, metav1.ListOptions{})
 	if apierrors.IsForbidden(err) {

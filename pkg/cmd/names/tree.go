@@ -22,7 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// maxCounted bounds the namespaces whose Records a line counts one by one.
+// maxCounted bounds the namespaces in a line.
 const maxCounted = 5
 
 func newTree() *cobra.Command {
@@ -46,16 +46,16 @@ is no zone.`,
 	})
 }
 
-// node is a zone, or what stands for one that the caller may not read.
+// node is a zone, or the place of an unreadable zone.
 type node struct {
-	zone    *v1alpha1.Zone // absent: it is not shown
+	zone    *v1alpha1.Zone // nil: unreadable
 	records map[string]int // by namespace
 	rules   []*v1alpha1.Delegation
 	below   []types.NamespacedName
-	within  bool // it stands below another
+	within  bool // it has a parent
 }
 
-// tree is what the caller sees of the zones.
+// tree has the readable zones.
 type tree struct {
 	search
 	zones map[types.NamespacedName]*node
@@ -70,7 +70,6 @@ func (t *tree) nodeOf(namespace, name string) *node {
 	return t.zones[key]
 }
 
-// readObjects lists the three kinds.
 func (t *tree) readObjects(ctx context.Context) error {
 	t.zones, t.loose = map[types.NamespacedName]*node{}, map[string]int{}
 	s := &t.search
@@ -106,7 +105,6 @@ func (t *tree) readObjects(ctx context.Context) error {
 	return err
 }
 
-// title is the name of a zone for people.
 func (n *node) title() string {
 	switch {
 	case n.zone == nil:
@@ -117,7 +115,7 @@ func (n *node) title() string {
 	return cmp.Or(n.zone.Status.FQDN, n.zone.Spec.DomainName)
 }
 
-// printZones prints the zones of a name and those below, or all of them.
+// printZones prints the zones with the name of, or all zones, with the zones below.
 func (t *tree) printZones(of string, out io.Writer) error {
 	var tops []types.NamespacedName
 	for key, n := range t.zones {
@@ -149,7 +147,7 @@ func (t *tree) printZones(of string, out io.Writer) error {
 	return nil
 }
 
-// printLevel prints zones of one level in order, each with its Delegations and what stands below it.
+// printLevel prints sibling zones in order, with Delegations and zones below.
 func (t *tree) printLevel(keys []types.NamespacedName, indent string, out io.Writer) {
 	slices.SortFunc(keys, func(a, b types.NamespacedName) int {
 		return cmp.Or(cmp.Compare(t.zones[a].title(), t.zones[b].title()), cmp.Compare(a.String(), b.String()))
@@ -176,7 +174,7 @@ func readyOf(conditions []metav1.Condition) string {
 	return string(metav1.ConditionUnknown)
 }
 
-// countRecords says how many Records each namespace has, those with most first.
+// countRecords formats the number of Records by namespace, the highest first.
 func countRecords(of map[string]int) string {
 	namespaces := slices.SortedFunc(maps.Keys(of), func(a, b string) int { return cmp.Or(of[b]-of[a], cmp.Compare(a, b)) })
 	var counts []string

@@ -41,14 +41,14 @@ of -n. The exit code is 1 where there is none.`,
 	})
 }
 
-// search asks about every namespace, or about one.
+// search is a client for all namespaces, or for one.
 type search struct {
 	api        client.KubizoneV1alpha1Interface
 	namespace  string
 	everywhere bool
 }
 
-// where says what was searched.
+// where describes the searched namespaces.
 func (s *search) where() string {
 	if s.everywhere {
 		return "in all namespaces"
@@ -56,7 +56,6 @@ func (s *search) where() string {
 	return fmt.Sprintf("in namespace %s, which is the one that was searched", s.namespace)
 }
 
-// findRecords prints the Records of a name or an address.
 func (s *search) findRecords(ctx context.Context, text string, out io.Writer) error {
 	var found []v1alpha1.Record
 	var note string
@@ -99,7 +98,7 @@ func dataOf(r *v1alpha1.Record) []string {
 	return r.Spec.Values
 }
 
-// findName finds what stands at a name, else at the nearest one above it.
+// findName finds the Records at a name, or else at the nearest name above.
 func (s *search) findName(ctx context.Context, text string) (found []v1alpha1.Record, note string, err error) {
 	if !name.IsAbsolute(text) {
 		text += "."
@@ -137,10 +136,10 @@ func (s *search) findAddress(ctx context.Context, address netip.Addr) ([]v1alpha
 	})
 }
 
-// lister is the method List of a client.
 type lister[L runtime.Object] = func(context.Context, metav1.ListOptions) (L, error)
 
-// eachAllowed calls do for what list has of all namespaces, else of the one where the caller may not list it in all.
+// eachAllowed calls do for the objects of all namespaces, or else of the user's namespace if a list of all is
+// forbidden.
 func eachAllowed[L, T runtime.Object](ctx context.Context, s *search, what string, list func(namespace string) lister[L],
 	options metav1.ListOptions, do func(T) error) (err error) {
 	if s.everywhere {

@@ -52,7 +52,7 @@ or NAMESPACE/NAME.`,
 	})
 }
 
-// The verdicts of a step.
+// Verdicts of a step.
 const (
 	stepOK      = "ok"
 	stepFails   = "FAILS"
@@ -60,10 +60,9 @@ const (
 	stepUnknown = "?"
 )
 
-// step is one on the way of a Record.
 type step struct{ verdict, text string }
 
-// trace is the way of a Record.
+// trace is the path of a Record to the servers.
 type trace struct {
 	api    client.KubizoneV1alpha1Interface
 	record *v1alpha1.Record
@@ -76,7 +75,7 @@ func (t *trace) note(verdict, what, format string, args ...any) {
 	t.steps = append(t.steps, step{verdict, text.String()})
 }
 
-// noteCondition notes a condition as a step; what is False fails, what is not there is unknown.
+// noteCondition adds a condition as a step: False fails, a missing condition is unknown.
 func (t *trace) noteCondition(what string, conditions []metav1.Condition, kind string) bool {
 	c := meta.FindStatusCondition(conditions, kind)
 	if c == nil {
@@ -88,7 +87,7 @@ func (t *trace) noteCondition(what string, conditions []metav1.Condition, kind s
 	return verdict == stepOK
 }
 
-// followRecord notes the steps, up to the first behind which there are none.
+// followRecord adds the steps up to the first step without successors.
 func (t *trace) followRecord(ctx context.Context) error {
 	r := t.record
 	if !t.noteCondition("rule", r.Status.Conditions, v1alpha1.ConditionAdopted) || r.Status.ZoneRef == nil {
@@ -116,7 +115,7 @@ func (t *trace) followRecord(ctx context.Context) error {
 	return nil
 }
 
-// followDeliveries notes each class of a zone, and what each of its servers answered last.
+// followDeliveries adds a step for each class of the zone and each server.
 func (t *trace) followDeliveries(ctx context.Context, ref *v1alpha1.AdoptingZone) error {
 	list, err := t.api.Deliveries(ref.Namespace).List(ctx, metav1.ListOptions{
 		FieldSelector: fields.OneTermEqualSelector(v1alpha1.FieldDeliveryZoneName, ref.Name).String()})
@@ -158,7 +157,7 @@ func (t *trace) followDeliveries(ctx context.Context, ref *v1alpha1.AdoptingZone
 	return nil
 }
 
-// has reports whether a serial of the zone has the Record.
+// has reports whether the zone has the Record at a serial.
 func (t *trace) has(confirmed int64) bool {
 	if confirmed == 0 {
 		return false
@@ -167,7 +166,7 @@ func (t *trace) has(confirmed int64) bool {
 	return x == y || x.Ahead(y)
 }
 
-// printSteps prints the steps, first of all the first that fails, else the first that waits.
+// printSteps prints the steps, before them the first failed step, or else the first waiting step.
 func (t *trace) printSteps(out io.Writer) (err error) {
 	var text strings.Builder
 	for _, verdict := range []string{stepFails, stepWaits} {

@@ -1,12 +1,12 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package replacemember lets a member of the embedded etcd in that has no data, from the command line.
+// Package replacemember is the sub-command to admit a member without data to the embedded etcd.
 //
-// It promises: (1) Writes go on while it waits. (2) Exit code 0 says that the new member has everything and a vote.
-// (3) Where it was cut off it can be run again.
+// It promises: (1) Writes continue meanwhile. (2) After exit code 0 the new member has all data and a vote. (3)
+// After an interruption the command can be repeated.
 //
-// It does not know how members talk: that is pkg/etcd/embed's to say.
+// pkg/etcd/embed has the implementation.
 //
 // Read replacemember.go.
 package replacemember

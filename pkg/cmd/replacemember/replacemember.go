@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// NewCommand is the sub-command.
+// NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
 	var dataDir, initialCluster string
 	command := &cobra.Command{

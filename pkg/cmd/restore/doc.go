@@ -1,12 +1,12 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package restore puts a backup into a new data directory from the command line.
+// Package restore is the sub-command to restore a backup into a new data directory.
 //
-// It promises: (1) It touches no directory that has data. (2) Exit code 0 says that what is restored is whole and
-// clean; anything else that the directory has no data.
+// It promises: (1) A directory with data is not touched. (2) After exit code 0 the restored data is complete and
+// clean, after any other the directory has no data.
 //
-// It does not know what a backup is: that is pkg/backup's to say.
+// pkg/backup has the implementation.
 //
 // Read restore.go.
 package restore

@@ -13,7 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// NewCommand is the sub-command.
+// NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
 	restore := backup.Restore{Log: func(line string) { klog.Warningf("etcd: %s", line) }}
 	command := &cobra.Command{

@@ -29,16 +29,16 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// startController delivers what the server stores, from the server's own views, and has the primary serve the classes
-// that it does it by. There is one process, so no leader is elected.
+// startController delivers the stored zones from the server's views, and has the primary serve the classes. There is
+// a single process, so no leader election.
 func (c *Config) startController(ctx context.Context, all *parts, kubeconfig string, server *apiserver.Server, zones *zoneview.Set,
 	dns *primary.Primary, updates *updatekey.Poster) error {
 	reach, err := clientFor(kubeconfig, "kubizone-controller")
 	if err != nil {
 		return err
 	}
-	reach.QPS = -1 // The server says when it is too much.
-	// To decode a million Records from JSON takes longer than the server's own start.
+	reach.QPS = -1 // the server limits the rate
+	// Decoding a million Records from JSON takes longer than the server's start.
 	reach.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
 	client, err := versioned.NewForConfig(class.WithoutWaiting(reach))
 	if err != nil {
@@ -47,7 +47,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 	informers := externalversions.NewSharedInformerFactory(client, 0)
 	secrets := delivering.DirectorySecrets(c.SecretsDir)
 	members := transferclass.NewMembers(client.KubizoneV1alpha1().RESTClient())
-	// Of their own: nothing waits for them.
+	// Separate informers: nothing waits for them.
 	fleet := externalversions.NewSharedInformerFactory(client, 0)
 	servers := transferclass.NewServers(fleet)
 	agents := agents.New(secrets)
@@ -68,7 +68,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 	classes, err := transferclass.New(transferclass.Config{
 		Primary: dns, Members: members, Classes: api.DNSClasses(), Zones: api.Zones(), Client: client, Secrets: secrets, Servers: servers,
 		GeneralKeys: c.Keys,
-		Joined:      func(cache.ObjectName) {}, // every zone is here
+		Joined:      func(cache.ObjectName) {}, // every zone is served here
 	})
 	if err != nil {
 		return err
@@ -104,7 +104,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 		running.Go(func() { classes.Run(ctx) })
 		running.Go(func() { keys.Run(ctx) })
 		running.Go(func() { signer.Run(ctx) })
-		// Which names are taken is not known before.
+		// Before, the names in use are unknown.
 		if err := members.WaitForSync(ctx); err != nil {
 			return err
 		}

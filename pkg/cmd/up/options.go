@@ -24,24 +24,24 @@ import (
 	"kubi.zone/kubizone/pkg/load"
 )
 
-// Options are the flags as they were written.
+// Options are the flags.
 type Options struct {
 	dnsserving.Options
 	DataDir       string
 	Listen        string
 	Load          []string
 	LoadNamespace string
-	// AllowInlineSecrets takes DNSClasses with secrets in them.
+	// AllowInlineSecrets accepts DNSClasses with secrets in them.
 	AllowInlineSecrets bool
 	// ACME serves the group acme.kubi.zone.
 	ACME bool
-	// SecretsDir has the Secrets that DNSClasses name.
+	// SecretsDir has the Secrets of DNSClasses.
 	SecretsDir string
-	// Verbosity is the level of -v; above 3, etcd tells what it does, too.
+	// Verbosity is the level of -v; above 3 includes etcd's log.
 	Verbosity int
 }
 
-// NewOptions are the defaults.
+// NewOptions returns the defaults.
 func NewOptions() *Options {
 	return &Options{
 		Options:       dnsserving.NewOptions(),
@@ -69,28 +69,27 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 		"as files NAMESPACE/NAME/KEY; a change is seen within seconds (default: secrets in --data-dir, which need not be there)")
 }
 
-// Config is what the options mean.
+// Config is the result of Complete.
 type Config struct {
 	dnsserving.Config
-	DataDir       string
-	Listen        netip.AddrPort
-	Load          []load.Source
-	LoadNamespace string
-	// AllowInlineSecrets: see Options.
+	DataDir            string
+	Listen             netip.AddrPort
+	Load               []load.Source
+	LoadNamespace      string
 	AllowInlineSecrets bool
 	ACME               bool
 	SecretsDir         string
 	Retries            delivering.Retries
 	// ParentServers finds the servers of a parent that is no Zone.
 	ParentServers signing.ParentServers
-	// Warnings are for the operator and stop nothing.
+	// Warnings are only printed.
 	Warnings  []string
 	Verbosity int
-	// Out takes the lines for people.
+	// Out gets the output for users.
 	Out io.Writer
 }
 
-// Complete reads the options, and files they name, and reports all that is wrong with them (U1).
+// Complete reads the options and their files, and reports all errors (U1).
 func (o *Options) Complete(out io.Writer) (*Config, error) {
 	c := &Config{DataDir: o.DataDir, LoadNamespace: o.LoadNamespace, AllowInlineSecrets: o.AllowInlineSecrets, ACME: o.ACME,
 		SecretsDir: o.SecretsDir, Verbosity: o.Verbosity, Out: out, ParentServers: signing.LookupParentServers(
@@ -142,7 +141,7 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 	return c, errors.Join(wrong...)
 }
 
-// NewCommand is the sub-command. verbosity is where the root keeps -v.
+// NewCommand returns the sub-command. verbosity points to -v of the root command.
 func NewCommand(verbosity *int) *cobra.Command {
 	options := NewOptions()
 	command := &cobra.Command{

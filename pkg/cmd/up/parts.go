@@ -10,10 +10,10 @@ import (
 	"sync"
 )
 
-// parts are what runs, in the order of its start (U4).
+// parts are the running parts, in the order of their start (U4).
 type parts struct {
 	running []*part
-	// failed gets the first error of a part that ended without being told to.
+	// failed receives the first error of a part that was not stopped.
 	failed chan error
 	once   sync.Once
 }
@@ -27,7 +27,7 @@ type part struct {
 
 func newParts() *parts { return &parts{failed: make(chan error, 1)} }
 
-// startPart runs one more part until stop. It is given values of ctx, not its end: only the order of stop ends a part.
+// startPart runs a part until stop. The part gets the values of ctx but not its end, which would break the order.
 func (p *parts) startPart(ctx context.Context, name string, run func(ctx context.Context) error) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	one := &part{name: name, stop: stop, done: make(chan struct{})}
@@ -52,7 +52,7 @@ func (p *parts) fail(err error) {
 	p.once.Do(func() { p.failed <- err })
 }
 
-// stop ends the parts, the last started first, each before the next is told.
+// stop stops the parts in turn, the last started first.
 func (p *parts) stop() error {
 	var wrong []error
 	for i := len(p.running) - 1; i >= 0; i-- {
@@ -64,7 +64,7 @@ func (p *parts) stop() error {
 	return errors.Join(wrong...)
 }
 
-// runDuring runs do and returns its error, or the first of: a part's failure, ctx.
+// runDuring returns the error of do, or earlier the failure of a part or the cause of the end of ctx.
 func (p *parts) runDuring(ctx context.Context, do func(ctx context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -35,10 +35,10 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// shownZones bounds how many zones are named when it is ready.
+// shownZones bounds the zones listed when ready.
 const shownZones = 12
 
-// Run runs everything until ctx ends, then stops it in order (U4). It returns nil when nothing but ctx ended it.
+// Run runs everything until ctx ends, then stops the parts in order (U4). It returns nil if only ctx ended the run.
 func (c *Config) Run(ctx context.Context) error {
 	memory.SpareHeap()
 	for _, warning := range c.Warnings {
@@ -50,7 +50,7 @@ func (c *Config) Run(ctx context.Context) error {
 	}
 	defer dir.Close()
 
-	// Both ports before anything else: a taken one must not cost a start of etcd (U2).
+	// Both ports come first: a taken port must not cost a start of etcd (U2).
 	listener, err := process.BindPort("--listen", c.Listen.String())
 	if err != nil {
 		return err
@@ -74,19 +74,19 @@ func (c *Config) Run(ctx context.Context) error {
 	if ctx.Err() != nil {
 		c.say("stopping")
 	} else {
-		// First, for what the others say while they are stopped would hide it.
+		// Printed first, before the output of the other parts hides it.
 		c.say("stopping: %v", err)
 	}
 	if stopping := all.stop(); stopping != nil {
 		err = errors.Join(err, stopping)
 	}
 	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
-		return nil // told to stop, at whatever moment
+		return nil // stopped on request
 	}
 	return err
 }
 
-// serveAll starts the parts one after the other, says that it is ready, and waits for an end.
+// serveAll starts the parts in order, prints the ready line, and waits for an end.
 func (c *Config) serveAll(ctx context.Context, all *parts, dir *embed.Dir, listener net.Listener, zones *zoneview.Set, dns *primary.Primary,
 	updates *updatekey.Poster, credentials *pki.Bundle, kubeconfig string) error {
 	member, err := c.startEtcd(ctx, all, dir)
@@ -108,7 +108,7 @@ func (c *Config) serveAll(ctx context.Context, all *parts, dir *embed.Dir, liste
 	if err != nil {
 		return fmt.Errorf("data-dir %s: %w", dir.Path(), err)
 	}
-	// The ledger and its views outlive the API and DNS; etcd outlives them, and its clients end in between.
+	// Stop order: API and DNS, then the ledger and its views, then etcd's clients, then etcd.
 	all.startPart(ctx, "etcd clients", func(ctx context.Context) error { <-ctx.Done(); server.Close(); return nil })
 	all.startPart(ctx, "ledger", server.RunLedger)
 	if err := all.runDuring(ctx, server.WaitForViews); err != nil {
@@ -159,7 +159,7 @@ func (c *Config) startEtcd(ctx context.Context, all *parts, dir *embed.Dir) (*em
 	return member, nil
 }
 
-// makeCredentials makes what is needed to serve and to be the administrator, and writes the kubeconfig.
+// makeCredentials creates certificates and the administrator's kubeconfig.
 func (c *Config) makeCredentials(dir *embed.Dir, at netip.AddrPort) (*pki.Bundle, string, error) {
 	bundle, err := pki.Open(filepath.Join(dir.Path(), "pki"), pki.Hosts(at.Addr().String()), time.Now())
 	if err != nil {
@@ -178,7 +178,7 @@ func (c *Config) makeCredentials(dir *embed.Dir, at netip.AddrPort) (*pki.Bundle
 	return bundle, c.kubeconfig(), nil
 }
 
-// kubeconfig is the path as commands of the user have it: relative where --data-dir is.
+// kubeconfig returns the path for the user's commands: relative if --data-dir is.
 func (c *Config) kubeconfig() string { return filepath.Join(c.DataDir, "kubeconfig") }
 
 func (c *Config) loadAll(ctx context.Context, kubeconfig string) error {
@@ -217,11 +217,10 @@ func (c *Config) loadAll(ctx context.Context, kubeconfig string) error {
 	return nil
 }
 
-// viewsTimeout is how long ready waits for what was loaded to be served; consequences that take longer are carried
-// out behind it.
+// viewsTimeout bounds the delay of the ready line by views. Slower consequences follow later.
 const viewsTimeout = 10 * time.Second
 
-// waitForLoaded returns when the views have what was loaded: a user who reads "ready" asks for it next.
+// waitForLoaded waits for the views to have the loaded zones, for which a user asks next.
 func (c *Config) waitForLoaded(ctx context.Context, kubeconfig string, zones *zoneview.Set) error {
 	if len(c.Load) == 0 {
 		return nil
@@ -274,7 +273,7 @@ func (c *Config) sayWhatIsServed(zones *zoneview.Set, kubeconfig string, dns net
 		c.say("try: kubectl --kubeconfig %s get zones -A", kubeconfig)
 	} else {
 		one := all[0]
-		// Of one namespace: those of all may be many thousands.
+		// Records of a single namespace, since all may be thousands.
 		c.say("try: kubectl --kubeconfig %s get records -n %s", kubeconfig, one.Zone().Namespace)
 		c.say("try: kubectl --kubeconfig %s get zone -n %s %s --subresource=entries", kubeconfig, one.Zone().Namespace, one.Zone().Name)
 		c.say("try: dig @%s -p %d %s AXFR", dns.Addr(), dns.Port(), one.FQDN())
@@ -282,7 +281,6 @@ func (c *Config) sayWhatIsServed(zones *zoneview.Set, kubeconfig string, dns net
 }
 
 func (c *Config) say(format string, arguments ...any) {
-	// A closed terminal must not stop a server.
 	_, _ = terminal.Fprintf(c.Out, format+"\n", arguments...)
 }
 

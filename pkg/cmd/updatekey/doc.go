@@ -1,18 +1,18 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package updatekey is the sub-command updatekey: it makes what a TSIG key for dynamic updates needs, and prints the
+// Package updatekey is the sub-command updatekey: it creates TSIG keys for dynamic updates, and prints the
 // configuration of clients.
 //
 // It promises:
 //
-//	K1. create makes Secret, Role, RoleBinding and UpdateKey with the rights of its caller, or nothing that it leaves:
-//	    what was made before a refusal is removed again.
-//	    With --secrets-dir the Secret is files of kubizone up, which needs neither Role nor RoleBinding.
-//	K2. show prints the algorithm with the key, in the words of each client: most clients begin with one that is
+//	K1. create writes Secret, Role, RoleBinding and UpdateKey with the rights of the user, and removes them again
+//	    after a refusal. With --secrets-dir it writes the Secret as files for kubizone up, without Role and
+//	    RoleBinding.
+//	K2. show prints the configuration in each client's format, with the algorithm: the default of most clients is
 //	    refused.
 //
-// It does not know what a message may change: the API server decides that.
+// The API server enforces the scope of a key.
 //
 // Read updatekey.go.
 package updatekey

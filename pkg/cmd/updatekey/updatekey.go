@@ -33,22 +33,21 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// algorithm is that of keys that are made.
+// algorithm is the algorithm of new keys.
 const algorithm = "hmac-sha256"
 
-// options are the flags.
 type options struct {
 	client *kubeconfig.Options
-	// patterns, types, view and transfer are what the UpdateKey says, and reader is the ServiceAccount of the primary.
+	// patterns, types, view and transfer go into the UpdateKey; reader is the ServiceAccount of the primary.
 	patterns, types        []string
 	view, transfer, reader string
-	// secretsDir has the Secrets of kubizone up; empty: the cluster has them.
+	// secretsDir is the directory of Secrets of kubizone up; "": Secrets are in the cluster.
 	secretsDir string
-	// format, server and zone are for show.
+	// format, server and zone are flags of show.
 	format, server, zone string
 }
 
-// makeClients returns clients of the API and of what is kube-apiserver's.
+// makeClients returns clients of the API and of kube-apiserver.
 func (o *options) makeClients(argument string) (versioned.Interface, kubernetes.Interface, types.NamespacedName, error) {
 	config, namespace, err := o.client.Client()
 	if err != nil {
@@ -66,13 +65,12 @@ func (o *options) makeClients(argument string) (versioned.Interface, kubernetes.
 	return api, core, at, err
 }
 
-// step makes one object, and removes it again where a later one is refused.
+// step creates an object; remove undoes it after a later refusal.
 type step struct {
 	what         string
 	make, remove func() error
 }
 
-// createKey makes the key and all that it needs.
 func (o *options) createKey(ctx context.Context, argument string, out io.Writer) error {
 	api, core, at, err := o.makeClients(argument)
 	if err != nil {
@@ -130,7 +128,6 @@ func (o *options) makeKey(at types.NamespacedName) *v1alpha1.UpdateKey {
 	return key
 }
 
-// objects are what an UpdateKey needs, of one name.
 type objects struct {
 	secret  *corev1.Secret
 	role    *rbacv1.Role
@@ -157,7 +154,7 @@ func (o *options) makeObjects(at types.NamespacedName) (objects, error) {
 	}, nil
 }
 
-// explainMissing adds the next step if the server does not serve Secrets at all.
+// explainMissing adds the next step if the server does not serve Secrets.
 func explainMissing(err error) error {
 	if apierrors.IsNotFound(err) && apierrors.IsUnexpectedServerError(err) {
 		return fmt.Errorf("%w; kubizone up reads Secrets from files: add --secrets-dir DIRECTORY, with make run .kubizone/secrets, "+
@@ -166,7 +163,6 @@ func explainMissing(err error) error {
 	return err
 }
 
-// readSecret returns the data of a Secret, from the files of kubizone up or from the cluster.
 func (o *options) readSecret(ctx context.Context, core kubernetes.Interface, namespace, name string) (map[string][]byte, error) {
 	if o.secretsDir != "" {
 		return delivering.DirectorySecrets(o.secretsDir).Get(ctx, namespace, name)
@@ -181,11 +177,10 @@ func (o *options) readSecret(ctx context.Context, core kubernetes.Interface, nam
 //go:embed formats
 var formats embed.FS
 
-// listFormats returns the clients that show knows.
 func listFormats() (names []string) {
 	files, err := formats.ReadDir("formats")
 	if err != nil {
-		panic(err) // it is embedded
+		panic(err) // embedded
 	}
 	for _, file := range files {
 		names = append(names, strings.TrimSuffix(file.Name(), ".txt"))
@@ -193,16 +188,15 @@ func listFormats() (names []string) {
 	return names
 }
 
-// shown is what a format prints.
+// shown has the values of a format.
 type shown struct {
 	Host, Port, Zone, Key, Algorithm, Secret, SecretName string
 	Transfers                                            bool
 }
 
-// plain are the characters that no format has a meaning for.
+// plain matches text without special characters of any format.
 var plain = regexp.MustCompile(`^[A-Za-z0-9._+/=-]+$`)
 
-// showKey prints the configuration of one client.
 func (o *options) showKey(ctx context.Context, argument string, out io.Writer) error {
 	text, err := formats.ReadFile("formats/" + o.format + ".txt")
 	if err != nil {
@@ -253,7 +247,7 @@ func writeFormat(out io.Writer, text string, values shown) error {
 	return t.Execute(out, values)
 }
 
-// NewCommand is the sub-command.
+// NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
 	o := &options{client: kubeconfig.NewOptions()}
 	command := &cobra.Command{

@@ -50,6 +50,7 @@ const (
 	shown = 20
 )
 
+// Options are the flags.
 type Options struct {
 	Client      *kubeconfig.Options
 	Servers     []string
@@ -60,8 +61,10 @@ type Options struct {
 	Repair bool
 }
 
+// NewOptions returns the defaults.
 func NewOptions() *Options { return &Options{Client: kubeconfig.NewOptions(), Output: formatText} }
 
+// AddFlags binds the options to flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Client.AddFlagsWithNamespace(flags)
 	// kubectl's --server is the API's.
@@ -371,6 +374,7 @@ func formatRRset(set verify.RRset) string {
 	return fmt.Sprintf("%s %s: %d %s", set.Name, set.Type, set.TTL, strings.Join(set.Data, ", "))
 }
 
+// NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
 	options := NewOptions()
 	command := &cobra.Command{

@@ -91,6 +91,7 @@ func (s *Server) owner() map[string]string {
 	return Owner{KindInstance, s.Name, s.UID}.annotations()
 }
 
+// Names of the Secrets of a server.
 func RNDCSecretName(instance string) string  { return instance + "-rndc-key" }
 func AgentSecretName(instance string) string { return instance + "-agent" }
 
@@ -239,6 +240,7 @@ type Owner struct {
 	UID        types.UID
 }
 
+// Kinds of owners.
 const (
 	KindInstance = "Bind9Instance"
 	KindCluster  = "Bind9Cluster"

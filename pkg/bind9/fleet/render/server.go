@@ -125,6 +125,7 @@ func Merge(instance *bind9.Bind9Instance, cluster *bind9.Bind9Cluster) Server {
 	return s
 }
 
+// Agent returns the kind of agent beside BIND.
 func (s *Server) Agent() bind9.AgentKind {
 	if s.Settings.Agent == nil {
 		return bind9.AgentKubizone

@@ -32,6 +32,7 @@ const (
 
 	configVolume, stateVolume, tmpVolume = "config", "state", "tmp"
 
+	// Containers of a pod.
 	BINDContainer, AgentContainer = "bind9", "agent"
 )
 
