@@ -1,23 +1,23 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package bindagent is kubizone bind-agent: an HTTP server beside one named, by which zones are added to it, changed
-// and removed (docs/bind-agent.md). The program bind-agent is this command alone.
+// Package bindagent is kubizone bind-agent: an HTTP server beside named to add, change and remove zones
+// (docs/bind-agent.md). The program bind-agent has only this command.
 //
 // It promises:
 //
-//	B1. Options are judged together before anything starts, and each fault names its flag.
-//	B2. A line that begins with "ready" says where it listens; before that nothing is answered.
-//	B3. Keys, tokens and certificates are read when they are needed: new ones take effect without a restart. A
-//	    certificate that cannot be read leaves the last one in force.
-//	B4. When its context ends it takes no new request, ends those under way, and returns.
-//	B5. Without a certificate of its own it listens on loopback alone: tokens could be read on the way.
-//	B6. Connections are bounded, in total and from one address. Peers without a right keep no client out: where all
-//	    connections without an authenticated request are taken, the oldest is closed.
+//	B1. Options are validated together before the start, and each error names the flag.
+//	B2. A line that begins with "ready" has the address; before that no request is answered.
+//	B3. Keys, tokens and certificates are read for each use: new files need no restart. While a certificate is
+//	    unreadable, the last one is served.
+//	B4. When the context ends, the server accepts no new request, finishes the current requests, and returns.
+//	B5. Without a certificate it listens only on loopback, because tokens could be read on the way.
+//	B6. Connections are bounded, in total and per address. Unauthenticated peers keep no client out: if their
+//	    connections are all in use, the oldest is closed.
 //	B7. With --supervise an agent that ends or hangs is restarted, and the probe address accepts connections exactly
-//	    while named answers, with the agent or without.
+//	    while named answers, with or without the agent.
 //
-// The package knows nothing of zones: the meaning of a request is in pkg/bind9/agent.
+// Package agent in pkg/bind9 implements the requests.
 //
 // Read options.go, and supervisor.go for the process above the agent.
 package bindagent

@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// maxConns is how many newcomers are open at once, and how many connections of clients.
+	// maxConns bounds the open connections of newcomers, and those of clients.
 	maxConns = 256
-	// maxConnsPerAddress is how many of each are open at once from one address.
+	// maxConnsPerAddress bounds each of them per address.
 	maxConnsPerAddress = 32
 )
 
-// listener bounds the connections that are open. A connection on which no request was authenticated yet is a newcomer:
-// where there are maxConns of these the oldest is cut, so that no number of peers keeps a client out (B6).
+// listener bounds open connections. A connection without an authenticated request is a newcomer: beyond maxConns the
+// oldest newcomer is closed, so that peers cannot keep a client out (B6).
 type listener struct {
 	net.Listener
 	newcomers, clients *slots.Slots
@@ -32,7 +32,7 @@ func newListener(of net.Listener) *listener {
 	return &listener{of, slots.New(maxConns, maxConnsPerAddress), slots.New(maxConns, maxConnsPerAddress)}
 }
 
-// Accept returns the next connection of an address that has not its share yet. Others are closed.
+// Accept returns the next connection from an address within its bound, and closes others.
 func (l *listener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()
@@ -52,7 +52,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// connection is one with a slot, which it gives back when it is closed.
+// connection is a connection with a slot.
 type connection struct {
 	net.Conn
 	of   *listener
@@ -60,10 +60,10 @@ type connection struct {
 
 	mu    sync.Mutex
 	slot  *slots.Slot // nil when closed
-	known bool        // a client's
+	known bool        // of a client
 }
 
-// Close closes the connection and gives its slot back.
+// Close closes the connection and frees the slot.
 func (c *connection) Close() error {
 	err := c.Conn.Close()
 	c.mu.Lock()
@@ -75,7 +75,7 @@ func (c *connection) Close() error {
 	return err
 }
 
-// promote makes a newcomer a connection of a client, where there is a slot for one more.
+// promote moves a newcomer to a slot of clients, if one is free.
 func (c *connection) promote() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -88,10 +88,10 @@ func (c *connection) promote() {
 	}
 }
 
-// connectionKey is that of a connection in the context of its requests.
+// connectionKey is the context key of a request's connection.
 type connectionKey struct{}
 
-// withConnection is the ConnContext of a server.
+// withConnection implements http.Server.ConnContext.
 func withConnection(ctx context.Context, conn net.Conn) context.Context {
 	if encrypted, ok := conn.(*tls.Conn); ok {
 		conn = encrypted.NetConn()
@@ -99,7 +99,7 @@ func withConnection(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, conn)
 }
 
-// promoting is authenticate, after which the connection of an authenticated request is one of a client.
+// promoting wraps authenticate and promotes the connection of an authenticated request.
 func promoting(authenticate func(*http.Request) error) func(*http.Request) error {
 	return func(r *http.Request) error {
 		err := authenticate(r)

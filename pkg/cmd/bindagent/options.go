@@ -30,7 +30,6 @@ import (
 	"kubi.zone/kubizone/pkg/version"
 )
 
-// options are the flags.
 type options struct {
 	listen                  string
 	tlsCert, tlsKey         string
@@ -46,7 +45,6 @@ func newOptions() *options {
 	return &options{listen: "127.0.0.1:8080", rndcServer: "127.0.0.1:953", dnsServer: "127.0.0.1:53", zoneDir: "/var/cache/bind"}
 }
 
-// addFlags binds the options to flags.
 func (o *options) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.listen, "listen", o.listen, "address and port to listen on")
 	flags.StringVar(&o.tlsCert, "tls-cert-file", o.tlsCert, "certificate to serve https with; without one it is http, on loopback alone")
@@ -69,7 +67,7 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 		"the agent then runs as a child process, which is started again when it ends or hangs; empty for none")
 }
 
-// NewCommand is the command with its flags.
+// NewCommand returns the command.
 func NewCommand() *cobra.Command {
 	o := newOptions()
 	command := &cobra.Command{
@@ -101,7 +99,7 @@ bindcar 0.9. named needs "allow-new-zones yes;" and a controls block. A line tha
 	return command
 }
 
-// Main runs the command as a program of its own, and returns the exit code.
+// Main runs the command as a program, and returns the exit code.
 func Main(arguments []string, out, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -122,7 +120,7 @@ func Main(arguments []string, out, stderr io.Writer) int {
 	return 0
 }
 
-// newLogger writes as the flags -v and --logging-format of the program say.
+// newLogger returns a logger for the flags -v and --logging-format.
 func newLogger(command *cobra.Command) *slog.Logger {
 	options := &slog.HandlerOptions{Level: slog.LevelWarn}
 	if flag := command.Flag("v"); flag != nil && flag.Value.String() != "0" {
@@ -137,7 +135,7 @@ func newLogger(command *cobra.Command) *slog.Logger {
 	return slog.New(slog.NewTextHandler(command.ErrOrStderr(), options))
 }
 
-// makeServer makes the server that the options ask for, or reports all that is wrong with them (B1).
+// makeServer returns the server for the options, or all their errors (B1).
 func (o *options) makeServer(logger *slog.Logger) (*server, error) {
 	var wrong []error
 	fault := func(flag, format string, arguments ...any) {
@@ -219,7 +217,7 @@ func isLoopback(host string) bool {
 	return err == nil && address.IsLoopback() || host == "localhost"
 }
 
-// readControlKeys reads the keys anew for each command (B3).
+// readControlKeys reads the keys for each command (B3).
 func (o *options) readControlKeys() (all []rndc.Key, err error) {
 	keys, _, err := tsig.ReadKeyFile(o.rndcKeyFile)
 	for _, key := range keys {

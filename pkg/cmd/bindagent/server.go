@@ -21,24 +21,23 @@ import (
 )
 
 const (
-	// A request has to be here in readTime, its headers in headerTime, and the answer gone in answerTime.
+	// Bounds of a request: headers, whole request, and answer.
 	headerTime, readTime, answerTime = 10 * time.Second, 20 * time.Second, 2 * time.Minute
-	// endTime is how long requests under way are waited for at the end.
+	// endTime bounds the wait for current requests at the end.
 	endTime = 20 * time.Second
-	// configPause is between two looks at the files of named's configuration.
+	// configPause is the interval of WatchConfig.
 	configPause = 2 * time.Second
-	// sweepPause is between two looks for keys of zones that were removed.
+	// sweepPause is the interval of SweepKeys.
 	sweepPause = 10 * time.Minute
-	// memberPause is between two looks at the members of named's catalogs. A lost one is made again at the second look.
+	// memberPause is the interval of WatchMembers, which recreates a lost member at the second check.
 	memberPause = 20 * time.Second
 )
 
-// server is what the options mean.
 type server struct {
 	listen   string
 	identity *identity // nil: http
 	agent    *agent.Agent
-	before   string // which named it controls, for the ready line
+	before   string // named's control channel, for the ready line
 	logger   *slog.Logger
 }
 
@@ -52,7 +51,7 @@ func (s *server) run(ctx context.Context, out io.Writer) error {
 	web := &http.Server{
 		Handler: s.agent, ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: answerTime, IdleTimeout: answerTime,
 		MaxHeaderBytes: 1 << 14, ConnContext: withConnection,
-		ErrorLog: slog.NewLogLogger(s.logger.Handler(), slog.LevelDebug), // handshakes that fail, and panics
+		ErrorLog: slog.NewLogLogger(s.logger.Handler(), slog.LevelDebug), // failed handshakes, and panics
 	}
 	watching, stop := context.WithCancel(ctx)
 	var watches sync.WaitGroup
@@ -71,13 +70,12 @@ func (s *server) run(ctx context.Context, out io.Writer) error {
 	scheme := "http"
 	if s.identity != nil {
 		scheme = "https"
-		// A session that is resumed would go on with an earlier certificate.
+		// A resumed session would keep an earlier certificate.
 		web.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, SessionTicketsDisabled: true, GetCertificate: s.identity.loadFiles}
 		go func() { ended <- web.ServeTLS(listener, "", "") }()
 	} else {
 		go func() { ended <- web.Serve(listener) }()
 	}
-	// A closed terminal must not stop a server.
 	_, _ = terminal.Fprintf(out, "ready: %s://%s before the named with the control channel %s\n", scheme, listener.Addr(), s.before)
 	select {
 	case err := <-ended:
@@ -92,7 +90,7 @@ func (s *server) run(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// identity is the certificate of the server, as files.
+// identity is the server's certificate.
 type identity struct {
 	certFile, keyFile string
 	logger            *slog.Logger
@@ -100,7 +98,7 @@ type identity struct {
 	last atomic.Pointer[tls.Certificate]
 }
 
-// loadFiles reads the files anew. Those that cannot be read leave the last ones in force (B3).
+// loadFiles reads the files, or returns the last certificate if they are unreadable (B3).
 func (i *identity) loadFiles(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	certificate, err := tls.LoadX509KeyPair(i.certFile, i.keyFile)
 	if err == nil {

@@ -22,32 +22,31 @@ import (
 )
 
 const (
-	// The agent is asked for its health every healthPause, has half of that to answer, and is killed after maxSilences
-	// without an answer.
+	// The agent gets a health request every healthPause, has half of healthPause to answer, and is killed after
+	// maxSilences without an answer.
 	healthPause, maxSilences = 10 * time.Second, 3
-	// An agent that has ended is started again after restartPause. The pause doubles up to maxRestartPause, and begins
-	// anew for an agent that ran for longer than that.
+	// An agent that has ended is restarted after restartPause. The pause doubles up to maxRestartPause, and is reset
+	// by a run longer than that.
 	restartPause, maxRestartPause = time.Second, 30 * time.Second
 	// named gets a query every namedPause. After maxFailures queries without a response the probe address closes.
 	namedPause, maxFailures = 2 * time.Second, 2
 )
 
-// supervisor runs the agent as a child process: the supervisor is the first process of its container, and so the
-// container lives on when the agent crashes. Kubernetes takes a pod out of its Services when any of its containers
-// ends, whatever the others answer.
+// supervisor runs the agent as a child process: the first process of the container has to outlive a crash of the
+// agent, because Kubernetes would remove the pod from Services.
 type supervisor struct {
-	// probe is the address that takes connections while named answers.
+	// probe is the address that accepts connections while named answers.
 	probe string
-	// nameserver is where named answers DNS, health the URL of the agent's health.
+	// nameserver is named's address for DNS, health the URL of the agent's health.
 	nameserver, health string
 	// command returns the agent as a process that ends with ctx.
 	command func(ctx context.Context) *exec.Cmd
-	// healthPause and namedPause are the constants of these names; tests shorten them.
+	// Tests shorten these constants.
 	healthPause, namedPause time.Duration
 	logger                  *slog.Logger
 }
 
-// newSupervisor supervises the program that this process is, with its own arguments and without --supervise.
+// newSupervisor supervises this program with the same arguments, without --supervise.
 func (o *options) newSupervisor(out, stderr io.Writer, logger *slog.Logger) (*supervisor, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -75,9 +74,9 @@ func (o *options) newSupervisor(out, stderr io.Writer, logger *slog.Logger) (*su
 	}, nil
 }
 
-// run supervises until ctx ends, and returns when the agent has ended (B4).
+// run supervises until ctx ends, and returns after the end of the agent (B4).
 func (s *supervisor) run(ctx context.Context) error {
-	// An unusable address is a fault of the command line, so it ends the command at once.
+	// An unusable address is an error of the command line.
 	open, err := net.Listen("tcp", s.probe)
 	if err != nil {
 		return fmt.Errorf("--supervise: %w; name an address of this machine and a free port", err)
@@ -105,7 +104,7 @@ func (s *supervisor) run(ctx context.Context) error {
 	}
 }
 
-// runAgent runs the agent until it ends or ctx does, and kills an agent that hangs.
+// runAgent runs the agent until ctx or the agent ends, and kills a hanging agent.
 func (s *supervisor) runAgent(ctx context.Context) error {
 	running, ended := context.WithCancel(ctx)
 	defer ended()
@@ -128,7 +127,7 @@ func (s *supervisor) runAgent(ctx context.Context) error {
 				s.logger.Warn("the agent does not answer", "err", err, "times", silences)
 			}
 		}
-		_ = command.Process.Kill() // Wait says how it ended
+		_ = command.Process.Kill() // Wait returns the error
 	}()
 	err := command.Wait()
 	if err == nil {
@@ -137,7 +136,7 @@ func (s *supervisor) runAgent(ctx context.Context) error {
 	return err
 }
 
-// prober does not verify certificates: its only server is the child process.
+// prober skips the verification of certificates: the only server is the child process.
 var prober = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 
 func (s *supervisor) askHealth(ctx context.Context) error {
@@ -159,7 +158,7 @@ func (s *supervisor) askHealth(ctx context.Context) error {
 }
 
 // watchNamed keeps the probe address open while named answers, until ctx ends. The kernel accepts connections for a
-// process that hangs, so a supervisor that hangs leaves the pod in its Service.
+// hanging process, so a hanging supervisor leaves the pod in the Service.
 func (s *supervisor) watchNamed(ctx context.Context) {
 	var open net.Listener
 	closeProbe := func() {
@@ -186,7 +185,7 @@ func (s *supervisor) watchNamed(ctx context.Context) {
 	}
 }
 
-// openProbe opens the probe address. It returns nil if that fails; watchNamed retries at the next response of named.
+// openProbe opens the probe address, or returns nil; watchNamed retries.
 func (s *supervisor) openProbe() net.Listener {
 	open, err := net.Listen("tcp", s.probe)
 	if err != nil {

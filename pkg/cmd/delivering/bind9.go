@@ -24,15 +24,13 @@ import (
 )
 
 const (
-	// serversAge is how long the servers of a class are taken to be as they were read: each zone asks for them, and
-	// their keys stand in Secrets that are read one by one.
+	// serversAge is the lifetime of a class's servers: each zone requests them, with keys in Secrets.
 	serversAge = 5 * time.Second
 	// serversTimeout bounds one read.
 	serversTimeout = 10 * time.Second
 )
 
-// newBind9 makes a provider. The servers come and go, so the target does not name them: the rows of a Delivery say what
-// each server has.
+// newBind9 returns a provider. The target does not name the servers, which come and go: the rows of a Delivery do.
 func newBind9(of *v1alpha1.DNSClass, _ class.GetSecret, sources Sources) (delivery.Provider, string, error) {
 	block := of.Spec.Bind9
 	servers := &readServers{of: of, sources: sources}
@@ -70,7 +68,7 @@ func newBind9(of *v1alpha1.DNSClass, _ class.GetSecret, sources Sources) (delive
 	return &keyHolder{provider, servers.release}, target, nil
 }
 
-// matchZone returns whether the Zone that a class has under a UID satisfies a condition.
+// matchZone returns a function that reports whether a Zone of a class, by UID, satisfies a condition.
 func (s Sources) matchZone(class string, holds func(*v1alpha1.Zone) bool) func(uid string) bool {
 	return func(uid string) bool {
 		zone := s.findZone(class, uid)
@@ -78,7 +76,7 @@ func (s Sources) matchZone(class string, holds func(*v1alpha1.Zone) bool) func(u
 	}
 }
 
-// findZone is the Zone that a class has under a UID, nil if it is not there.
+// findZone returns a Zone of a class by UID, nil for none.
 func (s Sources) findZone(class, uid string) *v1alpha1.Zone {
 	if s.Zones == nil {
 		return nil
@@ -94,7 +92,6 @@ func (s Sources) findZone(class, uid string) *v1alpha1.Zone {
 	return zone
 }
 
-// readServers reads the servers of a class.
 type readServers struct {
 	of      *v1alpha1.DNSClass
 	sources Sources
@@ -102,13 +99,13 @@ type readServers struct {
 	mu       sync.Mutex
 	at       time.Time
 	selected transferclass.Selected
-	// leaving are servers that the class had, as they were read since then; nil for one that does not run.
+	// leaving caches servers that left the class; nil for a server that no longer runs.
 	leaving map[string]*provider.Instance
 	letGo   func()
 }
 
-// listInstances returns the servers now, those without an address or a key behind the others, and of those in known
-// the class does not select any more the ones that run still.
+// listInstances returns the servers of the class, those without an address or a key last, and then the servers in
+// known that left the class and still run.
 func (r *readServers) listInstances(known []string) ([]provider.Instance, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -122,7 +119,7 @@ func (r *readServers) listInstances(known []string) ([]provider.Instance, error)
 	}
 	for _, row := range known {
 		if selected[row] || r.byCatalog() {
-			continue // a server that follows a catalog lets a zone go with it
+			continue // a server that follows a catalog removes the zone itself
 		}
 		left, read := r.leaving[row]
 		if !read {
@@ -147,7 +144,7 @@ func (r *readServers) toInstances(selected transferclass.Selected) []provider.In
 	instances := make([]provider.Instance, 0, len(selected.Known)+len(selected.Waiting))
 	for i, server := range selected.Known {
 		if server.Signer && !r.byCatalog() {
-			continue // nothing is signed in the other modes
+			continue // other modes sign nothing
 		}
 		shown := selected.Peers.Secondaries[i]
 		instances = append(instances, provider.Instance{Name: shown.Name, DNS: shown.Addr, Key: shown.Key, Primary: server.Primary,
@@ -165,21 +162,21 @@ func (r *readServers) toInstances(selected transferclass.Selected) []provider.In
 	return instances
 }
 
-// addAgent gives an instance the client of its agent, where the mode of the class needs it.
+// addAgent sets the client of the agent, except in mode Catalog.
 func (r *readServers) addAgent(instance *provider.Instance, server apiclass.Server) {
 	if r.byCatalog() {
 		return
 	}
 	agent, err := r.sources.Agents.ClientOf(server, r.of.Spec.AllowLocalAddresses)
 	if err != nil {
-		return // it has none that may be asked, as the row says
+		return // without an agent, as the row tells
 	}
 	instance.Agent = agent
 }
 
 func (r *readServers) readSelected() error {
 	if r.sources.Servers == nil {
-		return delivery.ErrCannotList // `kubizone verify` follows no Bind9Instances
+		return delivery.ErrCannotList // kubizone verify follows no Bind9Instances
 	}
 	if !r.at.IsZero() && time.Since(r.at) < serversAge {
 		return nil
@@ -203,7 +200,6 @@ func (r *readServers) readSelected() error {
 	return nil
 }
 
-// readKeys reads the Secrets of servers.
 func (r *readServers) readKeys(servers []apiclass.Server, keys *transferclass.Keys) (transferclass.Selected, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), serversTimeout)
 	defer cancel()
@@ -212,8 +208,7 @@ func (r *readServers) readKeys(servers []apiclass.Server, keys *transferclass.Ke
 	})
 }
 
-// readLeaving reads a server that the class had, by the name of its row. nil: it does not run any more, so it has no
-// zone and is not asked.
+// readLeaving reads a server that left the class, by the name of its row. nil: the server no longer runs.
 func (r *readServers) readLeaving(row string) (*provider.Instance, error) {
 	namespace, name, _ := strings.Cut(row, "/")
 	server, runs, err := r.sources.Servers.Find(namespace, name)
@@ -229,7 +224,7 @@ func (r *readServers) readLeaving(row string) (*provider.Instance, error) {
 	return &left, nil
 }
 
-// release lets go of the names of the servers' keys.
+// release releases the names of the servers' keys.
 func (r *readServers) release() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -20,9 +20,9 @@ import (
 	"kubi.zone/kubizone/pkg/controller/class"
 )
 
-// ClusterSecrets are those of a cluster, each read by its name: the rights to get and watch the ones that classes name
-// are enough. Classes ask for theirs every few seconds, those of a fleet each for its own: a Secret that is watched is
-// read again only after a change. Without the right to watch it is read once in unwatchedAge.
+// ClusterSecrets reads Secrets of a cluster by name: get and watch for the Secrets of classes are enough. Classes
+// request Secrets every few seconds, so a watched Secret is read only after a change. Without permission to watch, a
+// Secret is read every unwatchedAge.
 type ClusterSecrets struct {
 	client coreclient.SecretsGetter
 	clock  clock.Clock
@@ -32,33 +32,33 @@ type ClusterSecrets struct {
 	swept time.Time
 }
 
-// clusterSecret is one of them, or that there is none of the name.
+// clusterSecret is a Secret, or its absence.
 type clusterSecret struct {
 	end context.CancelFunc
 
 	mu    sync.Mutex
 	data  map[string][]byte
-	err   error // nil, ErrSecretNotFound, or that it may not be read
+	err   error // nil, ErrSecretNotFound or Forbidden
 	asked time.Time
-	// read is when it was read; zero: it has to be read.
+	// read is the time of the read; zero: read again.
 	read    time.Time
 	version string
-	// watched says that a change since would have been told; changes counts what makes a read that is under way old.
+	// watched: each change has an event. changes counts events, to detect an outdated read.
 	watched bool
 	changes int
 }
 
 const (
 	unwatchedAge = 5 * time.Second
-	// unusedAge is how long a Secret is watched that no class asks for.
+	// unusedAge is the time after which an unused Secret is no longer watched.
 	unusedAge = 2 * time.Minute
-	// watchAgain is the time until the next watch after one that ended, refusedAgain after one that was refused.
+	// watchAgain is the pause after a watch, refusedAgain after a forbidden watch.
 	watchAgain, refusedAgain = time.Second, 5 * time.Minute
 )
 
 var _ class.Secrets = (*ClusterSecrets)(nil)
 
-// NewClusterSecrets asks for nothing before Get.
+// NewClusterSecrets returns ClusterSecrets, and sends no request before Get.
 func NewClusterSecrets(client coreclient.SecretsGetter) *ClusterSecrets {
 	return newClusterSecrets(client, clock.RealClock{})
 }
@@ -67,7 +67,7 @@ func newClusterSecrets(client coreclient.SecretsGetter, at clock.Clock) *Cluster
 	return &ClusterSecrets{client: client, clock: at, known: map[types.NamespacedName]*clusterSecret{}}
 }
 
-// Get asks the kube-apiserver where it is not known that the Secret is as it was read.
+// Get returns the data of a Secret, and reads the Secret unless the cached data is current.
 func (s *ClusterSecrets) Get(ctx context.Context, namespace, name string) (map[string][]byte, error) {
 	at := types.NamespacedName{Namespace: namespace, Name: name}
 	one := s.findSecret(at)
@@ -75,7 +75,7 @@ func (s *ClusterSecrets) Get(ctx context.Context, namespace, name string) (map[s
 	defer one.mu.Unlock()
 	now := s.clock.Now()
 	one.asked = now
-	watched := one.watched && !apierrors.IsForbidden(one.err) // no watch tells of a right
+	watched := one.watched && !apierrors.IsForbidden(one.err) // permissions have no watch
 	if !one.read.IsZero() && (watched || now.Sub(one.read) < unwatchedAge) {
 		return one.data, one.err
 	}
@@ -98,8 +98,7 @@ func (s *ClusterSecrets) Get(ctx context.Context, namespace, name string) (map[s
 	return data, err
 }
 
-// findSecret returns a Secret of those that are known, which is watched from then on, and ends the watches of the
-// others that were not asked for in unusedAge.
+// findSecret returns the entry of a Secret, whose watch it starts, and ends unused watches.
 func (s *ClusterSecrets) findSecret(at types.NamespacedName) *clusterSecret {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,11 +125,11 @@ func (s *ClusterSecrets) findSecret(at types.NamespacedName) *clusterSecret {
 	return one
 }
 
-// watchUntil follows one Secret until ctx ends.
+// watchUntil watches a Secret until ctx ends.
 func (s *ClusterSecrets) watchUntil(ctx context.Context, at types.NamespacedName, one *clusterSecret) {
 	for ctx.Err() == nil {
 		again := watchAgain
-		// Without a resourceVersion the first event is the Secret as it is when the watch begins.
+		// Without a resourceVersion, the first event has the current Secret.
 		events, err := s.client.Secrets(at.Namespace).Watch(ctx,
 			metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, at.Name).String()})
 		if err == nil {
@@ -145,7 +144,7 @@ func (s *ClusterSecrets) watchUntil(ctx context.Context, at types.NamespacedName
 	}
 }
 
-// noteChanges has a changed Secret read again, until the watch ends.
+// noteChanges marks a changed Secret as outdated, until the watch ends.
 func (o *clusterSecret) noteChanges(events watch.Interface) {
 	defer events.Stop()
 	o.setWatched(true)
@@ -166,7 +165,7 @@ func (o *clusterSecret) noteChanges(events watch.Interface) {
 	}
 }
 
-// setWatched also has the Secret read again where a watch begins: what changed before it was not told.
+// setWatched marks the Secret as outdated when a watch begins, since earlier changes have no event.
 func (o *clusterSecret) setWatched(is bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

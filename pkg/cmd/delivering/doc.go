@@ -1,13 +1,11 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package delivering is what every sub-command that delivers zones has: the list of providers, where their Secrets
-// are read from, and the flags of how often something is tried.
+// Package delivering has the common parts of sub-commands that deliver zones: the providers, their Secrets, and the
+// settings of retries.
 //
-// It promises: (1) a provider is one package and one line here, in Providers, and a test names what a new one lacks;
-// (2) a flag wins over the environment variable of the same meaning; (3) a Secret is read by its name, never listed.
-//
-// It does not know zones.
+// It promises: (1) a provider is one package and one line in Providers, checked by a test; (2) a flag overrides the
+// environment variable of the same meaning; (3) a Secret is read by name, never listed.
 //
 // Read providers.go first.
 package delivering

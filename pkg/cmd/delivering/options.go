@@ -13,14 +13,13 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// Retries say how often something is tried.
+// Retries are the delays of retries and health checks.
 type Retries struct {
 	Backoff delivery.Backoff
-	// HealthInterval is the time between two health checks of a class.
+	// HealthInterval is the interval of a class's health checks.
 	HealthInterval time.Duration
 }
 
-// Environment variables.
 const (
 	EnvRetryBaseDelay   = "DNS_RECORD_RETRY_BASE_DELAY"
 	EnvRetryMaxDelay    = "DNS_RECORD_RETRY_MAX_DELAY"
@@ -28,7 +27,7 @@ const (
 	EnvHealthInterval   = "DNS_CLASS_HEALTH_CHECK_INTERVAL"
 )
 
-// ReadRetries reads the environment, and reports everything that is wrong there.
+// ReadRetries reads the environment, and reports all errors.
 func ReadRetries() (Retries, error) {
 	var wrong []error
 	duration := func(variable string, usual time.Duration) time.Duration {

@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Providers are all kinds of provider, by the name of their block in the spec of a DNSClass: one row for each of
-// class.Providers, with its package of that name in pkg/delivery, as a test checks.
+// Providers are all kinds of provider by their block in a DNSClass: one for each of class.Providers and each package
+// of that name in pkg/delivery, as a test checks.
 var Providers = map[string]Kind{
 	"bind9":    {New: newBind9},
 	"rfc2136":  {New: newRFC2136, NameServers: updatedServer},
@@ -26,46 +26,45 @@ var Providers = map[string]Kind{
 	"webhook":  {New: newWebhook},
 }
 
-// Kind is all that sub-commands know of one kind of provider.
+// Kind is a kind of provider.
 type Kind struct {
-	// New makes the provider of a class that has the block (class.NewProvider). Where NameServers is nil it works
-	// without sources as far as Verify needs it; verify asks the instances of a class with bind9 itself.
+	// New creates the provider of a class (class.NewProvider). Without NameServers, Verify has to work without
+	// sources, but for bind9, whose instances kubizone verify queries itself.
 	New func(of *v1alpha1.DNSClass, secret controller.GetSecret, sources Sources) (provider delivery.Provider, target string, err error)
-	// NameServers are those that the class names and that answer for its zones, which `verify` asks over DNS. nil: it
-	// has the provider itself compare, as the drift check does.
+	// NameServers returns the class's servers that kubizone verify queries by DNS. nil: the provider compares.
 	NameServers func(of *v1alpha1.DNSClass) []NameServer
 }
 
-// NameServer is one that a class names.
+// NameServer is a server of a class.
 type NameServer struct {
-	// Address is a host or an IP address, with or without a port.
+	// Address is a host or an IP address with an optional port.
 	Address string
-	// Key names the Secret with the TSIG key that the server knows the class by; nil: none.
+	// Key names the Secret with the TSIG key of the server; nil: none.
 	Key *v1alpha1.SecretReference
-	// Guest: the zone has the SOA and the apex NS of the server (verify.Zone.Guest).
+	// Guest: the SOA and apex NS are the server's (verify.Zone.Guest).
 	Guest bool
-	// Signed: the server signs the zone, or has it from one that does (verify.Zone.Signed).
+	// Signed: the server signs the zone, or transfers it signed (verify.Zone.Signed).
 	Signed bool
 }
 
-// Sources are what providers read beside a class and its Secrets, at the moment in which they need it. A
-// change of theirs makes no provider anew.
+// Sources are the further inputs of providers, read when needed. Their changes do not recreate a provider.
 type Sources struct {
-	// Members are the zones of each class as primaries show them.
+	// Members are the zones of each class as served by primaries.
 	Members *transferclass.Members
 	Views   *zoneview.Set
 	Client  versioned.Interface
-	// Servers are those of classes with a block bind9, whose keys Secrets has, and Agents the clients of their agents.
+	// Servers are the servers of classes with block bind9, with keys in Secrets; Agents has the clients of their
+	// agents.
 	Servers *transferclass.Servers
 	Agents  *agents.Agents
-	// Zones say which of them are signed; nil: none are.
+	// Zones tell which zones are signed; nil: none.
 	Zones   listers.ZoneLister
 	Secrets controller.Secrets
-	// Keys are those of the classes that have a provider; nil: classes are not compared.
+	// Keys are the keys of classes with a provider; nil: no check for conflicts.
 	Keys *transferclass.Keys
 }
 
-// ListServers is class.Config.Servers.
+// ListServers implements class.Config.Servers.
 func (s Sources) ListServers(of *v1alpha1.DNSClass) []string {
 	if of.Spec.Bind9 == nil {
 		return nil
@@ -74,7 +73,7 @@ func (s Sources) ListServers(of *v1alpha1.DNSClass) []string {
 	if err != nil {
 		return nil
 	}
-	names := make([]string, len(servers)) // not nil, though there may be none
+	names := make([]string, len(servers)) // not nil, even if empty
 	for i, server := range servers {
 		names[i] = transferclass.RowName(server)
 	}
@@ -82,7 +81,7 @@ func (s Sources) ListServers(of *v1alpha1.DNSClass) []string {
 	return names
 }
 
-// Constructors are those of all kinds, given the sources.
+// Constructors returns the constructors of all kinds.
 func (s Sources) Constructors() map[string]controller.NewProvider {
 	all := make(map[string]controller.NewProvider, len(Providers))
 	for block, kind := range Providers {
@@ -93,5 +92,5 @@ func (s Sources) Constructors() map[string]controller.NewProvider {
 	return all
 }
 
-// KindOf is the kind of provider that a class has; the zero one where this version knows none of its blocks.
+// KindOf returns the kind of a class's provider, zero if this version knows none of its blocks.
 func KindOf(of *v1alpha1.DNSClass) Kind { return Providers[class.ProviderOf(&of.Spec)] }

@@ -31,7 +31,6 @@ func newRFC2136(of *v1alpha1.DNSClass, secret class.GetSecret, _ Sources) (deliv
 	return provider, target, nil
 }
 
-// updatedServer is the primary that takes the updates.
 func updatedServer(of *v1alpha1.DNSClass) []NameServer {
 	block := of.Spec.RFC2136
 	return []NameServer{{Address: block.Server, Key: &block.TSIGSecretRef, Guest: true}}

@@ -34,7 +34,7 @@ func newTransfer(of *v1alpha1.DNSClass, secret class.GetSecret, sources Sources)
 		return nil, "", err
 	}
 	held := &keyHolder{provider, sources.Keys.Hold(of, peers)}
-	// A confirmation holds for these servers, and for this class, which serves the zone by itself.
+	// A confirmation is valid for these servers, and this class.
 	addresses := make([]string, len(peers.Secondaries))
 	for i, s := range peers.Secondaries {
 		addresses[i] = s.Addr.String()
@@ -44,7 +44,7 @@ func newTransfer(of *v1alpha1.DNSClass, secret class.GetSecret, sources Sources)
 	return held, fmt.Sprintf("transfer by %s to %d secondaries (%x)", of.Name, len(addresses), sum[:4]), nil
 }
 
-// keyHolder is a provider whose class has the names of its keys until it is closed.
+// keyHolder is a provider that releases the names of its class's keys when closed.
 type keyHolder struct {
 	delivery.Provider
 	release func()
@@ -55,7 +55,7 @@ func (h *keyHolder) Close() error {
 	return h.Provider.Close()
 }
 
-// shownBy is what a class shows to its secondaries, and how they are asked.
+// shownBy configures the service of a class to its secondaries.
 func shownBy(of *v1alpha1.DNSClass, peers transferclass.Peers, sources Sources) transfer.Config {
 	return transfer.Config{
 		Members: sources.Members.OfClass(of.Name), Secondaries: peers.Secondaries, Catalog: peers.Catalog, Claims: peers.Claims(),
@@ -86,7 +86,7 @@ func shownBy(of *v1alpha1.DNSClass, peers transferclass.Peers, sources Sources) 
 	}
 }
 
-// secondaries are the name servers of a class, each known by its own key, or by that of the class.
+// secondaries returns the name servers of a class, each with its own key or that of the class.
 func secondaries(of *v1alpha1.DNSClass) []NameServer {
 	block := of.Spec.Transfer
 	servers := make([]NameServer, len(block.Secondaries))

@@ -19,7 +19,7 @@ func newWebhook(of *v1alpha1.DNSClass, secret class.GetSecret, _ Sources) (deliv
 	block := of.Spec.Webhook
 	target := "webhook " + block.Server
 	if block.ApexNS == v1alpha1.ApexNSSkip {
-		target += " without the apex NS" // A class that sends them again delivers its zones anew.
+		target += " without the apex NS" // a change of apexNS delivers the zones anew
 	}
 	config := webhook.Config{Server: block.Server, AllowLocalAddresses: of.Spec.AllowLocalAddresses,
 		OwnApexNS: block.ApexNS == v1alpha1.ApexNSSkip}
@@ -58,7 +58,7 @@ func newWebhook(of *v1alpha1.DNSClass, secret class.GetSecret, _ Sources) (deliv
 	return provider, target, nil
 }
 
-// readValue reads one value of a Secret. A missing or empty one is an error, so nothing goes out unsigned.
+// readValue reads a value of a Secret. A missing or empty value is an error, so no request is sent unsigned.
 func readValue(secret class.GetSecret, namespace, name, key string) ([]byte, error) {
 	data, err := secret(namespace, name)
 	if err != nil {
@@ -71,7 +71,7 @@ func readValue(secret class.GetSecret, namespace, name, key string) ([]byte, err
 	return data[key], nil
 }
 
-// readCertificate reads the client's certificate and key of a Secret of the type kubernetes.io/tls.
+// readCertificate reads a client certificate from a Secret of type kubernetes.io/tls.
 func readCertificate(secret class.GetSecret, ref v1alpha1.SecretReference) (*tls.Certificate, error) {
 	public, err := readValue(secret, ref.Namespace, ref.Name, "tls.crt")
 	if err != nil {
@@ -83,7 +83,7 @@ func readCertificate(secret class.GetSecret, ref v1alpha1.SecretReference) (*tls
 	}
 	certificate, err := tls.X509KeyPair(public, private)
 	if err != nil {
-		// The error of the parser may say something about the key.
+		// The parser's error may reveal parts of the key.
 		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "Secret %s/%s: tls.crt and tls.key are not a certificate and "+
 			"its key in PEM; write both there as `kubectl create secret tls` does", ref.Namespace, ref.Name)
 	}

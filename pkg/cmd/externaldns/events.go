@@ -26,14 +26,14 @@ import (
 )
 
 const (
-	// maxNote is what an Event may say, in octets.
+	// maxNote bounds the note of an Event in octets.
 	maxNote = 1024
 	// sayTime is the time until an Event is repeated. maxSaid bounds the remembered Events of a namespace, and the
 	// remembered namespaces.
 	sayTime, maxSaid = 30 * time.Minute, 1 << 12
 )
 
-// sources are the objects that endpoints come from, as external-dns calls them. Of others no more is known than a name.
+// sources are the readable kinds of source objects, by external-dns' name.
 var sources = map[string]schema.GroupVersionResource{
 	"service":   {Version: "v1", Resource: "services"},
 	"pod":       {Version: "v1", Resource: "pods"},
@@ -47,15 +47,15 @@ var sources = map[string]schema.GroupVersionResource{
 	"route":     {Group: "route.openshift.io", Version: "v1", Resource: "routes"},
 }
 
-// errNoKind: the object is of a kind that sources lacks.
+// errNoKind: the kind is missing in sources.
 var errNoKind = errors.New("objects of its kind are not read here")
 
-// teller reads the objects that endpoints come from, and tells them what they do not get.
+// teller reads source objects, and writes Events about refused endpoints.
 type teller struct {
 	objects dynamic.Interface
 	events  eventsclient.EventsV1Interface
 	telling sync.Mutex
-	// said maps a namespace to the cache of its Events, which are not repeated for sayTime.
+	// said maps a namespace to the cache of its recent Events.
 	said *cache.LRUExpireCache
 }
 
@@ -73,7 +73,7 @@ func (t *teller) readObject(ctx context.Context, r externaldns.Resource) (*unstr
 	return object, err
 }
 
-// readTexts returns all texts of a candidate's object, of a DNSEndpoint those of endpoints of the type.
+// readTexts returns all texts of a candidate's object, of a DNSEndpoint only those of endpoints with the type.
 func (t *teller) readTexts(ctx context.Context, c *externaldns.Candidate) ([]string, error) {
 	object, err := t.readObject(ctx, c.Resource)
 	switch {
@@ -90,7 +90,7 @@ func (t *teller) readTexts(ctx context.Context, c *externaldns.Candidate) ([]str
 	})), nil
 }
 
-// appendTexts appends all texts in a value of JSON.
+// appendTexts appends all texts in a JSON value.
 func appendTexts(to []string, value any) []string {
 	switch value := value.(type) {
 	case string:
@@ -107,9 +107,9 @@ func appendTexts(to []string, value any) []string {
 	return to
 }
 
-// tellAll writes an Event for the object of each candidate: the reason why the candidate is left out, or why its Record
-// stays. It returns at once while another call is running, and writes minShare Events of a namespace at most: later
-// cycles write the rest. A recorder of client-go would merge the Events of two names of one object.
+// tellAll writes an Event for the object of each candidate: the reason why the candidate is left out, or why its
+// Record stays. It returns at once while another call is running, and writes at most minShare Events per namespace:
+// later cycles write the rest. A recorder of client-go would merge the Events of two names of an object.
 func (t *teller) tellAll(ctx context.Context, told []externaldns.Candidate) {
 	if !t.telling.TryLock() {
 		return

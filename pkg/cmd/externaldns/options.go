@@ -30,7 +30,7 @@ import (
 	"kubi.zone/kubizone/pkg/version"
 )
 
-// Options are the flags as they were written.
+// Options are the flags.
 type Options struct {
 	Client       *kubeconfig.Options
 	Local        string
@@ -39,13 +39,13 @@ type Options struct {
 	Mapping      externaldns.Mapping
 }
 
-// NewOptions are the defaults.
+// NewOptions returns the defaults.
 func NewOptions() *Options {
 	return &Options{Client: kubeconfig.NewOptions(), Listen: "127.0.0.1:8888", HealthListen: ":8080",
 		Mapping: externaldns.Mapping{Owner: "default", Template: usualTemplate}}
 }
 
-// usualTemplate is --namespace-template if it is absent.
+// usualTemplate is the default of --namespace-template.
 const usualTemplate = "{cluster}-{namespace}"
 
 // AddFlags binds the options to flags.
@@ -67,16 +67,16 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 		"with --cluster that of the pod, else that of the Records")
 }
 
-// Config is what the options mean.
+// Config is the result of Complete.
 type Config struct {
 	externaldns.Mapping
 	Listen, HealthListen netip.AddrPort
-	// Records is the way to the Records, Local to the objects that they come from.
+	// Records configures the client of Records, Local that of source objects.
 	Records, Local *rest.Config
 	Out            io.Writer
 }
 
-// Complete reads the options, and reports all that is wrong with them.
+// Complete reads the options, and reports all errors.
 func (o *Options) Complete(out io.Writer) (*Config, error) {
 	c := &Config{Mapping: o.Mapping, Out: out}
 	var wrong []error
@@ -105,7 +105,7 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 	return c, errors.Join(append(wrong, noListen, noHealth, noRecords)...)
 }
 
-// NewCommand is the sub-command.
+// NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
 	options := NewOptions()
 	command := &cobra.Command{
@@ -129,10 +129,10 @@ write Records. What is refused is an Event of that object. docs/external-dns.md 
 	return command
 }
 
-// requestTimeout bounds one request to an API server.
+// requestTimeout bounds a request to an API server.
 const requestTimeout = 10 * time.Second
 
-// Run serves until ctx ends, and returns nil then. An error ended it before.
+// Run serves until ctx ends, and then returns nil.
 func (c *Config) Run(ctx context.Context) error {
 	shell, err := process.Open(c.HealthListen, c.Out)
 	if err != nil {
@@ -150,7 +150,7 @@ func (c *Config) Run(ctx context.Context) error {
 	}
 	shell.Client = p.records.RESTClient()
 	return shell.Run(ctx, func(running, _ context.Context) error {
-		// external-dns is to close an idle connection first, after 90 s: a POST that meets the close ends it.
+		// external-dns has to close idle connections first, after 90 s: a POST on a closed connection makes it exit.
 		serving := &http.Server{Handler: newHandler(running, p), ReadTimeout: answerTime, WriteTimeout: 2 * answerTime,
 			IdleTimeout: 5 * time.Minute}
 		stop := context.AfterFunc(running, func() { _ = serving.Close() })
@@ -177,21 +177,21 @@ func (c *Config) newProvider() (*provider, error) {
 		teller:   &teller{objects: objects, events: local.EventsV1(), said: cache.NewLRUExpireCache(maxSaid)}}, nil
 }
 
-// withoutWaiting makes a configuration of clients that end each request at once, or with its answer.
+// withoutWaiting returns a configuration of clients that neither wait nor retry.
 func withoutWaiting(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
-	// The server limits requests by priority and fairness. A tenant whose budget is used up must not hold a worker.
+	// The server limits requests by priority and fairness. A tenant without budget must not block a worker.
 	config.UserAgent, config.QPS, config.Timeout = version.UserAgent(externaldns.FieldManager), -1, requestTimeout
 	config.WarningHandlerWithContext = rest.NoWarnings{}
-	config.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json" // lists are long
+	config.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json" // for long lists
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return unwaiting{next} })
 	return config
 }
 
-// unwaiting takes away the header that client-go waits by: the next cycle of external-dns tries again.
+// unwaiting removes Retry-After, on which client-go waits: the next cycle of external-dns retries.
 type unwaiting struct{ http.RoundTripper }
 
-// RoundTrip is the one of the transport.
+// RoundTrip implements http.RoundTripper.
 func (u unwaiting) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := u.RoundTripper.RoundTrip(r)
 	if err == nil {
@@ -200,5 +200,5 @@ func (u unwaiting) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// WrappedRoundTripper is what client-go closes idle connections of.
+// WrappedRoundTripper lets client-go close idle connections.
 func (u unwaiting) WrappedRoundTripper() http.RoundTripper { return u.RoundTripper }

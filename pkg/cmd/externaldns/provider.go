@@ -36,42 +36,42 @@ import (
 )
 
 const (
-	// workers is how many requests are under way at once: writes into one zone share a transaction. restWorkers is
-	// that of questions for which no answer waits.
+	// workers bounds concurrent requests: writes into a zone share a transaction. restWorkers bounds dry runs for
+	// which no answer waits.
 	workers, restWorkers = 64, 4
-	// minShare is how many verdicts of each namespace an answer waits for at least.
+	// minShare is the minimum of verdicts per namespace for which an answer waits.
 	minShare = 64
 	// maxRemembered bounds each cache.
 	maxRemembered = 1 << 16
-	// A refusal is asked about anew after refusedTime, since a rule may have changed; admittedTime is that of what has
-	// not come back as a change, because it is one of very many.
+	// refusedTime is the lifetime of a refusal, since a rule may change; admittedTime that of an admission that has
+	// not come back as a change, among very many.
 	refusedTime, admittedTime = time.Minute, 10 * time.Minute
 )
 
-// provider reads and writes Records, in one request of external-dns at a time.
+// provider reads and writes Records for one request of external-dns at a time.
 type provider struct {
 	externaldns.Mapping
 	records typed.KubizoneV1alpha1Interface
 	central kubernetes.Interface
 	*teller
-	// kept is the last list; nil after a change.
+	// kept is the last list, nil after a change.
 	kept *snapshot
-	// verdicts are candidates that the server has judged.
+	// verdicts caches the candidates after their dry run.
 	verdicts *cache.LRUExpireCache
-	// user is the name that the server of the Records has for this process, once it has said so.
+	// user is the name of this process at the server of the Records, once known.
 	user string
 }
 
-// snapshot is what stands.
+// snapshot has the existing Records.
 type snapshot struct {
 	standing externaldns.Standing
-	// writable are the namespaces that are there for this cluster, and whether Records may be written; nil: all.
+	// writable are the namespaces of this cluster, true if Records may be written; nil: all.
 	writable map[string]bool
 	at       time.Time
 	answered bool
 }
 
-// readStanding is the last list, or a new one.
+// readStanding returns the last list while fresh, else a new list.
 func (p *provider) readStanding(ctx context.Context) (*snapshot, error) {
 	if p.kept != nil && time.Since(p.kept.at) < keepTime {
 		return p.kept, nil
@@ -86,8 +86,8 @@ func (p *provider) readStanding(ctx context.Context) (*snapshot, error) {
 	return found, nil
 }
 
-// listRecords reads the Records that are ours: of all namespaces in one request where that is allowed, else of each in
-// which a RoleBinding allows it, which lets it write there, too.
+// listRecords reads our Records: of all namespaces in a single request if allowed, else of each namespace with a
+// RoleBinding, which also allows writes.
 func (p *provider) listRecords(ctx context.Context, found *snapshot) (items []v1alpha1.Record, err error) {
 	ours := metav1.ListOptions{LabelSelector: labels.Set{v1alpha1.LabelExternalDNS: p.Owner}.String()}
 	var ofCluster metav1.ListOptions
@@ -107,7 +107,7 @@ func (p *provider) listRecords(ctx context.Context, found *snapshot) (items []v1
 		group.Go(func() error {
 			list, err := p.records.Records(namespace.Name).List(groupCtx, ours)
 			if apierrors.IsForbidden(err) {
-				return nil // no RoleBinding: nothing there is ours to change
+				return nil // no RoleBinding: no Records of ours
 			}
 			lists[i] = list
 			return err
@@ -122,7 +122,7 @@ func (p *provider) listRecords(ctx context.Context, found *snapshot) (items []v1
 			items = append(items, list.Items...)
 		}
 	}
-	if p.user == "" { // an Event names it; without an answer the next list asks again
+	if p.user == "" { // an Event names the user; without an answer the next list asks again
 		review, err := p.central.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{},
 			metav1.CreateOptions{})
 		if err == nil {
@@ -132,7 +132,7 @@ func (p *provider) listRecords(ctx context.Context, found *snapshot) (items []v1
 	return items, nil
 }
 
-// checkNamespace says why Records may not be written in a namespace.
+// checkNamespace returns an error if Records may not be written in a namespace.
 func (p *provider) checkNamespace(s *snapshot, namespace string) error {
 	switch writable, there := s.writable[namespace]; {
 	case writable || s.writable == nil:
@@ -146,7 +146,7 @@ func (p *provider) checkNamespace(s *snapshot, namespace string) error {
 		namespace, cmp.Or(p.user, "USER"))
 }
 
-// makeCandidates makes candidates of endpoints, and refuses those whose namespace is closed.
+// makeCandidates returns candidates for endpoints, with errors for closed namespaces.
 func (p *provider) makeCandidates(s *snapshot, endpoints []*contract.Endpoint) []*externaldns.Candidate {
 	all := p.MakeCandidates(s.standing, endpoints)
 	for _, c := range all {
@@ -157,13 +157,12 @@ func (p *provider) makeCandidates(s *snapshot, endpoints []*contract.Endpoint) [
 	return all
 }
 
-// adjustment is one request to adjust.
 type adjustment struct {
 	standing externaldns.Standing
 	wanted   externaldns.Wanted
 }
 
-// lookUpVerdict is a candidate as the server has judged it, or as it is where it has not been asked.
+// lookUpVerdict returns a candidate after the dry run, or unchanged without.
 func (p *provider) lookUpVerdict(a *adjustment, c *externaldns.Candidate) *externaldns.Candidate {
 	if a.standing.NeedsVerdict(c) {
 		if known, ok := p.verdicts.Get(keyOf(a, c)); ok {
@@ -173,8 +172,8 @@ func (p *provider) lookUpVerdict(a *adjustment, c *externaldns.Candidate) *exter
 	return c
 }
 
-// decideAll asks about all candidates that would change something, of each namespace one after the other. It closes
-// shared when each namespace has had its share: the answer does not wait for what one has more than others.
+// decideAll runs the dry runs of all candidates with changes, in turn by namespace. It closes shared when each
+// namespace has had its share: the answer does not wait for the rest of a large namespace.
 func (p *provider) decideAll(ctx context.Context, a *adjustment, shared chan<- struct{}) {
 	var all []*externaldns.Candidate
 	for _, same := range a.wanted {
@@ -190,7 +189,7 @@ func (p *provider) decideAll(ctx context.Context, a *adjustment, shared chan<- s
 	workqueue.ParallelizeUntil(ctx, restWorkers, len(all)-share, func(i int) { p.decideOne(ctx, a, *all[share+i]) })
 }
 
-// decideOne asks about what is left of a candidate when values of other objects are taken away.
+// decideOne runs the dry run of a candidate without the values of other objects.
 func (p *provider) decideOne(ctx context.Context, a *adjustment, c externaldns.Candidate) {
 	key, good := keyOf(a, &c), admittedTime
 	if c.Asker != "" {
@@ -206,7 +205,7 @@ func (p *provider) decideOne(ctx context.Context, a *adjustment, c externaldns.C
 			c.Err, good = fmt.Errorf("the object cannot be read, so it is unknown which targets are its own; bind the ClusterRole "+
 				"kubizone-external-dns: %w", err), refusedTime
 		default:
-			return // its Record stays as it is until the object can be read
+			return // the Record stays until the object is readable
 		}
 	}
 	if a.standing.NeedsVerdict(&c) {
@@ -222,8 +221,8 @@ func (p *provider) decideOne(ctx context.Context, a *adjustment, c externaldns.C
 	p.verdicts.Add(key, &c, good)
 }
 
-// orderFairly orders all, one of each namespace after the other, and returns how many are no more of a namespace than
-// half of the namespaces have, or than minShare.
+// orderFairly interleaves the elements by namespace, and returns the number of those in the share: up to the median
+// of the namespaces' counts each, at least minShare.
 func orderFairly[T any](all []T, namespaceOf func(T) string) (share int) {
 	counts, rounds := map[string]int{}, [][]T{}
 	for _, one := range all {
@@ -244,7 +243,7 @@ func orderFairly[T any](all []T, namespaceOf func(T) string) (share int) {
 	return share
 }
 
-// keyOf is what a verdict rests on, apart from the rules of the zone.
+// keyOf returns the cache key of a verdict: the input, apart from the rules of the zone.
 func keyOf(a *adjustment, c *externaldns.Candidate) string {
 	text := fmt.Sprint(prefixOf(c), c.Resource, "|", c.Asker, "|", c.Record.Spec.Values, ptr.Deref(c.Record.Spec.TTL, 0))
 	for _, r := range append(a.standing.Replaced(c, a.wanted), a.standing[c.Key]) {
@@ -257,7 +256,7 @@ func keyOf(a *adjustment, c *externaldns.Candidate) string {
 
 func prefixOf(c *externaldns.Candidate) string { return c.Namespace + "|" + c.Key.String() + "|" }
 
-// askServer asks about a candidate, by a dry run.
+// askServer dry-runs the change of a candidate.
 func (p *provider) askServer(ctx context.Context, a *adjustment, c *externaldns.Candidate) error {
 	x := &change{namespace: c.Namespace, create: []*externaldns.Candidate{c}, remove: a.standing.Replaced(c, a.wanted)}
 	if stands := a.standing[c.Key]; stands != nil && stands.Namespace == c.Namespace {
@@ -269,8 +268,8 @@ func (p *provider) askServer(ctx context.Context, a *adjustment, c *externaldns.
 	return nil
 }
 
-// readAnswer returns the status of a refusal that concerns one tenant: a refused name, an exhausted budget, a conflict.
-// Nil: the API is unavailable, or does not know this process.
+// readAnswer returns the status of a refusal that concerns one tenant: a refused name, an exhausted budget, a
+// conflict. nil: the API is unavailable, or rejects this process.
 func readAnswer(err error) *metav1.Status {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || apierrors.IsUnexpectedServerError(err) {
@@ -283,8 +282,8 @@ func readAnswer(err error) *metav1.Status {
 	return &said
 }
 
-// readRefusal returns the server's message if it would refuse the same request again, else "". A foreign Record with
-// the name of ours is such a refusal, a conflict is none.
+// readRefusal returns the server's message if the server would refuse the same request again, else "". A foreign
+// Record with the name of ours is such a refusal, a conflict is not.
 func readRefusal(err error) string {
 	said := readAnswer(err)
 	switch {
@@ -294,21 +293,21 @@ func readRefusal(err error) string {
 	return cmp.Or(refusal.Messages(refusal.OfStatus(*said)), http.StatusText(int(said.Code)))
 }
 
-// change is what happens at one name of a namespace. A name that loses one type and gets another changes in one step.
+// change has the writes for one name of a namespace. Types that replace each other change in one step.
 type change struct {
 	namespace      string
 	create, update []*externaldns.Candidate
 	remove         []*v1alpha1.Record
 }
 
-// failure is a failed write. of is the candidate, or for a deletion one made of the Record.
+// failure is a failed write. of is the candidate, for a deletion made from the Record.
 type failure struct {
 	of  *externaldns.Candidate
 	err error
 }
 
-// applyChanges carries out each change, also after others have failed. It returns the refused candidates, and an error
-// only for changes that the API did not answer: external-dns then reports the cycle as failed to all objects.
+// applyChanges runs all changes, also after failures. It returns the refused candidates, and an error only for
+// changes that the API did not answer: external-dns then reports the cycle as failed to all objects.
 func (p *provider) applyChanges(ctx context.Context, changes contract.Changes) (refused []externaldns.Candidate, err error) {
 	stands, err := p.readStanding(ctx)
 	if err != nil {
@@ -339,7 +338,7 @@ func (p *provider) applyChanges(ctx context.Context, changes contract.Changes) (
 	return refused, nil
 }
 
-// refuseAdmitted replaces the verdicts of candidates that passed the dry run and whose write was refused: the next
+// refuseAdmitted replaces the verdicts of candidates whose write was refused after an admitting dry run: the next
 // cycles leave them out.
 func (p *provider) refuseAdmitted(refused []externaldns.Candidate) {
 	reasons := map[string]error{}
@@ -360,8 +359,8 @@ func (p *provider) refuseAdmitted(refused []externaldns.Candidate) {
 	}
 }
 
-// sortChanges sorts changes by namespace and name. That of what stands is where it stands; only a new Record goes where
-// the object is.
+// sortChanges groups changes by namespace and name. An existing Record keeps the namespace; a new Record goes into
+// that of the object.
 func (p *provider) sortChanges(s *snapshot, changes contract.Changes) (all []*change, refused []externaldns.Candidate, wrong []error) {
 	byName := map[string]*change{}
 	at := func(namespace string, fqdn name.Name) *change {
@@ -406,8 +405,8 @@ func (p *provider) sortChanges(s *snapshot, changes contract.Changes) (all []*ch
 	return all, refused, wrong
 }
 
-// carryOut writes what happens at one name, or asks by a dry run. A type that goes and one that comes change together,
-// so that a name is never without any.
+// carryOut writes or dry-runs a change. A new type and a removed type change together: a name is never without a
+// type.
 func (p *provider) carryOut(ctx context.Context, s externaldns.Standing, x *change, dry []string) (failed []failure) {
 	writer := rrsets.Writer{Client: p.records, Namespace: x.namespace, Manager: externaldns.FieldManager, DryRun: dry}
 	write := func(c *externaldns.Candidate, changes ...rrsets.Change) {
@@ -429,9 +428,9 @@ func (p *provider) carryOut(ctx context.Context, s externaldns.Standing, x *chan
 	var of []*externaldns.Candidate
 	for _, r := range x.remove {
 		gone := *r
-		gone.ResourceVersion = "" // in whatever state it is
+		gone.ResourceVersion = "" // in any state
 		c := &externaldns.Candidate{Endpoint: externaldns.ReadEndpoint(r), Namespace: r.Namespace}
-		c.Key, _ = c.Endpoint.Key() // it stands by it
+		c.Key, _ = c.Endpoint.Key() // valid for an existing Record
 		c.Resource, _ = p.ResourceOf(r)
 		changes, of = append(changes, rrsets.Change{Before: &gone}), append(of, c)
 	}
@@ -449,7 +448,7 @@ func (p *provider) carryOut(ctx context.Context, s externaldns.Standing, x *chan
 	return failed
 }
 
-// checkAdopted returns a refusal of a Record that no zone takes.
+// checkAdopted returns a refusal of a Record without a zone.
 func checkAdopted(made *v1alpha1.Record) error {
 	if made.Status.ZoneRef != nil {
 		return nil

@@ -17,17 +17,17 @@ import (
 )
 
 const (
-	// answerTime is within the 15 s that external-dns waits, which it ends at.
+	// answerTime is below the 15 s after which external-dns exits.
 	answerTime = 9 * time.Second
-	// decideTime is how long a request waits for verdicts; later ones are there in the next cycle.
+	// decideTime bounds the wait for verdicts; later verdicts serve the next cycle.
 	decideTime = 7 * time.Second
-	// workTime bounds work that goes on.
+	// workTime bounds work after the answer.
 	workTime = 10 * time.Minute
-	// keepTime is how long a list is good for the requests of the cycle that it was made for.
+	// keepTime is the lifetime of a list within a cycle.
 	keepTime = time.Minute
 )
 
-// handler answers external-dns. It works on one request at a time, as external-dns sends them.
+// handler serves a single request at a time, as external-dns sends them.
 type handler struct {
 	*provider
 	running     context.Context
@@ -38,7 +38,7 @@ type handler struct {
 func newHandler(running context.Context, p *provider) http.Handler {
 	h := &handler{provider: p, running: running, busy: make(chan struct{}, 1), endDeciding: func() {}}
 	mux := http.NewServeMux()
-	// The filter is read once, when external-dns starts: a zone that comes later must not be missing in it.
+	// external-dns reads the filter once, at the start: later zones must not be missing.
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { _ = writeJSON(w, struct{}{}) })
 	mux.HandleFunc("GET /records", h.workAlone(h.serveRecords))
 	mux.HandleFunc("POST /adjustendpoints", h.workAlone(h.serveAdjustment))
@@ -47,7 +47,7 @@ func newHandler(running context.Context, p *provider) http.Handler {
 		"it takes longer, and goes on; the next cycle of external-dns finds what is done")
 }
 
-// requireVersion refuses requests in another version of the contract.
+// requireVersion refuses other versions of the contract.
 func requireVersion(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header, code := "Content-Type", http.StatusUnsupportedMediaType
@@ -63,14 +63,13 @@ func requireVersion(next http.Handler) http.Handler {
 	})
 }
 
-// writeJSON fails where the request has been answered meanwhile.
+// writeJSON returns an error if the request was already answered.
 func writeJSON(w http.ResponseWriter, answer any) error {
 	w.Header().Set("Content-Type", contract.MediaType)
 	return json.NewEncoder(w).Encode(answer)
 }
 
-// workAlone serves when no other work is under way. What has begun goes on when its request has been answered without
-// it: ctx outlasts the request.
+// workAlone serializes requests. ctx outlasts the request: work continues after a timeout.
 func (h *handler) workAlone(serve func(ctx context.Context, w http.ResponseWriter, r *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		select {
@@ -89,7 +88,7 @@ func (h *handler) workAlone(serve func(ctx context.Context, w http.ResponseWrite
 }
 
 func (h *handler) serveRecords(ctx context.Context, w http.ResponseWriter, _ *http.Request) error {
-	// A list that came too late answers the request after the one that asked for it.
+	// A late list answers the next request.
 	if h.kept != nil && h.kept.answered {
 		h.kept = nil
 	}
@@ -107,28 +106,27 @@ func (h *handler) serveAdjustment(ctx context.Context, w http.ResponseWriter, r 
 	if err != nil {
 		return err
 	}
-	// What stands is read anew: with a cache of external-dns' registry no request for records came before.
+	// A new list: with the cache of external-dns' registry, no request for records came before.
 	stands, err := h.readStanding(ctx)
 	if err != nil {
 		return err
 	}
 	a := &adjustment{stands.standing, externaldns.Group(h.makeCandidates(stands, endpoints))}
 	h.AddHolders(a.standing, a.wanted)
-	// Verdicts change nothing, so what comes later does not wait for them. Those of the cycle before are not needed.
+	// Verdicts change nothing, so later requests do not wait for them. Those of the last cycle are obsolete.
 	h.endDeciding()
 	deciding, end := context.WithTimeout(h.running, workTime)
 	h.endDeciding = end
 	shared := make(chan struct{})
 	go h.decideAll(deciding, a, shared)
-	// An endpoint without a verdict waits for the next cycle: a namespace that is slow, or has very many, keeps nothing
-	// from the others.
+	// An endpoint without a verdict waits for the next cycle: a slow or large namespace does not delay the others.
 	select {
 	case <-shared:
 	case <-decided:
 	}
 	answer, refused := a.standing.Choose(a.wanted, func(c *externaldns.Candidate) *externaldns.Candidate { return h.lookUpVerdict(a, c) })
 	go h.tellAll(h.running, refused)
-	_ = writeJSON(w, answer) // a client that has gone is not answered
+	_ = writeJSON(w, answer) // the client may have gone
 	return nil
 }
 
