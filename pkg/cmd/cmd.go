@@ -55,7 +55,7 @@ import (
 	"kubi.zone/kubizone/pkg/version"
 )
 
-// New makes the root command. Two of them share nothing but the log.
+// New returns a new root command. Only the log is shared.
 func New() *cobra.Command {
 	var verbosity int
 	logFormat := logText
@@ -67,7 +67,7 @@ changes a record, and secondaries are told within a second.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       buildText(),
-		// Main prints similar words for a misspelled one, in the line of the error.
+		// Main prints suggestions in the line of the error.
 		DisableSuggestions: true,
 		PersistentPreRunE: func(command *cobra.Command, _ []string) error {
 			return setUpLog(command.ErrOrStderr(), verbosity, logFormat)
@@ -109,13 +109,13 @@ changes a record, and secondaries are told within a second.`,
 	return root
 }
 
-// The names under which kubectl runs the program: as its plugin, and to complete the words behind it.
+// The names under which kubectl runs the program: as its plugin, and for completion.
 const (
 	pluginName     = "kubectl-kubizone"
 	completionName = "kubectl_complete-kubizone"
 )
 
-// adaptToName has the root command act as the name that the program was started by.
+// adaptToName adapts the root command to the name of the program.
 func adaptToName(root *cobra.Command, started string, arguments []string) []string {
 	switch strings.TrimSuffix(filepath.Base(started), ".exe") {
 	case pluginName:
@@ -126,7 +126,7 @@ func adaptToName(root *cobra.Command, started string, arguments []string) []stri
 	return arguments
 }
 
-// explainUsageErrors adds the next step to errors of the command line (C2), which cobra's own words lack.
+// explainUsageErrors adds the next step to errors of the command line (C2).
 func explainUsageErrors(root *cobra.Command) {
 	root.SetFlagErrorFunc(func(command *cobra.Command, err error) error {
 		var unknown *pflag.NotExistError
@@ -162,7 +162,7 @@ func explainUsageErrors(root *cobra.Command) {
 	}
 }
 
-// similarWords returns the words that are similar to typed, by cobra's measure.
+// similarWords returns the words similar to typed, by cobra's measure.
 func similarWords(typed string, words []string) []string {
 	all := &cobra.Command{SuggestionsMinimumDistance: 2}
 	for _, word := range words {
@@ -179,18 +179,18 @@ func didYouMean(prefix string, words []string) string {
 }
 
 const (
-	// exitDiffers: the command ran, and its answer is no.
+	// exitDiffers: the command completed, and the answer is no.
 	exitDiffers = 1
-	// exitFailed: the command did not run to its end, so there is no answer.
+	// exitFailed: the command did not complete, so there is no answer.
 	exitFailed = 2
-	// exitChanges: a plan ran to its end, and an apply would change something.
+	// exitChanges: a plan completed, and an apply would change something.
 	exitChanges = 2
 )
 
-// planName is the command of which every error, of its flags too, is exitDiffers.
+// planName is the command whose errors, also of its flags, are all exitDiffers.
 const planName = "plan"
 
-// negativeAnswers are the errors of commands that ran to their end.
+// negativeAnswers are errors of completed commands.
 var negativeAnswers = []error{verifycmd.ErrDifferent, importer.ErrRefused, applier.ErrRefused, fsck.ErrDamaged, doctor.ErrFailed,
 	lint.ErrRefused, names.ErrNo}
 
@@ -212,7 +212,7 @@ func Main(arguments []string, out, stderr io.Writer) int {
 	case errors.Is(err, importer.ErrChanges):
 		return exitChanges
 	case command == root && !strings.Contains(err.Error(), "--help"):
-		// The root has no function of its own, so there was no such command.
+		// The root has no function of its own, so the command is unknown.
 		var typed string
 		var commands []string
 		if _, scan := fmt.Sscanf(err.Error(), "unknown command %q", &typed); scan == nil {
@@ -227,7 +227,7 @@ func Main(arguments []string, out, stderr io.Writer) int {
 	} else {
 		terminal.PrintError(stderr, "kubizone", said)
 	}
-	if command.Name() == planName { // 2 says there that something would change
+	if command.Name() == planName { // 2 is for changes
 		return exitDiffers
 	}
 	if slices.ContainsFunc(negativeAnswers, func(answer error) bool { return errors.Is(err, answer) }) {
@@ -236,14 +236,13 @@ func Main(arguments []string, out, stderr io.Writer) int {
 	return exitFailed
 }
 
-// The forms of the log.
 const (
 	logText = "text"
 	logJSON = "json"
 )
 
-// setUpLog sends warnings and errors to stderr, and information with -v only (C4), in the given format. klog is global
-// to the process, and the libraries log to it.
+// setUpLog writes warnings and errors to stderr, and information only with -v (C4). klog is global to the process,
+// and libraries use it.
 func setUpLog(to io.Writer, verbosity int, format string) error {
 	if format != logText && format != logJSON {
 		return fmt.Errorf("--logging-format %q: write %s or %s", format, logText, logJSON)
@@ -280,7 +279,7 @@ func setUpLog(to io.Writer, verbosity int, format string) error {
 	return nil
 }
 
-// jsonLogger has the keys of Kubernetes' own programs, and level. Without level a warning cannot be told from
+// jsonLogger returns a logger with the keys of Kubernetes' programs, and level, which tells warnings from
 // information.
 func jsonLogger(to io.Writer, verbosity int) *zap.Logger {
 	encoder := zapcore.NewJSONEncoder(zapcore.EncoderConfig{
@@ -293,7 +292,7 @@ func jsonLogger(to io.Writer, verbosity int) *zap.Logger {
 	warnings := zapcore.Lock(zapcore.AddSync(to))
 	information := warnings
 	if verbosity == 0 {
-		information = zapcore.AddSync(io.Discard) // information has to be enabled for warnings too: logr has no level for them
+		information = zapcore.AddSync(io.Discard) // logr has no warnings: they need information enabled
 	}
 	return zap.New(zapcore.NewTee(
 		zapcore.NewCore(encoder, information, zap.LevelEnablerFunc(func(level zapcore.Level) bool {
@@ -304,8 +303,8 @@ func jsonLogger(to io.Writer, verbosity int) *zap.Logger {
 	), zap.WithCaller(true))
 }
 
-// writeUnstructured writes a line of klog, `W0102 15:04:05.000000 4711 file.go:12] message`. For messages without keys
-// the severity is only there.
+// writeUnstructured writes a line of klog, `W0102 15:04:05.000000 4711 file.go:12] message`, whose severity is only
+// in its header.
 func writeUnstructured(logger *zap.Logger, line string) {
 	level := zapcore.ErrorLevel
 	switch {
@@ -321,7 +320,7 @@ func writeUnstructured(logger *zap.Logger, line string) {
 	}
 }
 
-// buildText is the version of this program and of the two libraries that users notice.
+// buildText returns the versions of this program and of two libraries that users notice.
 func buildText() string {
 	versions := map[string]string{"k8s.io/apiserver": "unknown", "go.etcd.io/etcd/server/v3": "unknown"}
 	if info, ok := debug.ReadBuildInfo(); ok {

@@ -13,8 +13,8 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// logWriter writes messages of klog, with all lines of a message but the first indented: a line break of a tenant
-// begins no line of the log.
+// logWriter writes messages of klog, and indents all lines but the first: a line break in a tenant's text must not
+// begin a line of the log.
 type logWriter struct{ to io.Writer }
 
 var beginning = regexp.MustCompile(`\n([^\t ])`)
@@ -24,22 +24,22 @@ func (w logWriter) Write(line []byte) (int, error) {
 	return len(line), err
 }
 
-// placeBurst bounds the warnings and errors of one place in the code in placeInterval. A client that reaches the port
-// of the API makes libraries log an error for each of its requests, and they have no hook.
+// placeBurst bounds the warnings and errors of one line of code per placeInterval. A client of the API's port makes
+// libraries log an error for each request, without a hook.
 const (
 	placeBurst    = 100
 	placeInterval = 10 * time.Second
 )
 
-// placeLimit writes lines of klog. Before the first line of a place in an interval it writes how many lines of the last
-// interval it dropped.
+// placeLimit writes lines of klog. The first line of a place in an interval is preceded by the number of dropped
+// lines.
 type placeLimit struct {
 	to     io.Writer
 	mu     sync.Mutex
-	places map[string]*place // by file and line of the call: the program has so many
+	places map[string]*place // by file and line of the call, so bounded
 }
 
-// place counts the lines since an interval began.
+// place counts the lines of an interval.
 type place struct {
 	since time.Time
 	lines int
@@ -47,7 +47,7 @@ type place struct {
 
 func newPlaceLimit(to io.Writer) *placeLimit { return &placeLimit{to: to, places: map[string]*place{}} }
 
-// Write takes one line, `W0102 15:04:05.000000 4711 file.go:12] message`.
+// Write writes a line of klog, `W0102 15:04:05.000000 4711 file.go:12] message`.
 func (l *placeLimit) Write(line []byte) (int, error) {
 	header, _, _ := strings.Cut(string(line), "] ")
 	at := header[strings.LastIndex(header, " ")+1:]

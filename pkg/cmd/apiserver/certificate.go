@@ -19,11 +19,10 @@ import (
 	"kubi.zone/kubizone/pkg/apiserver/serving"
 )
 
-// apiServices are the registrations that kube-apiserver reads the authority from, that of zones first.
+// apiServices are the APIServices whose caBundle kube-apiserver trusts, that of zones first.
 var apiServices = []string{"v1alpha1.kubi.zone", "v1alpha1.bind9.kubi.zone"}
 
-// findCertificate finds the certificate to serve with where no files are named: that of the Secret, or one made in
-// memory.
+// findCertificate provides the serving certificate if no files are named: from the Secret, or generated in memory.
 func (o *Options) findCertificate(ctx context.Context) error {
 	server := &o.SecureServing.ServerCert
 	switch {
@@ -57,8 +56,7 @@ func (o *Options) findCertificate(ctx context.Context) error {
 	provider, err := serving.New(serving.Config{
 		Secrets: client.CoreV1(), APIServices: registrations.ApiregistrationV1(),
 		Namespace: namespace, Secret: name, APIService: apiServices[0], Further: further,
-		// The Service of artifacts/deploy, so that a server that starts before its APIService has the right certificate
-		// when it is registered.
+		// The Service of artifacts/deploy, for a server that starts before its APIService exists.
 		Hosts: []string{"localhost", "kubizone-apiserver." + namespace + ".svc"},
 	})
 	if err != nil {

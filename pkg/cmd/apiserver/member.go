@@ -15,10 +15,10 @@ import (
 	"kubi.zone/kubizone/pkg/etcd/embed"
 )
 
-// aloneTimeout bounds the start of an etcd that waits for no other member.
+// aloneTimeout bounds the start of a single etcd member.
 const aloneTimeout = 2 * time.Minute
 
-// MemberOptions are of an etcd that runs in this process, alone or, where Cluster names members, as one of them.
+// MemberOptions configure an etcd member in this process: a single member, or one of Cluster.
 type MemberOptions struct {
 	DataDir string
 	// QuotaBytes: see embed.Config.
@@ -45,7 +45,7 @@ func (o *MemberOptions) AddFlags(flags *pflag.FlagSet) {
 		"others: a client with a certificate of it is a member.")
 }
 
-// Validate reports all that is wrong with the options.
+// Validate returns all errors of the options.
 func (o *MemberOptions) Validate() []error {
 	if o.QuotaBytes < 0 {
 		return []error{fmt.Errorf("--etcd-quota-bytes %d: must not be negative; 0 means 8 GiB", o.QuotaBytes)}
@@ -63,10 +63,9 @@ func (o *MemberOptions) Validate() []error {
 	return nil
 }
 
-// hasPeers: the member is one of several.
 func (o *MemberOptions) hasPeers() bool { return o.Cluster != (embed.Cluster{}) }
 
-// startMember starts the member and returns when it takes writes.
+// startMember starts the member, and returns when etcd accepts writes.
 func (o *MemberOptions) startMember(ctx context.Context) (_ *embed.Member, release func(), err error) {
 	dir, err := embed.OpenDir(o.DataDir, 0)
 	if err != nil {
@@ -80,7 +79,7 @@ func (o *MemberOptions) startMember(ctx context.Context) (_ *embed.Member, relea
 	}
 	if o.hasPeers() {
 		config.Cluster = &o.Cluster
-		// However long: members that give up and are started again later and later could miss each other for ever.
+		// No timeout: members that give up and are restarted later and later could miss each other forever.
 		klog.Infof("Waiting until more than half of the members of etcd are there: %s", o.Cluster.InitialCluster)
 	} else {
 		var cancel context.CancelFunc

@@ -38,22 +38,22 @@ import (
 )
 
 const (
-	// DefaultPort is open from the control plane to nodes wherever a kubelet is.
+	// DefaultPort is the port of kubelets, and so open from the control plane to nodes.
 	DefaultPort = 10250
 
-	// A Service must have forgotten a server before it stops: until then it answers, and says that it is not ready.
+	// A stopping server answers until its Services have removed it, and is not ready meanwhile.
 	defaultShutdownDelay = 5 * time.Second
-	// Watches are told to go elsewhere, a few at a time.
+	// Watches are closed gradually.
 	defaultWatchTermination = 5 * time.Second
 )
 
-// Options are the flags as they were written.
+// Options are the flags.
 type Options struct {
 	ServerRun     *genericoptions.ServerRunOptions
 	Etcd          *genericoptions.EtcdOptions
 	Member        MemberOptions
 	SecureServing *genericoptions.SecureServingOptionsWithLoopback
-	// ServingSecret is NAMESPACE/NAME of the certificate that the servers make and renew themselves.
+	// ServingSecret is NAMESPACE/NAME of the generated serving certificate.
 	ServingSecret  string
 	Authentication *genericoptions.DelegatingAuthenticationOptions
 	Authorization  *authorization.Options
@@ -62,22 +62,22 @@ type Options struct {
 	CoreAPI        *genericoptions.CoreAPIOptions
 	Admission      *genericoptions.AdmissionOptions
 	Traces         *genericoptions.TracingOptions
-	// Fleet are the platform's rules for BIND 9 servers.
+	// Fleet has the platform's rules for BIND 9 servers.
 	Fleet validation.FleetRules
-	// ACME says whether challenges are solved.
+	// ACME enables the group acme.kubi.zone.
 	ACME    apiserver.ACME
 	Budgets budget.Limits
 	Metrics *metrics.Options
 	Logs    *logs.Options
 }
 
-// addLogGates makes the gates of logging known beside the server's: once, and before any flag can name them.
+// addLogGates registers the feature gates of logging once, before any flag names them.
 var addLogGates = sync.OnceValue(func() error { return logsapi.AddFeatureGates(utilfeature.DefaultMutableFeatureGate) })
 
-// NewOptions are the defaults: upstream's for an aggregated server, but where a constant above says why not.
+// NewOptions returns the defaults: upstream's, apart from the constants above.
 func NewOptions() *Options {
 	utilruntime.Must(addLogGates())
-	// Of its own, so that two of these do not share flags; the gates behind it are the process's.
+	// A separate registry, so that two Options do not share flags; the gates are the process's.
 	components := basecompatibility.NewComponentGlobalsRegistry()
 	utilruntime.Must(components.Register(basecompatibility.DefaultKubeComponent, compatibility.DefaultBuildEffectiveVersion(),
 		utilfeature.DefaultMutableFeatureGate))
@@ -99,26 +99,26 @@ func NewOptions() *Options {
 	}
 	delegation.Register(o.Admission.Plugins)
 	resourcequota.Register(o.Admission.Plugins)
-	// Before the policies and webhooks that validate: what no zone takes they need not be asked about.
+	// Before validating policies and webhooks, which need not see Records without a zone.
 	validating := slices.Index(o.Admission.RecommendedPluginOrder, validatingadmissionpolicy.PluginName)
 	o.Admission.RecommendedPluginOrder = slices.Insert(o.Admission.RecommendedPluginOrder, validating, delegation.PluginName)
-	// Quota comes last, as upstream has it: it counts what every other plugin has let pass.
+	// Quota comes last, as upstream: it counts what all other plugins admit.
 	o.Admission.RecommendedPluginOrder = append(o.Admission.RecommendedPluginOrder, resourcequota.PluginName)
 	o.ServerRun.ShutdownDelayDuration = defaultShutdownDelay
 	o.ServerRun.ShutdownWatchTerminationGracePeriod = defaultWatchTermination
-	// A request that comes late is told to come again; a closed port would be an error that clients do not repeat.
+	// Late requests get Retry-After; clients do not retry a closed port.
 	o.ServerRun.ShutdownSendRetryAfter = true
 	o.SecureServing.Required = true
 	o.SecureServing.BindPort = DefaultPort
-	// The aggregator sends the requests of all users through one connection.
+	// The aggregator sends the requests of all users over one connection.
 	o.SecureServing.HTTP2MaxStreamsPerConnection = 1000
-	// Without files a certificate is made in memory: a container's file system cannot be written.
+	// Without files the certificate is generated in memory: a container's file system is read-only.
 	o.SecureServing.ServerCert.CertDirectory = ""
 	return o
 }
 
-// etcdFlags are those of upstream's group that this server can keep: the prefix is in every key and never changes,
-// objects of ours have one storage form and always a watch cache, and kube-controller-manager always collects.
+// etcdFlags are the supported flags of upstream's group: the prefix is part of every key, our objects have one
+// storage version and always a watch cache, and kube-controller-manager always collects garbage.
 var etcdFlags = []string{
 	"etcd-servers", "etcd-cafile", "etcd-certfile", "etcd-keyfile",
 	"encryption-provider-config", "encryption-provider-config-automatic-reload",
@@ -126,19 +126,18 @@ var etcdFlags = []string{
 	"etcd-healthcheck-timeout", "etcd-readycheck-timeout", "delete-collection-workers",
 }
 
-// notRunFlags are those of upstream's group that an aggregated server has no use for.
+// notRunFlags are the unsupported flags of upstream's group.
 var notRunFlags = []string{
-	// For a server that has APIs of several releases, and is reached by its own name.
+	// For servers with APIs of several releases, reached by their own names.
 	"emulation-forward-compatible", "runtime-config-emulation-forward-compatible", "emulated-version", "min-compatibility-version",
 	"advertise-address", "external-hostname",
 }
 
-// notAuthenticationFlags are those of upstream's group that this server cannot keep: one that does not know which
-// authorities to believe would answer every request with 401 and call itself ready, so it does not start (A6 of
-// package apiserver).
+// notAuthenticationFlags are the unsupported flags of upstream's group: a server that does not know its authorities
+// would be ready and answer 401 to every request, so it does not start (A6 of package apiserver).
 var notAuthenticationFlags = []string{"authentication-tolerate-lookup-failure"}
 
-// without adds what a group of upstream's adds, but for the names given.
+// without adds the flags of an upstream group, except those named.
 func without(names []string, to *pflag.FlagSet, add func(*pflag.FlagSet)) {
 	all := pflag.NewFlagSet("", pflag.ContinueOnError)
 	add(all)
@@ -184,8 +183,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	return all
 }
 
-// Complete sets the feature gates, and fills in what follows from what was given: one kubeconfig is enough for all that
-// the server asks the cluster.
+// Complete sets the feature gates, and defaults the kubeconfigs to --kubeconfig.
 func (o *Options) Complete() error {
 	if err := apiserver.SetGates(); err != nil {
 		return err
@@ -201,7 +199,7 @@ func (o *Options) Complete() error {
 	return nil
 }
 
-// Validate reports all that is wrong with the options (P1).
+// Validate returns all errors of the options (P1).
 func (o *Options) Validate() error {
 	var wrong []error
 	for _, faults := range [][]error{
@@ -236,8 +234,8 @@ func (o *Options) Validate() error {
 	return errors.Join(wrong...)
 }
 
-// validateRequestHeader wants the client named that may name users in headers (attack 42). Upstream lets an empty
-// list of names mean every certificate of the authority.
+// validateRequestHeader requires the name of the client that may name users in headers (attack 42). Upstream takes
+// an empty list as every certificate of the authority.
 func (o *Options) validateRequestHeader() []error {
 	header := o.Authentication.RequestHeader
 	if header.ClientCAFile != "" && len(header.AllowedNames) == 0 {
@@ -270,7 +268,7 @@ func (o *Options) validateEtcd() []error {
 	return append(wrong, o.Member.Validate()...)
 }
 
-// NewCommand is the sub-command.
+// NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
 	options := NewOptions()
 	command := &cobra.Command{
@@ -283,8 +281,7 @@ servers may share, or in an etcd that runs in this process (--etcd-data-dir).`,
     --tls-cert-file tls.crt --tls-private-key-file tls.key
   kubizone apiserver --etcd-data-dir /var/lib/kubizone/data --kubeconfig cluster.kubeconfig`,
 		Args: cobra.NoArgs,
-		// A server's log is for operators and says what happens, where the other sub-commands are quiet; --v is
-		// upstream's.
+		// A server logs for operators, unlike the other sub-commands; --v is upstream's.
 		PersistentPreRunE: func(command *cobra.Command, _ []string) error {
 			flags := flag.NewFlagSet("klog", flag.ContinueOnError)
 			klog.InitFlags(flags)
@@ -307,7 +304,7 @@ servers may share, or in an etcd that runs in this process (--etcd-data-dir).`,
 				return fmt.Errorf("logs: %w", err)
 			}
 			defer logs.FlushLogs()
-			// Upstream's Apply complains of files that no flag named.
+			// Upstream's Apply rejects files that no flag named.
 			if !reflect.DeepEqual(options.Metrics, metrics.NewOptions()) {
 				options.Metrics.Apply()
 			}

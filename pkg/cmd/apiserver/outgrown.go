@@ -16,10 +16,9 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// keepMember runs until ctx ends where this program must not read the store, as when a newer version has taken it over.
-// The other members of etcd may need the one in this process for their majority, above all while the servers are
-// replaced one after the other. /livez passes, so that no kubelet restarts the process,
-// and /readyz fails and says why.
+// keepMember runs until ctx ends if this program cannot read the store, as after an upgrade by a newer version. The
+// other etcd members may need this member for their quorum, above all during a rollout. /livez passes, so that no
+// kubelet restarts the process, and /readyz fails with the reason.
 func (o *Options) keepMember(ctx context.Context, why error) error {
 	klog.Errorf("This server answers no requests any more: %v. Its member of etcd, %s, runs on until another version replaces this program",
 		why, o.Member.Cluster.MemberName)
@@ -27,7 +26,7 @@ func (o *Options) keepMember(ctx context.Context, why error) error {
 		if at, ok := listener.Addr().(*net.TCPAddr); ok {
 			o.SecureServing.BindPort = at.Port
 		}
-		listener.Close() // by the API server already, where that ran
+		listener.Close() // closed already if the API server ran
 		o.SecureServing.Listener = nil
 	}
 	if err := o.bindPort(); err != nil {
@@ -45,7 +44,7 @@ func (o *Options) keepMember(ctx context.Context, why error) error {
 	return nil
 }
 
-// refuseAll answers probes, in the form of the API server, and refuses everything else.
+// refuseAll answers probes like the API server, and refuses all else.
 func refuseAll(why error) http.Handler {
 	mux := http.NewServeMux()
 	for _, path := range []string{"/livez", "/healthz"} {

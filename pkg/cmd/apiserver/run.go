@@ -19,14 +19,14 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Run serves until ctx ends, then stops everything in order (P3). It returns nil when nothing but ctx ended it. The
-// options are completed and validated.
+// Run serves until ctx ends, then stops the parts in order (P3). It returns nil if only ctx ended the run. The
+// options have to be completed and validated.
 func (o *Options) Run(ctx context.Context) error {
 	memory.SpareHeap()
 	told := ctx
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	// The port before anything else: a taken one must not cost a start of etcd.
+	// The port comes first: a taken port must not cost a start of etcd.
 	if err := o.bindPort(); err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (o *Options) Run(ctx context.Context) error {
 	return err
 }
 
-// serveAPI serves the API from an etcd until ctx ends.
+// serveAPI serves the API from etcd until ctx ends.
 func (o *Options) serveAPI(told context.Context, etcd *genericoptions.EtcdOptions) error {
 	ctx, fail := context.WithCancelCause(told)
 	defer fail(nil)
@@ -79,7 +79,7 @@ func (o *Options) serveAPI(told context.Context, etcd *genericoptions.EtcdOption
 		return stopped(told, err)
 	}
 	defer server.Close()
-	// The ledger ends after the API: what the API has taken in needs it.
+	// The ledger ends after the API, whose pending requests need it.
 	beyond, stopLedger := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan error, 1)
 	go func() {
@@ -98,7 +98,7 @@ func (o *Options) serveAPI(told context.Context, etcd *genericoptions.EtcdOption
 	return errors.Join(err, <-ended)
 }
 
-// stopped: being told to stop while starting is no error.
+// stopped returns nil if the process was told to stop, else err.
 func stopped(told context.Context, err error) error {
 	if told.Err() != nil {
 		return nil
@@ -106,11 +106,11 @@ func stopped(told context.Context, err error) error {
 	return err
 }
 
-// bindPort binds the port.
+// bindPort binds the port, unless upstream does.
 func (o *Options) bindPort() error {
 	at := net.JoinHostPort(o.SecureServing.BindAddress.String(), strconv.Itoa(o.SecureServing.BindPort))
 	if o.SecureServing.Listener != nil || o.SecureServing.PermitPortSharing || o.SecureServing.PermitAddressSharing {
-		return nil // it is there, or upstream binds it as it is asked to
+		return nil // bound already, or by upstream as configured
 	}
 	listener, err := process.BindPort("--bind-address, --secure-port", at)
 	if err != nil {

@@ -28,10 +28,9 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// FieldManager is the field manager that the applied fields belong to.
+// FieldManager owns the applied fields.
 const FieldManager = "kubizone-apply"
 
-// options are the flags.
 type options struct {
 	client         *kubeconfig.Options
 	files, remove  []string
@@ -82,15 +81,14 @@ func (o *options) run(ctx context.Context, in io.Reader, out io.Writer) error {
 	return buffered.Flush()
 }
 
-// place is the source of an item.
 type place struct {
 	where, namespace string
 }
 
-// inParts is the next step where one change set cannot have all Records.
+// inParts is the next step for too many Records.
 const inParts = "apply them in parts, of which each is whole or not at all, or with kubectl apply, which writes one after the other"
 
-// changeSet reads the files. More than one change set can have is refused, and no part of it is sent.
+// changeSet reads the files. It refuses more than one change set can have.
 func (o *options) changeSet(in io.Reader) (*v1alpha1.ChangeSet, []place, error) {
 	set := &v1alpha1.ChangeSet{Spec: v1alpha1.ChangeSetSpec{FieldManager: FieldManager, Force: o.forceConflicts}}
 	var from []place
@@ -139,7 +137,7 @@ func (o *options) changeSet(in io.Reader) (*v1alpha1.ChangeSet, []place, error) 
 	return set, from, nil
 }
 
-// readFile reads a whole file, and standard input for "-".
+// readFile reads a file, or standard input for "-".
 func readFile(name string, in io.Reader) ([]byte, error) {
 	if name == "-" {
 		return io.ReadAll(in)
@@ -162,15 +160,14 @@ func namespaceOf(set *v1alpha1.ChangeSet, from []place, namespace string, told b
 	return namespace, nil
 }
 
-// maxTold is the most refused items that an error tells of.
+// maxTold bounds the refused items in an error.
 const maxTold = 10
 
-// outcomeUnknown is the next step where it is not known whether the change set was written.
+// outcomeUnknown is the next step if the outcome is unknown.
 const outcomeUnknown = "; whether the change set was written is not known: compare the Records with the files before you repeat it " +
 	"(Records that are as in the files stay as they are, --delete of one that is gone is refused)"
 
-// locateError adds to a refusal the file of each item, and to a conflict of field managers and an unknown outcome the
-// next step.
+// locateError adds the files to a refusal, and the next step to a conflict of field managers or an unknown outcome.
 func locateError(err error, from []place) error {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -197,8 +194,7 @@ func locateError(err error, from []place) error {
 	return errors.New(text)
 }
 
-// describeRefusals returns the refusals of items, each with the file of the item, or the message of the answer where it
-// refuses no item.
+// describeRefusals returns the refusals with the files of their items, or message if no item was refused.
 func describeRefusals(all []refusal.Refusal, message string, from []place) string {
 	var texts []string
 	more := 0
@@ -220,16 +216,15 @@ func describeRefusals(all []refusal.Refusal, message string, from []place) strin
 	return "nothing was written: " + strings.Join(texts, "; ")
 }
 
-// ErrRefused is wrapped where the server refused the change set: it was decided about, and nothing was written.
+// ErrRefused is wrapped if the server refused the change set: nothing was written.
 var ErrRefused = errors.New("refused")
 
-// refusedError is the text of such an answer.
 type refusedError string
 
 func (e refusedError) Error() string { return string(e) }
 func (refusedError) Unwrap() error   { return ErrRefused }
 
-// NewCommand is the sub-command.
+// NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
 	o := &options{client: kubeconfig.NewOptions()}
 	command := &cobra.Command{

@@ -1,15 +1,15 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package applier applies and deletes Records together, from the command line.
+// Package applier is the sub-command that applies and deletes Records together.
 //
 // It promises:
 //
-//	P1. All Records of a call are changed in one transaction, or none is (S10.1).
-//	P2. More than one transaction can have is refused before anything is sent, with the limit. It is never split.
-//	P3. A refusal names each Record that is refused, with its file.
+//	P1. All Records of a call change in one transaction, or none does (S10.1).
+//	P2. More than the limit of a transaction is refused before anything is sent, and never split.
+//	P3. A refusal names each refused Record with its file.
 //
-// It does not know how a change set is carried out: it sends one to the API.
+// The API decides a change set.
 //
 // Read applier.go.
 package applier

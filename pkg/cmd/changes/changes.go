@@ -24,17 +24,16 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// pause is the time between two watches, for servers that end each at once.
+// pause separates watches, for servers that end each at once.
 const pause = time.Second
 
-// options are the flags.
 type options struct {
 	client *kubeconfig.Options
 	since  uint32
 	follow bool
 }
 
-// run prints the changes of the zone that text names, NAMESPACE/NAME or NAME.
+// run prints the changes of the zone named by text, NAMESPACE/NAME or NAME.
 func (o *options) run(ctx context.Context, text string, out io.Writer) error {
 	client, zone, err := o.client.ForZone(text)
 	if err != nil {
@@ -49,7 +48,7 @@ func (o *options) run(ctx context.Context, text string, out io.Writer) error {
 		return request
 	}
 	if o.follow {
-		if o.since == 0 { // read before the first watch: if that ends before a change, the next one begins here too
+		if o.since == 0 { // read before the first watch, so that a watch without a change does not move the begin
 			now, err := client.KubizoneV1alpha1().Zones(zone.Namespace).Get(ctx, zone.Name, metav1.GetOptions{})
 			switch {
 			case ctx.Err() != nil:
@@ -72,8 +71,7 @@ func (o *options) run(ctx context.Context, text string, out io.Writer) error {
 	return nil
 }
 
-// followChanges begins a new watch after the last printed serial when the server ends one, as every server does after a
-// while.
+// followChanges starts a new watch after the last printed serial when the server ends a watch, as every server does.
 func (o *options) followChanges(ctx context.Context, zone types.NamespacedName, ask func() *rest.Request, out io.Writer) error {
 	for ctx.Err() == nil {
 		stream, err := ask().Param("watch", "true").Stream(ctx)
@@ -97,7 +95,7 @@ func (o *options) followChanges(ctx context.Context, zone types.NamespacedName, 
 	return nil
 }
 
-// printChanges prints the events of one watch, and notes their serials. The end of the stream is not an error: the next
+// printChanges prints the events of a watch, and records their serials. The end of the stream is no error: the next
 // request shows whether the server answers.
 func (o *options) printChanges(stream io.Reader, out io.Writer) error {
 	decoder := json.NewDecoder(stream)
@@ -145,7 +143,7 @@ func printChange(out io.Writer, change v1alpha1.ZoneChange) error {
 	return err
 }
 
-// NewCommand is the sub-command.
+// NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
 	o := &options{client: kubeconfig.NewOptions()}
 	command := &cobra.Command{

@@ -1,14 +1,12 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package changes prints what changed in a zone, from the command line.
+// Package changes is the sub-command that prints the changes of a zone.
 //
 // It promises:
 //
-//	H1. It prints each change once and in order, also if the server ends the watch and another one begins.
-//	H2. If it cannot continue it names the last serial, and the command that continues after it.
-//
-// It does not know the journal: it asks the API.
+//	H1. Each change is printed once and in order, across several watches.
+//	H2. An error has the last serial, and the command that continues after it.
 //
 // Read changes.go.
 package changes

@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
 )
 
-// Options are the flags as they were written.
+// Options are the flags.
 type Options struct {
 	Client        *kubeconfig.Options
 	HealthListen  string
@@ -29,7 +29,7 @@ type Options struct {
 	LeaseDuration time.Duration
 }
 
-// NewOptions are the defaults.
+// NewOptions returns the defaults.
 func NewOptions() *Options {
 	return &Options{
 		Client: kubeconfig.NewOptions(), HealthListen: ":8080",
@@ -47,18 +47,18 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 		"a controller that loses it has half of it to end calls to providers")
 }
 
-// Config is what the options mean.
+// Config is the result of Complete.
 type Config struct {
 	delivering.Retries
 	HealthListen  netip.AddrPort
 	Client        *rest.Config
 	Lease         types.NamespacedName
 	LeaseDuration time.Duration
-	// Out takes the lines for people.
+	// Out gets the output for users.
 	Out io.Writer
 }
 
-// Complete reads the options, and files they name, and reports all that is wrong with them.
+// Complete reads the options and their files, and returns all errors.
 func (o *Options) Complete(out io.Writer) (*Config, error) {
 	c := &Config{LeaseDuration: o.LeaseDuration, Out: out}
 	var err error
@@ -78,7 +78,7 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 	return c, errors.Join(append(wrong, err)...)
 }
 
-// NewCommand is the sub-command.
+// NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
 	options := NewOptions()
 	command := &cobra.Command{

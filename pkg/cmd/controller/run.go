@@ -36,11 +36,10 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromapi"
 )
 
-// errStandalone ends a process that would wait for ever.
+// errStandalone ends a process that would wait forever.
 var errStandalone = errors.New("the server has no Leases, so it is no Kubernetes cluster: a standalone server (kubizone up) delivers by " +
 	"itself, and needs no controller beside it; name the kubeconfig of the cluster that the API is in")
 
-// worker is one run.
 type worker struct {
 	*Config
 	*process.Process
@@ -51,7 +50,7 @@ type worker struct {
 	recorder   events.EventBroadcaster
 }
 
-// Run works, or waits for the Lease, until ctx ends, and returns nil then. An error ended it before.
+// Run works, or waits for the Lease, until ctx ends, and then returns nil.
 func (c *Config) Run(ctx context.Context) error {
 	shell, err := process.Open(c.HealthListen, c.Out)
 	if err != nil {
@@ -62,9 +61,9 @@ func (c *Config) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Deliveries in flight when ctx ends write their outcome, and need zones, Lease and Events until then.
+	// Deliveries in flight need zones, Lease and Events to write their outcome after ctx ends.
 	return w.Process.Run(ctx, func(running, outlasting context.Context) error {
-		// A server that does not answer may do so later; one that answers NotFound has no Leases.
+		// Only NotFound means that there are no Leases; other errors may pass.
 		if _, err := w.cluster.Discovery().ServerResourcesForGroupVersion(coordinationv1.SchemeGroupVersion.String()); apierrors.IsNotFound(
 			err) {
 			return errStandalone
@@ -93,7 +92,7 @@ func (c *Config) newWorker(shell *process.Process) (*worker, error) {
 	w := &worker{Config: c, Process: shell, identity: host + "_" + string(uuid.NewUUID())}
 	reach := rest.CopyConfig(c.Client)
 	reach.UserAgent = version.UserAgent(class.FieldManager)
-	// The server limits requests by priority and fairness.
+	// the server limits the rate by priority and fairness
 	reach.QPS = -1
 	client, err := versioned.NewForConfig(class.WithoutWaiting(reach))
 	if err != nil {
@@ -104,7 +103,7 @@ func (c *Config) newWorker(shell *process.Process) (*worker, error) {
 		return nil, err
 	}
 	ours := externalversions.NewSharedInformerFactory(client, 0)
-	// Of their own: a cluster without the APIService of Bind9Instances delivers all the same.
+	// Separate informers: a cluster may lack the APIService of Bind9Instances.
 	servers := externalversions.NewSharedInformerFactory(client, 0)
 	theirs := coreinformers.NewSharedInformerFactoryWithOptions(w.cluster, 0, coreinformers.WithTransform(trimNamespace))
 	w.recorder = events.NewBroadcaster(&events.EventSinkImpl{Interface: w.cluster.EventsV1()})
@@ -121,8 +120,8 @@ func (c *Config) newWorker(shell *process.Process) (*worker, error) {
 		Providers: sources.Constructors(), Servers: sources.ListServers,
 		Secrets: secrets, Namespaces: theirs.Core().V1().Namespaces(), Clusters: servers.Bind9().V1alpha1().Bind9Clusters(),
 		Events: w.recorder.NewRecorder(scheme.Scheme, class.FieldManager), Registry: w.Registry,
-		// The one that had the Lease before released it when it had no call in flight, or has not renewed it for longer
-		// than a call takes.
+		// The last holder released the Lease without calls in flight, or has not renewed it for longer than a call
+		// takes.
 		Lease: c.LeaseDuration, HealthInterval: c.HealthInterval, Backoff: c.Backoff,
 	})
 	if err != nil {
@@ -141,12 +140,12 @@ func (c *Config) newWorker(shell *process.Process) (*worker, error) {
 		return nil, err
 	}
 	w.Informers = []process.Informers{ours, theirs, servers}
-	// Before members are there it is not known which zones have a name in a class.
+	// The members decide which zones have a name in a class.
 	w.Background, w.WaitFirst = []func(context.Context){members.Run}, members.WaitForSync
 	return w, nil
 }
 
-// trimNamespace keeps the fields that classes look at.
+// trimNamespace keeps the fields that classes need.
 func trimNamespace(object any) (any, error) {
 	if namespace, ok := object.(*corev1.Namespace); ok {
 		namespace.ManagedFields, namespace.Annotations = nil, nil

@@ -1,16 +1,13 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dnsserving has the flags of the hidden primary that a sub-command runs: which views it serves, on which
-// address and to which clients. It has its metrics too.
+// Package dnsserving has the flags and metrics of the hidden primary.
 //
 // It promises:
 //
 //  1. One error names every wrong flag.
-//  2. Without a flag or a default that names it no client may transfer a zone, and no view is served.
-//  3. Metrics have no name of a zone or address of a peer in them, and counters never go back.
-//
-// It does not know where zones come from.
+//  2. Only clients in a flag or its default may transfer zones, and only views in a flag or its default are served.
+//  3. Metrics have no name of a zone or address of a peer, and counters never decrease.
 //
 // Read options.go, and metrics.go beside it.
 package dnsserving

@@ -9,7 +9,7 @@ import (
 	"kubi.zone/kubizone/pkg/primary"
 )
 
-// Metrics are those of one primary; none has a label for a zone or a peer.
+// Metrics are the metrics of a primary, without labels for zones or peers.
 type Metrics struct {
 	metrics.BaseStableCollector
 	primary *primary.Primary
@@ -33,7 +33,7 @@ var (
 	zones    = newDesc("zones", "Zones that are served at this moment, catalogs not among them.")
 )
 
-// NewMetrics makes the metrics of a primary and registers them.
+// NewMetrics registers the metrics of a primary.
 func NewMetrics(registry metrics.KubeRegistry, p *primary.Primary) *Metrics {
 	m := &Metrics{primary: p}
 	registry.CustomMustRegister(m)

@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/primary/updates"
 )
 
-// Options are the flags as they were written.
+// Options are the flags.
 type Options struct {
 	DNSListen     string
 	DNSViews      []string
@@ -29,7 +29,7 @@ type Options struct {
 	TSIGKeyFile   string
 }
 
-// NewOptions are the defaults: the default view, on loopback, for loopback.
+// NewOptions returns the defaults: the default view, on loopback, for loopback.
 func NewOptions() Options {
 	return Options{
 		DNSListen:     "127.0.0.1:5300",
@@ -49,7 +49,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 		"transfers then need one of them, and the first signs what is sent to secondaries")
 }
 
-// Config is what the options mean.
+// Config is the result of Complete.
 type Config struct {
 	DNSListen netip.AddrPort
 	DNSViews  []string
@@ -60,7 +60,7 @@ type Config struct {
 	Reachable func(ctx context.Context)
 }
 
-// Primary takes the port at once, so that a port that is taken ends the program before it starts anything else.
+// Primary returns the primary with its port bound, so that a taken port ends the program first.
 func (c *Config) Primary(zones primary.Zones, updates updates.Handler) (*primary.Primary, error) {
 	dns, err := primary.New(primary.Config{
 		Zones: zones, Views: c.DNSViews, Listen: c.DNSListen,
@@ -72,8 +72,7 @@ func (c *Config) Primary(zones primary.Zones, updates updates.Handler) (*primary
 	return dns, nil
 }
 
-// Complete reads the options, and the file they name, and reports all that is wrong with them. warnings are for the
-// operator and stop nothing.
+// Complete reads the options and their file, and returns all errors. warnings are only for the operator.
 func (o *Options) Complete() (c Config, warnings []string, err error) {
 	c.DNSViews = o.DNSViews
 	var wrong []error
@@ -121,7 +120,7 @@ func (o *Options) Complete() (c Config, warnings []string, err error) {
 	return c, warnings, errors.Join(wrong...)
 }
 
-// ListenAddress takes ADDRESS:PORT; localhost and an empty address (all) are understood.
+// ListenAddress parses ADDRESS:PORT; the address may be localhost, or empty for all.
 func ListenAddress(flag, text string, usual int) (netip.AddrPort, error) {
 	example := fmt.Sprintf("write an address and a port, like 127.0.0.1:%d", usual)
 	host, portText, err := net.SplitHostPort(text)

@@ -89,7 +89,7 @@ func exportManifests(ctx context.Context, client versioned.Interface, id types.N
 	return err
 }
 
-// listRecords lists the Records of a namespace that the zone has adopted.
+// listRecords lists the Records of a namespace in the zone.
 func listRecords(ctx context.Context, client versioned.Interface, namespace string, zone types.NamespacedName) (records []manifest,
 	err error) {
 	options := metav1.ListOptions{FieldSelector: v1alpha1.FieldRecordZone + "=" + zone.String()}
@@ -100,7 +100,7 @@ func listRecords(ctx context.Context, client versioned.Interface, namespace stri
 	return records, err
 }
 
-// manifest is an object to be written out, and its kind, which clients leave out.
+// manifest is an object with its kind, which clients leave out.
 type manifest struct {
 	kind   string
 	object metav1.Object
@@ -115,7 +115,7 @@ func (m manifest) asWritten() (map[string]any, error) {
 	content["apiVersion"], content["kind"] = v1alpha1.SchemeGroupVersion.String(), m.kind
 	kept := metav1.ObjectMeta{Namespace: m.object.GetNamespace(), Name: m.object.GetName(), Labels: m.object.GetLabels(),
 		Annotations: m.object.GetAnnotations()}
-	// The label of the server (S6.12), the mark of a loaded file, and kubectl's copy of the object.
+	// The server's label (S6.12), the label of a loaded file, and kubectl's copy of the object.
 	delete(kept.Labels, v1alpha1.GroupName+"/parent-zone")
 	delete(kept.Labels, load.LabelLoaded)
 	delete(kept.Annotations, "kubectl.kubernetes.io/last-applied-configuration")
@@ -139,8 +139,8 @@ func writeFile(out *bufio.Writer, manifests []manifest) error {
 	return nil
 }
 
-// encodeYAML writes a document. It puts strings with characters that terminal.NewWriter escapes into double quotes,
-// inside which that escape is valid YAML.
+// encodeYAML writes a document. Strings with characters that terminal.NewWriter escapes get double quotes, in which
+// the escapes are valid YAML.
 func encodeYAML(out io.Writer, content map[string]any) error {
 	var document yaml.Node
 	if err := document.Encode(content); err != nil {
@@ -162,7 +162,7 @@ func quoteTexts(node *yaml.Node) {
 	}
 }
 
-// NewCommand is the sub-command.
+// NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
 	source, output := kubeconfig.NewOptions(), formatZoneFile
 	formats := []string{formatZoneFile, formatYAML}

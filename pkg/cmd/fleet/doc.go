@@ -1,15 +1,14 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fleet is the sub-command that runs BIND servers for the objects of bind9.kubi.zone. It has rights on Secrets,
-// Deployments and Services that no other process of Kubizone has, so it is a process of its own. Several may run; one
-// of them works.
+// Package fleet is the sub-command that runs BIND servers for the objects of bind9.kubi.zone. It is a separate
+// process, because only the fleet has rights on Secrets, Deployments and Services. One of several processes works.
 //
-// It promises: (1) The one that works holds a Lease; one that loses it ends. (2) /livez says that the process runs,
-// /readyz that it could work; both need no credentials. (3) Its Lease, or --installation, names the installation: what
-// another one made is never changed.
+// It promises: (1) The working process holds a Lease, and ends if it loses the Lease. (2) /livez answers while the
+// process runs, /readyz if it could work; both need no credentials. (3) The Lease, or --installation, names the
+// installation: objects of another installation are never changed.
 //
-// It does not know what a server consists of: it puts clients, informers and pkg/bind9/fleet together.
+// pkg/bind9/fleet has the implementation.
 //
 // Read options.go, then run.go.
 package fleet

@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
 )
 
-// Options are the flags as they were written.
+// Options are the flags.
 type Options struct {
 	Client                     *kubeconfig.Options
 	HealthListen, Lease        string
@@ -31,7 +31,7 @@ type Options struct {
 	KeyReaders, AgentReaders   []string
 }
 
-// NewOptions are the defaults.
+// NewOptions returns the defaults.
 func NewOptions() *Options {
 	return &Options{
 		Client: kubeconfig.NewOptions(), HealthListen: ":8080", Lease: "kubizone-system/kubizone-fleet",
@@ -59,7 +59,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 		"from which servers transfer the zones of catalogs")
 }
 
-// Config is what the options mean.
+// Config is the result of Complete.
 type Config struct {
 	HealthListen   netip.AddrPort
 	Client         *rest.Config
@@ -67,11 +67,11 @@ type Config struct {
 	Namespaces     []string
 	Platform       render.Platform
 	PrimaryService types.NamespacedName
-	// Out takes the lines for people.
+	// Out gets the output for users.
 	Out io.Writer
 }
 
-// Complete reads the options and reports all that is wrong with them.
+// Complete reads the options and returns all errors.
 func (o *Options) Complete(out io.Writer) (*Config, error) {
 	c := &Config{Out: out}
 	var wrong []error
@@ -137,7 +137,7 @@ func parseNamespaced(text string) (types.NamespacedName, error) {
 	return types.NamespacedName{Namespace: namespace, Name: name}, nil
 }
 
-// NewCommand is the sub-command.
+// NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
 	options := NewOptions()
 	command := &cobra.Command{

@@ -33,11 +33,11 @@ import (
 	"kubi.zone/kubizone/pkg/version"
 )
 
-// errStandalone ends a process that would wait for ever.
+// errStandalone ends a process that would wait forever.
 var errStandalone = errors.New("the server has no Leases, so it is no Kubernetes cluster, and no server can be run there; " +
 	"name the kubeconfig of the cluster that the API is in")
 
-// Run works, or waits for the Lease, until ctx ends, and returns nil then. An error ended it before.
+// Run works, or waits for the Lease, until ctx ends, and then returns nil.
 func (c *Config) Run(ctx context.Context) error {
 	shell, err := process.Open(c.HealthListen, c.Out)
 	if err != nil {
@@ -50,7 +50,7 @@ func (c *Config) Run(ctx context.Context) error {
 	}
 	reach := rest.CopyConfig(c.Client)
 	reach.UserAgent = version.UserAgent(fleet.FieldManager)
-	// The server limits requests by priority and fairness.
+	// the server limits the rate by priority and fairness
 	reach.QPS = -1
 	client, err := versioned.NewForConfig(reach)
 	if err != nil {
@@ -74,7 +74,7 @@ func (c *Config) Run(ctx context.Context) error {
 	shell.Informers, shell.Client, shell.WaitFirst = []process.Informers{informers, servers}, client.Bind9V1alpha1().RESTClient(),
 		servers.WaitForSync
 	return shell.Run(ctx, func(running, outlasting context.Context) error {
-		// A server that does not answer may do so later; one that answers NotFound has no Leases.
+		// Only NotFound means that there are no Leases; other errors may pass.
 		if _, err := cluster.Discovery().ServerResourcesForGroupVersion(coordinationv1.SchemeGroupVersion.String()); apierrors.IsNotFound(
 			err) {
 			return errStandalone
@@ -91,14 +91,13 @@ func (c *Config) Run(ctx context.Context) error {
 	})
 }
 
-// leaseDuration is after which a Lease that is not renewed is another's.
+// leaseDuration is the time after which another process may take an unrenewed Lease.
 const leaseDuration = 15 * time.Second
 
-// primariesAge is how long the addresses of the Service of the primary are taken to be as they were read: each look at
-// a server asks for them, and a fleet that starts looks at all of its servers.
+// primariesAge is the lifetime of the addresses: each reconcile of a server needs them.
 const primariesAge = 10 * time.Second
 
-// primaries are the addresses of the hidden primary.
+// primaries caches the addresses of the hidden primary.
 type primaries struct {
 	of      *Config
 	cluster kubernetes.Interface
@@ -108,7 +107,6 @@ type primaries struct {
 	at   []netip.AddrPort
 }
 
-// findAddresses returns the addresses, which it reads again after primariesAge.
 func (p *primaries) findAddresses(ctx context.Context) ([]netip.AddrPort, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -122,7 +120,7 @@ func (p *primaries) findAddresses(ctx context.Context) ([]netip.AddrPort, error)
 	return at, err
 }
 
-// findPrimaries are the addresses of the hidden primary: the stable ones of its Service, none without one.
+// findPrimaries returns the stable addresses of the hidden primary's Service, none without a Service.
 func (c *Config) findPrimaries(ctx context.Context, cluster kubernetes.Interface) ([]netip.AddrPort, error) {
 	if c.PrimaryService.Name == "" {
 		return nil, nil
@@ -149,7 +147,7 @@ func (c *Config) findPrimaries(ctx context.Context, cluster kubernetes.Interface
 	return all, nil
 }
 
-// catalogTimeout bounds a question to a primary.
+// catalogTimeout bounds a query to a primary.
 const catalogTimeout = 5 * time.Second
 
 // askCatalog reports whether a primary answers for a catalog to a key.

@@ -27,20 +27,18 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromapi"
 )
 
-// rrset names entries of one name and type.
+// rrset identifies an RRset.
 type rrset struct {
 	fqdn   name.Name
 	rrtype rdata.Type
 }
 
-// entrySets are the entries of a zone before and after a write, those of each name and type as one Record: so a plan
-// shows them.
+// entrySets has the RRsets of a zone before and after a write, each as one Record, as a plan shows them.
 type entrySets map[rrset]*[2]*v1alpha1.Record
 
-// soaFields name those of an SOA, in which a plan has no serial.
+// soaFields names the fields of an SOA shown in a plan: all but the serial.
 var soaFields = [...]string{"mname", "rname", "", "refresh", "retry", "expire", "minimum"}
 
-// addSide adds the entries of one side.
 func (s entrySets) addSide(side int, namespace string, entries []dns.Entry) {
 	for _, e := range entries {
 		key, ttl := rrset{e.Name, e.Type}, int32(e.TTL)
@@ -65,7 +63,6 @@ func (s entrySets) addSide(side int, namespace string, entries []dns.Entry) {
 	}
 }
 
-// describeSOAChange lists the fields of an SOA that change.
 func describeSOAChange(before, after *v1alpha1.Record) string {
 	var said []string
 	for i, has := range after.Spec.Values {
@@ -77,8 +74,8 @@ func describeSOAChange(before, after *v1alpha1.Record) string {
 	return after.Status.FQDN + " SOA: " + strings.Join(said, ", ")
 }
 
-// addEntries adds what the write of a Zone changes of the entries that it makes: SOA, NS, and addresses of name
-// servers, of which the zone above has NS and glue (S6.1 to S6.5).
+// addEntries adds the changes of a Zone's own entries: SOA, NS, and addresses of name servers, whose NS and glue are
+// in the parent zone (S6.1 to S6.5).
 func (r *report) addEntries(ctx context.Context, client rest.Interface, write *load.Change) error {
 	snapshots, err := r.readSnapshots(ctx, client, write)
 	if err != nil {
@@ -101,7 +98,7 @@ func (r *report) addEntries(ctx context.Context, client rest.Interface, write *l
 		if above == nil {
 			continue
 		}
-		for _, set := range content.Cut(name.Root, s.Header(), s.RRset) { // whose names are absolute, whatever the zone above is
+		for _, set := range content.Cut(name.Root, s.Header(), s.RRset) { // absolute names, for any parent zone
 			entries, _ := content.Resolve(content.Header{FQDN: name.Root}, set)
 			cut.addSide(side, namespace, entries)
 		}
@@ -133,8 +130,8 @@ func (r *report) addEntries(ctx context.Context, client rest.Interface, write *l
 	return nil
 }
 
-// readSnapshots reads the content of a Zone, and makes the one that a write leaves, both without what the plan changes
-// of Records; nil: it has no name, or the write does not change it.
+// readSnapshots reads the content of a Zone, and computes the content after a write, both without the plan's changes
+// of Records. nil: the Zone has no name, or the write does not change the content.
 func (r *report) readSnapshots(ctx context.Context, client rest.Interface, write *load.Change) (out [2]*zoneview.Snapshot, err error) {
 	var headers [2]content.Header
 	for side, zone := range []*v1alpha1.Zone{write.ZoneBefore, write.ZoneAfter} {

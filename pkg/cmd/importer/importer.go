@@ -30,10 +30,9 @@ import (
 // FieldManager is the field manager of an import.
 const FieldManager = "kubizone-import"
 
-// ErrRefused says that the report names lines to mend.
+// ErrRefused: the report has refused lines.
 var ErrRefused = errors.New("see above")
 
-// options are the flags.
 type options struct {
 	client         *kubeconfig.Options
 	zone, view     string
@@ -45,17 +44,16 @@ type options struct {
 	tsigKeyFile    string
 }
 
-// standardInput is the name of standard input in the report.
+// standardInput names standard input in the report.
 const standardInput = "standard input"
 
-// source is one argument.
 type source struct {
 	name     string
 	manifest bool
 	transfer *transfer.Source
 }
 
-// config is the validated form of the options.
+// config has the validated options.
 type config struct {
 	client  *rest.Config
 	sources []source
@@ -63,7 +61,7 @@ type config struct {
 	load    load.Config
 }
 
-// completeOptions validates the options and reports all errors at once. warnings are for the user.
+// completeOptions validates the options and returns all errors at once.
 func (o *options) completeOptions(arguments []string) (c *config, warnings []string, err error) {
 	c = &config{}
 	var wrong []error
@@ -120,7 +118,7 @@ func (o *options) completeOptions(arguments []string) (c *config, warnings []str
 	return c, warnings, errors.Join(wrong...)
 }
 
-// namesZone reports whether an option says which zone takes the records, or how it does.
+// namesZone reports whether an option concerns the target zone.
 func (o *options) namesZone() bool {
 	return o.zone != "" || o.view != "" || o.origin != "" || o.createZone || o.prune
 }
@@ -140,8 +138,8 @@ func (o *options) sourceOf(argument string) (source, error) {
 	return source{name: argument, manifest: manifest}, nil
 }
 
-// parseTarget finds the namespaces: that of the Zone before the slash, that of the records by -n. If only one is given
-// it is that of both, and if none is, that of the context.
+// parseTarget returns the namespace of the Zone, before the slash, and of the records, by -n. Each defaults to the
+// other, both to that of the context.
 func (o *options) parseTarget(namespace string) (load.Target, error) {
 	if o.zone == "" {
 		return load.Target{}, errors.New("--zone: name the Zone that takes the records, as NAMESPACE/NAME or NAME")
@@ -175,7 +173,7 @@ func (o *options) parseTarget(namespace string) (load.Target, error) {
 	return target, nil
 }
 
-// run imports one source after the other. It returns ErrRefused if a part of them was refused.
+// run imports the sources in turn. It returns ErrRefused if lines were refused.
 func (c *config) run(ctx context.Context, in io.Reader, out, progress io.Writer) error {
 	c.load.Report = func(line string) { terminal.Fprintf(progress, "%s\n", line) }
 	loader, err := load.New(c.load)
@@ -199,7 +197,8 @@ func (c *config) run(ctx context.Context, in io.Reader, out, progress io.Writer)
 	return errors.Join(failed...)
 }
 
-// importAll imports the sources in their order, then finishes: one that failed may have had what the others lack.
+// importAll imports the sources in turn, then finishes. After a failed source nothing counts as missing in all
+// sources.
 func (c *config) importAll(ctx context.Context, loader *load.Loader, in io.Reader) (total load.Result, failed []error) {
 	doubt := ""
 	for _, s := range c.sources {
@@ -246,7 +245,7 @@ func (c *config) importOne(ctx context.Context, loader *load.Loader, s source, i
 	return loader.Import(ctx, s.name, text, c.target)
 }
 
-// importCustomResources applies what the custom resources of a text become, and compares each zone with what v0 served.
+// importCustomResources applies the objects converted from custom resources, and compares each zone with v0.
 func (c *config) importCustomResources(ctx context.Context, loader *load.Loader, path string, text []byte) (load.Result, error) {
 	objects, refused := loader.ReadObjects(path, text)
 	result := load.Result{Refused: refused}
@@ -257,7 +256,7 @@ func (c *config) importCustomResources(ctx context.Context, loader *load.Loader,
 	applied, err := loader.Apply(ctx, path, converted)
 	result.Add(applied)
 	if err != nil || c.load.DryRun {
-		return result, err // nothing is written that could be compared
+		return result, err // nothing was written
 	}
 	for _, o := range converted {
 		before := migrate.ServedBefore(o)
@@ -275,7 +274,7 @@ func (c *config) importCustomResources(ctx context.Context, loader *load.Loader,
 	return result, nil
 }
 
-// compareZone reports what a zone has that v0 did not serve, and what it lacks.
+// compareZone reports the differences of a zone to v0, and returns the number of missing entries.
 func (c *config) compareZone(ctx context.Context, zone types.NamespacedName, before string) (missing int, err error) {
 	client, err := versioned.NewForConfig(c.client)
 	if err != nil {
@@ -293,7 +292,7 @@ func (c *config) compareZone(ctx context.Context, zone types.NamespacedName, bef
 	return missing, err
 }
 
-// NewCommand is the sub-command.
+// NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
 	o := &options{client: kubeconfig.NewOptions()}
 	command := &cobra.Command{
@@ -344,7 +343,6 @@ carried over is reported with the next step.`,
 	return command
 }
 
-// addFlags binds the options to flags.
 func (o *options) addFlags(flags *pflag.FlagSet) {
 	o.client.AddFlagsWithNamespace(flags)
 	flags.StringVar(&o.zone, "zone", "", "NAMESPACE/NAME or NAME of the Zone object that takes the records of a zone file or transfer")

@@ -24,10 +24,10 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// ErrChanges is the error of a plan that would change something.
+// ErrChanges: an apply would change something.
 var ErrChanges = errors.New("an apply would change something")
 
-// planOptions are the flags of a plan beside those of an import.
+// planOptions are the flags of a plan.
 type planOptions struct {
 	options
 	files, kustomizations []string
@@ -36,17 +36,17 @@ type planOptions struct {
 	output                string
 }
 
-// The forms of a plan.
+// Output formats of a plan.
 const (
 	outputText     = "text"
 	outputMarkdown = "markdown"
 	outputJSON     = "json"
 )
 
-// plannedKinds are those that say what zones contain, and which namespaces write there. Others are passed over.
+// plannedKinds are the kinds that affect zones. Others are skipped.
 var plannedKinds = []string{"Zone", "Delegation", "Record", "DNSClass", "UpdateKey"}
 
-// runPlan decides about all sources, prints what an apply would do, and keeps nothing.
+// runPlan plans all sources and prints the report.
 func (o *planOptions) runPlan(ctx context.Context, arguments []string, in io.Reader, out, progress io.Writer) error {
 	manifests := len(o.files)+len(o.kustomizations) > 0
 	switch {
@@ -98,7 +98,7 @@ func (o *planOptions) runPlan(ctx context.Context, arguments []string, in io.Rea
 		report.Counts, failed = c.importAll(ctx, loader, in)
 	}
 	report.Counts.Refused += report.unread
-	c.client.QPS = -1 // the server says when it is too much
+	c.client.QPS = -1 // the server limits the rate
 	client, err := versioned.NewForConfig(c.client)
 	if err == nil {
 		err = report.completeReport(ctx, client)
@@ -121,7 +121,7 @@ func (o *planOptions) runPlan(ctx context.Context, arguments []string, in io.Rea
 	return nil
 }
 
-// readManifests reads the objects of files, directories and kustomizations that concern zones.
+// readManifests reads the planned kinds from files, directories and kustomizations.
 func (o *planOptions) readManifests(ctx context.Context, loader *load.Loader, in io.Reader, report *report) ([]*unstructured.Unstructured,
 	error) {
 	var objects []*unstructured.Unstructured
@@ -185,7 +185,7 @@ func (o *planOptions) readManifests(ctx context.Context, loader *load.Loader, in
 	return objects, nil
 }
 
-// NewPlanCommand is the sub-command that prints what an apply or an import would do.
+// NewPlanCommand returns the sub-command plan.
 func NewPlanCommand() *cobra.Command {
 	o := &planOptions{options: options{client: kubeconfig.NewOptions()}}
 	command := &cobra.Command{

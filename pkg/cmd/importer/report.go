@@ -26,38 +26,38 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// report is what a plan found. Its JSON is that of -o json.
+// report is the result of a plan, and the JSON of -o json.
 type report struct {
 	Zones []*zoneReport `json:"zones,omitempty"`
-	// Others are changes in no zone.
+	// Others are changes without a zone.
 	Others     []load.Change `json:"others,omitempty"`
 	Notes      []note        `json:"notes,omitempty"`
 	Counts     load.Result   `json:"counts"`
 	PassedOver int           `json:"passedOver"`
 
 	byName map[string]*zoneReport
-	// unread are the documents that are no objects.
+	// unread counts the unreadable documents.
 	unread int
-	// classes are those that there are; nil: they are not read yet.
+	// classes is nil before the first read.
 	classes *v1alpha1.DNSClassList
 }
 
-// zoneReport is what changes in one zone.
+// zoneReport has the changes in one zone.
 type zoneReport struct {
 	Zone    string        `json:"zone"`
 	FQDN    string        `json:"fqdn,omitempty"`
 	Changes []load.Change `json:"changes"`
-	// Held says why nothing of it would be delivered; empty: it would.
+	// Held is the reason why the zone would be held; "" if not.
 	Held string `json:"held,omitempty"`
-	// Told are the classes that deliver the zone; Unknown says why they are not known.
+	// Told are the classes that deliver the zone; Unknown is the reason if they are not readable.
 	Told    []string `json:"told"`
 	Unknown string   `json:"unknown,omitempty"`
 
-	// write is that of the Zone; nil: it stays as it is.
+	// write is the change of the Zone; nil: none.
 	write *load.Change
 }
 
-// note is what is said of a write: "refused", "releases", "warning" and so on.
+// note is a remark about a write: "refused", "releases", "warning" and so on.
 type note struct {
 	Kind string `json:"kind"`
 	Text string `json:"text"`
@@ -87,10 +87,10 @@ func (r *report) addNote(kind, text string) {
 	r.Notes = append(r.Notes, note{kind, text})
 }
 
-// kindsOfNotes is the order in which they are printed.
+// kindsOfNotes is the order of notes.
 var kindsOfNotes = []string{"refused", "left as it is", "releases", "not taken over", "warning"}
 
-// completeReport sorts the report, and adds what Zones make and what the server says of the zones.
+// completeReport sorts the report, and adds the entries of Zones and the state of the zones.
 func (r *report) completeReport(ctx context.Context, client versioned.Interface) error {
 	for _, name := range slices.Sorted(maps.Keys(r.byName)) {
 		if write := r.byName[name].write; write != nil {
@@ -117,7 +117,7 @@ func (r *report) completeReport(ctx context.Context, client versioned.Interface)
 	return nil
 }
 
-// completeZone says which classes are told, and whether the removals would hold the zone.
+// completeZone adds the classes of the zone, and whether the removals would hold the zone.
 func (r *report) completeZone(ctx context.Context, client versioned.Interface, z *zoneReport) error {
 	namespace, name, _ := strings.Cut(z.Zone, "/")
 	zone, err := client.KubizoneV1alpha1().Zones(namespace).Get(ctx, name, metav1.GetOptions{})
@@ -169,8 +169,8 @@ func (r *report) completeZone(ctx context.Context, client versioned.Interface, z
 	return nil
 }
 
-// foreseeHold says why the zone is or would be held; empty: it would not. A name that Records of others keep counts as
-// removed, so it may be said too early, and never too late.
+// foreseeHold returns the reason why the zone is or would be held, "" if not. A name that other Records keep counts
+// as removed, so a hold may be predicted too often, but never too rarely.
 func (z *zoneReport) foreseeHold(ctx context.Context, client versioned.Interface, zone *v1alpha1.Zone) (string, error) {
 	if c := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled); c != nil &&
 		c.Reason == v1alpha1.ReasonMassDeletion {
@@ -209,8 +209,8 @@ func (z *zoneReport) foreseeHold(ctx context.Context, client versioned.Interface
 	}
 }
 
-// losesNameServers reports whether the plan takes the last NS at the apex from the zone, with grown NS Records more
-// there.
+// losesNameServers reports whether the plan removes the last NS at the apex. grown is the change in the number of NS
+// Records there.
 func (z *zoneReport) losesNameServers(ctx context.Context, client versioned.Interface, zone *v1alpha1.Zone, grown int) (bool, error) {
 	has := zone.Spec.NameServers
 	if z.write != nil && z.write.ZoneAfter != nil {
@@ -228,7 +228,6 @@ func (z *zoneReport) losesNameServers(ctx context.Context, client versioned.Inte
 	return err == nil && len(records.Items)+grown <= 0, err
 }
 
-// title is the first line about a zone.
 func (z *zoneReport) title() string {
 	counts := make(map[string]int)
 	for _, c := range z.Changes {
@@ -241,7 +240,6 @@ func (z *zoneReport) title() string {
 	return fmt.Sprintf("zone %s: %d added, %d changed, %d removed", name, counts["+"], counts["~"], counts["-"])
 }
 
-// told says which classes deliver the change.
 func (z *zoneReport) told() string {
 	switch {
 	case z.Unknown != "":
@@ -252,7 +250,6 @@ func (z *zoneReport) told() string {
 	return strings.Join(z.Told, ", ")
 }
 
-// summary is the last line.
 func (r *report) summary() string {
 	text := r.Counts.String()
 	if r.PassedOver > 0 {
@@ -261,7 +258,6 @@ func (r *report) summary() string {
 	return text + " (plan: nothing is kept)"
 }
 
-// printReport writes it in one of its forms.
 func (r *report) printReport(out io.Writer, form string) error {
 	var b strings.Builder
 	switch form {
@@ -290,7 +286,6 @@ func (r *report) printReport(out io.Writer, form string) error {
 	return err
 }
 
-// listLines writes changes or notes, each in a line.
 func listLines[T fmt.Stringer](all []T) string {
 	var b strings.Builder
 	for _, one := range all {
@@ -299,7 +294,7 @@ func listLines[T fmt.Stringer](all []T) string {
 	return b.String()
 }
 
-// printMarkdown writes it for a pull request. What clients have written stands in blocks of code, whatever it is.
+// printMarkdown writes the report for a pull request, with untrusted text in code blocks.
 func (r *report) printMarkdown(b *strings.Builder) {
 	block := func(title, language, text string) {
 		fence := "```"

@@ -22,20 +22,20 @@ type Options struct {
 	overrides clientcmd.ConfigOverrides
 }
 
-// NewOptions are the defaults.
+// NewOptions returns the defaults.
 func NewOptions() *Options {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.DefaultClientConfig = &clientcmd.DefaultClientConfig
 	return &Options{rules: rules}
 }
 
-// AddFlags binds the options to flags, except -n. There are none for basic authentication, which no kube-apiserver
-// supports any more.
+// AddFlags binds the options to flags, without -n and without basic authentication, which kube-apiserver has
+// dropped.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.addFlags(flags, clientcmd.RecommendedConfigOverrideFlags(""))
 }
 
-// AddFlagsWithoutCluster leaves --cluster out, for a sub-command that has another meaning of it: --context is enough.
+// AddFlagsWithoutCluster leaves out --cluster, for a sub-command with another --cluster.
 func (o *Options) AddFlagsWithoutCluster(flags *pflag.FlagSet) {
 	names := clientcmd.RecommendedConfigOverrideFlags("")
 	names.ContextOverrideFlags.ClusterName = clientcmd.FlagInfo{}
@@ -49,17 +49,17 @@ func (o *Options) addFlags(flags *pflag.FlagSet, names clientcmd.ConfigOverrideF
 	clientcmd.BindOverrideFlags(&o.overrides, flags, names)
 }
 
-// AddFlagsWithNamespace binds -n too, for a sub-command that works on objects of a namespace.
+// AddFlagsWithNamespace also binds -n.
 func (o *Options) AddFlagsWithNamespace(flags *pflag.FlagSet) {
 	o.AddFlags(flags)
 	clientcmd.RecommendedConfigOverrideFlags("").ContextOverrideFlags.Namespace.BindStringFlag(flags, &o.overrides.Context.Namespace)
 	flags.Lookup(clientcmd.FlagNamespace).Usage = "namespace to work in; absent: that of the context"
 }
 
-// Namespace is the value of -n, empty if it is not given.
+// Namespace returns the value of -n, "" without.
 func (o *Options) Namespace() string { return o.overrides.Context.Namespace }
 
-// Object is the object of an argument: NAMESPACE/NAME, or NAME in the namespace of Client.
+// Object parses an argument: NAMESPACE/NAME, or NAME in the namespace of Client.
 func (o *Options) Object(argument, namespace string) (types.NamespacedName, error) {
 	before, after, found := strings.Cut(argument, "/")
 	if !found {
@@ -71,8 +71,8 @@ func (o *Options) Object(argument, namespace string) (types.NamespacedName, erro
 	return types.NamespacedName{Namespace: before, Name: after}, nil
 }
 
-// ForZone returns a client and the zone of an argument: NAMESPACE/NAME, or NAME in the namespace of Client. Warnings of
-// the server are not printed, since the output may go to the terminal.
+// ForZone returns a client and the zone of an argument, as Object. Warnings of the server are not printed, since the
+// output may go to the terminal.
 func (o *Options) ForZone(argument string) (versioned.Interface, types.NamespacedName, error) {
 	config, namespace, err := o.Client()
 	if err != nil {
@@ -87,8 +87,7 @@ func (o *Options) ForZone(argument string) (versioned.Interface, types.Namespace
 	return client, zone, err
 }
 
-// Client returns the configuration of flags and files together: how to reach the server, and the namespace of -n, else
-// that of the context.
+// Client returns the client configuration, and the namespace of -n or else of the context.
 func (o *Options) Client() (config *rest.Config, namespace string, err error) {
 	loading := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(o.rules, &o.overrides)
 	if config, err = loading.ClientConfig(); err == nil {

@@ -31,10 +31,10 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// ErrRefused is the error of files with an object that a server refuses.
+// ErrRefused: a server would refuse an object.
 var ErrRefused = errors.New("a server refuses what is marked as error above")
 
-// NewCommand is the sub-command.
+// NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "lint FILE...",
@@ -50,7 +50,7 @@ other objects (rules, claims, hosts that the zone lacks) says kubizone plan. The
 	}
 }
 
-// judges has the kinds that are judged, each by what the server calls.
+// judges maps each validated kind to the server's functions.
 var judges = map[string]func(runtime.Object) (field.ErrorList, []string){
 	"Record":     judgeBy(validation.Record, validation.RecordWarnings),
 	"Zone":       judgeBy(validation.Zone, validation.NewZoneWarnings),
@@ -63,27 +63,26 @@ func judgeBy[T runtime.Object](validate func(T) field.ErrorList, warn func(T) []
 	return func(o runtime.Object) (field.ErrorList, []string) { return validate(o.(T)), warn(o.(T)) }
 }
 
-// linter judges the objects of files.
+// linter validates the objects of files.
 type linter struct {
 	decoder          runtime.Decoder
 	out              io.Writer
 	judged, refused  int
 	warnings, passed int
-	// answered has the reasons of warnings that some object of the files answers for zones.
+	// answered has the warnings that some object of the files resolves for Zones.
 	answered map[string]bool
-	// written are the names of the files, and zones those of their Zones, by namespace and name.
+	// written has the names in the files, zones the names of their Zones by object.
 	written load.WrittenNames
 	zones   map[types.NamespacedName]name.Name
 }
 
-// file is a file with its objects, and the errors of documents that cannot be read.
+// file has the objects of a file, and the errors of unreadable documents.
 type file struct {
 	path    string
 	objects []*unstructured.Unstructured
 	wrong   []load.Refusal
 }
 
-// lintFiles judges all, and prints what is wrong.
 func lintFiles(files []string, in io.Reader, out io.Writer) error {
 	registry := install.New()
 	info, _ := runtime.SerializerInfoForMediaType(registry.Codecs.SupportedMediaTypes(), runtime.ContentTypeJSON)
@@ -123,7 +122,7 @@ func lintFiles(files []string, in io.Reader, out io.Writer) error {
 	return nil
 }
 
-// readFile reads a file, and notes its objects that may resolve warnings of others.
+// readFile reads a file, and notes objects that resolve warnings of others.
 func (l *linter) readFile(path string, in io.Reader) (file, error) {
 	text, err := io.ReadAll(in)
 	if path != "-" {
@@ -173,7 +172,7 @@ func (l *linter) lintFile(one file) {
 	}
 }
 
-// judgeObject judges one object as it would be created. A namespace that is not given is that of the client.
+// judgeObject validates an object as in a creation. The default namespace is the client's.
 func (l *linter) judgeObject(object *unstructured.Unstructured, judge func(runtime.Object) (field.ErrorList, []string)) (errs,
 	warnings []string) {
 	if object.GetNamespace() == "" && object.GetKind() != "DNSClass" {
@@ -192,7 +191,7 @@ func (l *linter) judgeObject(object *unstructured.Unstructured, judge func(runti
 		errs = append(errs, one.Error())
 	}
 	if len(errs) > 0 {
-		return errs, nil // as the server, which warns of what it takes
+		return errs, nil // as the server, which only warns about accepted objects
 	}
 	switch decoded := decoded.(type) {
 	case *v1alpha1.Zone:
@@ -210,7 +209,7 @@ func (l *linter) judgeObject(object *unstructured.Unstructured, judge func(runti
 	return nil, warnings
 }
 
-// warnOfPatterns returns the warnings of the server about the patterns of a Delegation for a Zone of the files.
+// warnOfPatterns returns the server's warnings about the patterns of a Delegation, if the files have the Zone.
 func (l *linter) warnOfPatterns(of *v1alpha1.Delegation) (warnings []string) {
 	zone := l.zones[types.NamespacedName{Namespace: of.Namespace, Name: of.Spec.ZoneRef.Name}]
 	texts := slices.Clone(of.Spec.Zones)
@@ -225,7 +224,7 @@ func (l *linter) warnOfPatterns(of *v1alpha1.Delegation) (warnings []string) {
 	return warnings
 }
 
-// zoneOf returns the name of the Zone of a Record; zero if the files do not have it.
+// zoneOf returns the name of a Record's Zone, zero if not in the files.
 func (l *linter) zoneOf(of *v1alpha1.Record) (zone name.Name) {
 	if ref := of.Spec.ZoneRef; ref != nil {
 		return l.zones[types.NamespacedName{Namespace: cmp.Or(ref.Namespace, of.Namespace), Name: ref.Name}]
@@ -239,13 +238,12 @@ func (l *linter) zoneOf(of *v1alpha1.Record) (zone name.Name) {
 	return zone
 }
 
-// text is a fmt.Stringer.
 type text string
 
 func (t text) String() string { return string(t) }
 
-// warnOfDots returns the warnings of the server about an owner and a host whose last dot seems forgotten. If the files
-// do not have the zone, its name is taken for the last two labels of an absolute owner.
+// warnOfDots returns the server's warnings about an owner and a host that seem to lack the final dot. If the files
+// lack the zone, its name is taken to be the last two labels of an absolute owner.
 func (l *linter) warnOfDots(object *unstructured.Unstructured, of *v1alpha1.Record) (warnings []string) {
 	owner, zone := of.Spec.DomainName, l.zoneOf(of)
 	in := cmp.Or(zone, name.Root)

@@ -1,17 +1,17 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package peercert is kubizone peer-certificate: the certificates by which etcd members that run in servers
-// authenticate each other, made by the first of them and kept in a Secret.
+// Package peercert is kubizone peer-certificate: it creates the certificates of etcd members that run in servers,
+// and keeps them in a Secret.
 //
 // It promises:
 //
 //	K1. All members have certificates of one authority, however many start at once.
-//	K2. Certificates that exist are kept; a leaf is made anew when two thirds of its life are over or it lacks a
-//	    host. An authority is never made anew by itself: running members would not trust it.
-//	K3. Files are replaced whole, only their owner can read keys.
+//	K2. Existing certificates are kept; a leaf is renewed after two thirds of its life or for a new host. An authority
+//	    is never renewed by itself: running members would not trust the new authority.
+//	K3. Files are replaced atomically, and only their owner can read keys.
 //
-// It does not know etcd, and is not told when a member is: it runs before the server does, in a container of its own.
+// The command runs before the server, in a separate container.
 //
 // Read peercert.go.
 package peercert

@@ -33,7 +33,7 @@ const (
 	authorityCert = corev1.ServiceAccountRootCAKey
 	authorityKey  = "ca.key"
 
-	// attempts bounds how often it begins anew because another member wrote the Secret meanwhile.
+	// attempts bounds the retries after concurrent writes of the Secret by other members.
 	attempts       = 10
 	requestTimeout = time.Minute
 )
@@ -56,7 +56,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Dir, "dir", o.Dir, "directory to write ca.crt, tls.crt and tls.key to")
 }
 
-// Validate reports all that is wrong with the options.
+// Validate returns all errors of the options.
 func (o *Options) Validate() error {
 	var wrong []error
 	if namespace, name, ok := strings.Cut(o.Secret, "/"); !ok || namespace == "" || name == "" {
@@ -71,7 +71,7 @@ func (o *Options) Validate() error {
 	return errors.Join(wrong...)
 }
 
-// NewCommand is the sub-command.
+// NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
 	var options Options
 	command := &cobra.Command{
@@ -101,7 +101,7 @@ Secret for all of them, and write it to files. It runs before the server, as an 
 	return command
 }
 
-// Run sees to the Secret and writes the files. The options are validated.
+// Run ensures the Secret and writes the files. The options have to be validated.
 func (o *Options) Run(ctx context.Context, secrets corev1client.SecretsGetter, now time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -109,7 +109,7 @@ func (o *Options) Run(ctx context.Context, secrets corev1client.SecretsGetter, n
 	if err != nil {
 		return fmt.Errorf("--secret %s: %w", o.Secret, err)
 	}
-	// The certificate last: a member that finds it finds the others.
+	// The certificate comes last: its presence implies the others.
 	for _, name := range []string{authorityCert, corev1.TLSPrivateKeyKey, corev1.TLSCertKey} {
 		if err := pki.WriteFile(filepath.Join(o.Dir, name), data[name]); err != nil {
 			return fmt.Errorf("--dir: %w", err)
@@ -118,7 +118,7 @@ func (o *Options) Run(ctx context.Context, secrets corev1client.SecretsGetter, n
 	return nil
 }
 
-// ensureSecret returns what the Secret has, after it was made or its leaf renewed if that was due (K1, K2).
+// ensureSecret returns the data of the Secret, created or renewed if due (K1, K2).
 func (o *Options) ensureSecret(ctx context.Context, getter corev1client.SecretsGetter, now time.Time) (map[string][]byte, error) {
 	namespace, name, _ := strings.Cut(o.Secret, "/")
 	secrets := getter.Secrets(namespace)
@@ -193,7 +193,7 @@ func parse(data map[string][]byte) (authority, leaf *pki.Pair, err error) {
 	return authority, leaf, nil
 }
 
-// coversHosts compares as text: a wildcard is no name that x509 would verify.
+// coversHosts compares texts: x509 does not verify a wildcard.
 func coversHosts(cert *x509.Certificate, hosts []string) bool {
 	has := slices.Clone(cert.DNSNames)
 	for _, address := range cert.IPAddresses {

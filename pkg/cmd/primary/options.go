@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
 )
 
-// Options are the flags as they were written.
+// Options are the flags.
 type Options struct {
 	dnsserving.Options
 	Client       *kubeconfig.Options
@@ -28,7 +28,7 @@ type Options struct {
 	Service      string
 }
 
-// NewOptions are the defaults.
+// NewOptions returns the defaults.
 func NewOptions() *Options {
 	return &Options{Options: dnsserving.NewOptions(), Client: kubeconfig.NewOptions(), HealthListen: ":8080"}
 }
@@ -45,22 +45,22 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 		"Service has this pod as a ready endpoint, or after half a minute; empty: at once")
 }
 
-// Config is what the options mean.
+// Config is the result of Complete.
 type Config struct {
 	dnsserving.Config
 	HealthListen netip.AddrPort
 	Client       *rest.Config
-	// SecretsDir is empty for the Secrets of the cluster.
+	// SecretsDir is "" for the Secrets of the cluster.
 	SecretsDir string
-	// Service leads secondaries to this pod. Zero: NOTIFY does not wait for a Service.
+	// Service leads secondaries to this pod; zero: NOTIFY does not wait.
 	Service types.NamespacedName
-	// Warnings are for the operator and stop nothing.
+	// Warnings are only printed.
 	Warnings []string
-	// Out takes the lines for people.
+	// Out gets the output for users.
 	Out io.Writer
 }
 
-// Complete reads the options, and files they name, and reports all that is wrong with them.
+// Complete reads the options and their files, and returns all errors.
 func (o *Options) Complete(out io.Writer) (*Config, error) {
 	c := &Config{Out: out, SecretsDir: o.SecretsDir}
 	var dns, health, client, service error
@@ -77,7 +77,7 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 	return c, errors.Join(dns, health, client, service)
 }
 
-// NewCommand is the sub-command.
+// NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
 	options := NewOptions()
 	command := &cobra.Command{

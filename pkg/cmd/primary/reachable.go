@@ -22,17 +22,16 @@ import (
 )
 
 const (
-	// The EndpointSlices of a Service are read every proxyTime, for endpointTimeout in all. kube-proxy applies a change
-	// of them to its node within proxyTime.
+	// EndpointSlices are read every proxyTime, for at most endpointTimeout. kube-proxy applies a change within
+	// proxyTime.
 	proxyTime, endpointTimeout = time.Second, 30 * time.Second
 )
 
-// errNoEndpoint: no address of this pod is a ready endpoint of the Service.
 var errNoEndpoint = errors.New("it has no ready endpoint at an address of this pod")
 
-// waitForEndpoint returns when one of own, the addresses of this pod, has been a ready endpoint of the Service for
-// proxyTime: nodes forward packets for the Service to this pod then. After endpointTimeout it logs the reason and
-// returns too: a secondary may reach the primary by another address.
+// waitForEndpoint waits until one of own, the addresses of this pod, has been a ready endpoint of the Service for
+// proxyTime: then nodes forward packets to this pod. After endpointTimeout it logs the reason and returns, because a
+// secondary may reach the primary by another address.
 func waitForEndpoint(ctx context.Context, cluster kubernetes.Interface, service types.NamespacedName, own []net.Addr) {
 	var last error
 	times := 0
@@ -49,7 +48,7 @@ func waitForEndpoint(ctx context.Context, cluster kubernetes.Interface, service 
 	}
 }
 
-// findEndpoint returns an error unless a Service has a ready endpoint at one of the addresses.
+// findEndpoint returns an error unless the Service has a ready endpoint at one of the addresses.
 func findEndpoint(ctx context.Context, cluster kubernetes.Interface, service types.NamespacedName, own []net.Addr) error {
 	slicesOf := labels.Set{discoveryv1.LabelServiceName: service.Name}.String()
 	found, err := cluster.DiscoveryV1().EndpointSlices(service.Namespace).List(ctx, metav1.ListOptions{LabelSelector: slicesOf})

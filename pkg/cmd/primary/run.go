@@ -27,7 +27,7 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromapi"
 )
 
-// Run serves until ctx ends and returns nil then. An error ended it before.
+// Run serves until ctx ends, and then returns nil.
 func (c *Config) Run(ctx context.Context) error {
 	set := zoneview.NewSet(zoneview.Within(memory.Total()))
 	updates := &updatekey.Poster{}
@@ -66,7 +66,7 @@ func (c *Config) Run(ctx context.Context) error {
 	}
 	secrets := c.secrets(cluster)
 	informers := externalversions.NewSharedInformerFactory(client, 0)
-	// Of their own: a cluster without the APIService of Bind9Instances is served all the same.
+	// Separate informers: a cluster may lack the APIService of Bind9Instances.
 	servers := externalversions.NewSharedInformerFactory(client, 0)
 	zones := informers.Kubizone().V1alpha1().Zones()
 	if err := zones.Informer().SetTransform(transferclass.Trim); err != nil {
@@ -106,7 +106,6 @@ func (c *Config) Run(ctx context.Context) error {
 		}
 		return keys.WaitForSync(ctx)
 	}
-	// serving is true while questions are answered.
 	var serving atomic.Bool
 	p.Unready = func() string {
 		if !serving.Load() {
@@ -114,7 +113,7 @@ func (c *Config) Run(ctx context.Context) error {
 		}
 		return ""
 	}
-	// Transfers may take a while to end after ctx does; zones stay for them.
+	// Zones outlast transfers that end after ctx.
 	return p.Run(ctx, func(running, _ context.Context) error {
 		serving.Store(true)
 		defer context.AfterFunc(running, func() { serving.Store(false) })()
@@ -126,7 +125,7 @@ func (c *Config) Run(ctx context.Context) error {
 	})
 }
 
-// secrets returns where Secrets are read from: the cluster, or a directory if one is named.
+// secrets returns the Secrets of --secrets-dir, or else of the cluster.
 func (c *Config) secrets(cluster kubernetes.Interface) class.Secrets {
 	if c.SecretsDir != "" {
 		return delivering.DirectorySecrets(c.SecretsDir)

@@ -17,10 +17,10 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// errLost ends a process that no longer has the Lease: its caches may lack what the next one writes.
+// errLost ends a process that lost the Lease: its caches may lack writes of the next holder.
 var errLost = errors.New("the Lease is another's, or could not be renewed in time")
 
-// Lease says which of several processes works.
+// Lease elects the working process.
 type Lease struct {
 	Of             types.NamespacedName
 	Identity, Name string
@@ -28,8 +28,8 @@ type Lease struct {
 	Client         coordinationclient.LeasesGetter
 }
 
-// WorkWithLease waits for the Lease and works while it has it. It releases the Lease when the work has ended and not
-// when the work is told to end: until then the next one would begin beside calls of this one that are in flight.
+// WorkWithLease waits for the Lease and works while holding it. It releases the Lease only after the end of the
+// work: otherwise the next holder would begin while calls are in flight.
 func (p *Process) WorkWithLease(running, outlasting context.Context, lease Lease, work func(context.Context) error) error {
 	electing, release := context.WithCancel(outlasting)
 	defer release()
@@ -39,8 +39,8 @@ func (p *Process) WorkWithLease(running, outlasting context.Context, lease Lease
 			LeaseMeta: metav1.ObjectMeta{Namespace: lease.Of.Namespace, Name: lease.Of.Name}, Client: lease.Client,
 			LockConfig: resourcelock.ResourceLockConfig{Identity: lease.Identity},
 		},
-		// A process that cannot renew stops after half of the Lease, and its last call ends within the other half: the
-		// next one finds no call of it in flight.
+		// A process that cannot renew stops after half of the Lease, and its last call ends within the other half:
+		// the next holder finds no call in flight.
 		LeaseDuration: lease.Duration, RenewDeadline: lease.Duration / 2, RetryPeriod: lease.Duration / 5, ReleaseOnCancel: true,
 		Name: lease.Name,
 		Callbacks: leaderelection.LeaderCallbacks{

@@ -24,35 +24,36 @@ import (
 )
 
 const (
-	// probeTimeout bounds reading a request of a prober.
+	// probeTimeout bounds reading and answering a probe.
 	probeTimeout = 10 * time.Second
-	// reachTimeout bounds one request that asks whether the API answers; after reachPause comes the next. Zones that
-	// are missing are named after each readPause.
+	// reachTimeout bounds a test request to the API, repeated after reachPause. Missing zones are reported every
+	// readPause.
 	reachTimeout = 10 * time.Second
 	reachPause   = 2 * time.Second
 	readPause    = 30 * time.Second
 )
 
-// Informers is a factory of them.
+// Informers is an informer factory.
 type Informers interface {
 	StartWithContext(ctx context.Context)
 	Shutdown()
 }
 
-// Process is one run.
+// Process is a run of a sub-command.
 type Process struct {
-	// Registry has the metrics of this run alone; /metrics shows them.
+	// Registry has the metrics of this run.
 	Registry metrics.KubeRegistry
 	// Informers and Background run until the work has ended.
 	Informers  []Informers
 	Background []func(ctx context.Context)
-	// Feed reads zones. Nil: the work needs none.
+	// Feed reads zones; nil: the work needs none.
 	Feed *fromapi.Source
-	// Client asks whether the API answers. Nil: that of Feed.
+	// Client tests whether the API answers; nil: that of Feed.
 	Client rest.Interface
-	// WaitFirst returns when everything but zones is there that the work needs. Nil: it needs zones alone.
+	// WaitFirst waits for everything but zones; nil: nothing.
 	WaitFirst func(ctx context.Context) error
-	// Unready says why the process is not ready although the work has begun, "" when it is. Nil: it always is.
+	// Unready returns the reason if the process is not ready after the begin of the work, else ""; nil: always
+	// ready.
 	Unready func() string
 
 	out    io.Writer
@@ -60,7 +61,7 @@ type Process struct {
 	begun  chan struct{}
 }
 
-// Open takes the port of the probes. The caller calls Run, or Close if it never does.
+// Open binds the port of the probes. The caller has to call Run or Close.
 func Open(health netip.AddrPort, out io.Writer) (*Process, error) {
 	listener, err := BindPort("--health-listen", health.String())
 	if err != nil {
@@ -71,7 +72,7 @@ func Open(health netip.AddrPort, out io.Writer) (*Process, error) {
 	return p, nil
 }
 
-// BindPort takes the port that a flag names.
+// BindPort binds the port of a flag.
 func BindPort(flag, at string) (net.Listener, error) {
 	listener, err := net.Listen("tcp", at)
 	if err != nil {
@@ -80,18 +81,16 @@ func BindPort(flag, at string) (net.Listener, error) {
 	return listener, nil
 }
 
-// Close lets go of the port.
+// Close closes the port.
 func (p *Process) Close() error { return p.health.Close() }
 
-// Say writes a line for people.
+// Say prints a line for users.
 func (p *Process) Say(format string, arguments ...any) {
-	// A closed terminal must not stop a server.
 	_, _ = terminal.Fprintf(p.out, format+"\n", arguments...)
 }
 
-// Run starts the informers, waits until what the work needs is there, and works until ctx ends, or a part ends that the
-// work needs. It returns nil for the first and an error for the second. running ends with ctx, outlasting when work has
-// returned.
+// Run starts the informers, waits until the work has all it needs, and works until ctx ends, then returns nil. It
+// returns an error if a necessary part ends before. running ends with ctx, outlasting after the work.
 func (p *Process) Run(ctx context.Context, work func(running, outlasting context.Context) error) error {
 	running, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -134,8 +133,8 @@ func (p *Process) Run(ctx context.Context, work func(running, outlasting context
 	return err
 }
 
-// reportWaiting says until the work begins what the process waits for. First it says why the API does not answer, once
-// for each reason, because informers retry without a word; then it names the zones that are missing.
+// reportWaiting prints why the work has not begun: first why the API does not answer, once per reason, because
+// informers retry silently, and then the missing zones.
 func (p *Process) reportWaiting(ctx context.Context) {
 	var said string
 	for answers := false; ; {
@@ -166,7 +165,7 @@ func (p *Process) reportWaiting(ctx context.Context) {
 	}
 }
 
-// readZones returns when everything is there. Zones come last, because the rest may say which of them are wanted.
+// readZones waits until everything is read. Zones come last, because the rest may determine which zones are wanted.
 func (p *Process) readZones(running, outlasting context.Context, parts *sync.WaitGroup) error {
 	if p.WaitFirst != nil {
 		if err := p.WaitFirst(running); err != nil {
@@ -176,7 +175,7 @@ func (p *Process) readZones(running, outlasting context.Context, parts *sync.Wai
 	if p.Feed == nil {
 		return nil
 	}
-	parts.Go(func() { _ = p.Feed.Run(outlasting) }) // its error is that outlasting has ended
+	parts.Go(func() { _ = p.Feed.Run(outlasting) }) // the error is the end of outlasting
 	return p.Feed.Wait(running)
 }
 
@@ -185,7 +184,7 @@ func (p *Process) newHandler() http.Handler {
 		select {
 		case <-p.begun:
 		default:
-			// The port needs no credentials, so it does not tell names of zones.
+			// The port needs no credentials, so names of zones are only logged.
 			return "what the work needs is still being read; the log names zones that cannot be"
 		}
 		if p.Unready == nil {
@@ -194,7 +193,7 @@ func (p *Process) newHandler() http.Handler {
 		return p.Unready()
 	}
 	mux := http.NewServeMux()
-	for _, path := range []string{"/livez", "/healthz"} { // the second is what the chart of external-dns asks its webhook for
+	for _, path := range []string{"/livez", "/healthz"} { // the chart of external-dns probes the second
 		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
 	}
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {

@@ -1,15 +1,12 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package source says on the command line which store a command works on: that of a data directory, in use or not, or
-// an etcd cluster.
+// Package source has the flags that select a store: a data directory, in use or not, or an etcd cluster.
 //
 // It promises:
 //
-//	S1. It makes no data directory where there is none.
-//	S2. A data directory in use is reached through the process that has it.
-//
-// It does not know what is done with the store.
+//	S1. No data directory is created.
+//	S2. A data directory in use is reached through the process that uses it.
 //
 // Read source.go.
 package source

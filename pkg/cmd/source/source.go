@@ -21,7 +21,7 @@ import (
 // Options are the flags. Either DataDir or Servers is given.
 type Options struct {
 	DataDir string
-	// Servers are URLs of etcd, with files where they are https.
+	// Servers are URLs of etcd, with files for https.
 	Servers                   []string
 	CAFile, CertFile, KeyFile string
 }
@@ -36,7 +36,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.KeyFile, "etcd-keyfile", o.KeyFile, "its key")
 }
 
-// Validate reports all that is wrong with the options.
+// Validate returns all errors of the options.
 func (o *Options) Validate() error {
 	var wrong []error
 	if (o.DataDir == "") == (len(o.Servers) == 0) {
@@ -49,7 +49,7 @@ func (o *Options) Validate() error {
 		wrong = append(wrong, errors.New("--etcd-certfile and --etcd-keyfile: give both or none"))
 	}
 	if o.DataDir != "" {
-		// Opening would make one.
+		// Opening would create it.
 		if _, err := os.Stat(filepath.Join(o.DataDir, "etcd")); err != nil {
 			wrong = append(wrong, fmt.Errorf("--data-dir %s: there is no data of kubizone: %w; name what kubizone up has as --data-dir, "+
 				"or kubizone apiserver as --etcd-data-dir", o.DataDir, err))
@@ -69,13 +69,12 @@ func (o *Options) Validate() error {
 	return errors.Join(wrong...)
 }
 
-// isEndpoint reports whether a text is the URL of a host or of a socket.
 func isEndpoint(text string) bool {
 	at, err := url.Parse(text)
 	return err == nil && (at.Host != "" || at.Scheme == "unix")
 }
 
-// Reach validates the options, and is how to connect. The caller calls release when it has closed its connections.
+// Reach validates the options, and returns the connection. The caller calls release after closing its connections.
 func (o *Options) Reach(ctx context.Context) (where storagebackend.TransportConfig, release func(), err error) {
 	if err := o.Validate(); err != nil {
 		return where, nil, err
