@@ -32,11 +32,11 @@ import (
 )
 
 const (
-	// name is that of the extension: of its Lease, its leader election and in the heartbeat.
+	// name is the name of the extension, the Lease and the heartbeat.
 	name = "kubizone-gardener"
 	// recordType is spec.type of the DNSRecords.
 	recordType = "kubizone"
-	// gardenletTimeout is how long gardenlet waits for a DNSRecord.
+	// gardenletTimeout is gardenlet's timeout for a DNSRecord.
 	gardenletTimeout = 2 * time.Minute
 )
 
@@ -46,7 +46,7 @@ func main() {
 	}
 }
 
-// options are those of the process: the library's, and the actuator's.
+// options are the library's and the actuator's.
 type options struct {
 	rest       controllercmd.RESTOptions
 	manager    controllercmd.ManagerOptions
@@ -65,7 +65,7 @@ func newOptions() *options {
 		manager: controllercmd.ManagerOptions{
 			LeaderElection: true, LeaderElectionID: controllercmd.LeaderElectionNameID(name), LeaderElectionNamespace: namespace,
 		},
-		// A worker waits for a delivery most of the time.
+		// A worker mostly waits for deliveries.
 		controller: controllercmd.ControllerOptions{MaxConcurrentReconciles: 20},
 		heartbeat:  heartbeatcmd.Options{ExtensionName: name, Namespace: namespace, RenewIntervalSeconds: 30},
 		types:      []string{recordType},
@@ -133,13 +133,12 @@ func newCommand() *cobra.Command {
 
 func runManager(ctx context.Context, o *options) error {
 	config := o.rest.Completed().Config
-	// A reconciliation makes five requests, and a migration of a seed has thousands: the server limits them, by
-	// priority.
+	// Five requests per reconciliation, thousands in a migration of a seed: the server limits them by priority.
 	config.QPS = -1
 	settings := o.manager.Completed().Options()
 	settings.Scheme = extensionscontroller.ExtensionsScheme
-	log.SetLogger(settings.Logger) // of what has no logger of the manager's
-	// The heartbeat reads its Lease through the cache, which would hold every Lease of the seed.
+	log.SetLogger(settings.Logger) // for code without a logger of the manager's
+	// The heartbeat reads a Lease through the cache, which else would hold every Lease of the seed.
 	settings.Cache.ByObject = map[client.Object]cache.ByObject{
 		&coordinationv1.Lease{}: {Namespaces: map[string]cache.Config{o.heartbeat.Completed().Namespace: {}}},
 	}
@@ -167,7 +166,7 @@ func addControllers(ctx context.Context, mgr manager.Manager, config *rest.Confi
 	does := actuator.New(mgr.GetClient(), mgr.GetAPIReader(), o.actuator)
 	for _, of := range o.types {
 		settings := o.controller.Completed().Options()
-		// The library names each controller "dnsrecord"; there is one for each type.
+		// The library names each controller "dnsrecord"; here each type has one.
 		unchecked := true
 		settings.SkipNameValidation = &unchecked
 		if err := dnsrecord.Add(mgr, dnsrecord.AddArgs{

@@ -24,7 +24,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // the second signal ends the process at once
+	context.AfterFunc(ctx, stop) // the second signal ends the process
 	command, stderr := newCommand(), terminal.NewWriter(os.Stderr)
 	command.SetErr(stderr)
 	if err := command.ExecuteContext(ctx); err != nil {
@@ -33,7 +33,7 @@ func main() {
 	}
 }
 
-// newCommand is the program with its flags.
+// newCommand returns the command.
 func newCommand() *cobra.Command {
 	options := newOptions()
 	verbosity, logFormat := 0, "text"
@@ -76,7 +76,7 @@ reference for servers that write into something else. A line that begins with "r
 	return command
 }
 
-// newLogger writes what -v and --logging-format ask for.
+// newLogger returns a logger for -v and --logging-format.
 func newLogger(to io.Writer, verbosity int, format string) (*slog.Logger, error) {
 	options := &slog.HandlerOptions{Level: slog.LevelWarn}
 	if verbosity > 0 {
@@ -92,18 +92,17 @@ func newLogger(to io.Writer, verbosity int, format string) (*slog.Logger, error)
 }
 
 const (
-	// A request has to be here in readTime, its headers in headerTime, and the answer gone in answerTime.
+	// Bounds of a request: headers, whole request, and answer.
 	headerTime, readTime, answerTime = 10 * time.Second, 20 * time.Second, 2 * time.Minute
-	// endTime is how long requests under way are waited for at the end.
+	// endTime bounds the wait for current requests at the end.
 	endTime = 20 * time.Second
 )
 
-// webhookServer is what the options mean.
 type webhookServer struct {
 	listen          string
 	tlsCert, tlsKey string
 	handler         http.Handler
-	// target names what records are written into.
+	// target names the backend for the ready line.
 	target string
 	logger *slog.Logger
 }
@@ -117,7 +116,7 @@ func (s *webhookServer) run(ctx context.Context, out io.Writer) error {
 	server := &http.Server{
 		Handler: s.handler, ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: answerTime, IdleTimeout: answerTime,
 		MaxHeaderBytes: 1 << 14,
-		ErrorLog:       slog.NewLogLogger(s.logger.Handler(), slog.LevelWarn), // a panic of a handler is written to it
+		ErrorLog:       slog.NewLogLogger(s.logger.Handler(), slog.LevelWarn), // also panics of the handler
 	}
 	ended := make(chan error, 1)
 	scheme := "http"

@@ -26,10 +26,8 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// maxSecret bounds a secret's file, in octets.
 const maxSecret = 1 << 16
 
-// options are the flags.
 type options struct {
 	listen          string
 	tlsCert, tlsKey string
@@ -46,8 +44,8 @@ type options struct {
 	check, reload   []string
 }
 
-// newOptions has the defaults. The check is as strict as named is when it loads a primary's zone, and asks no server
-// for the addresses of hosts outside.
+// newOptions returns the defaults. The check is as strict as named's loading of a primary zone, and does not resolve
+// hosts outside.
 func newOptions() *options {
 	types := []string{}
 	for _, t := range externaldns.ListedTypes {
@@ -57,7 +55,6 @@ func newOptions() *options {
 		check: []string{"named-checkzone", "-i", "local", "-k", "fail"}, reload: []string{"rndc", "reload"}}
 }
 
-// addFlags binds the options to flags.
 func (o *options) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.listen, "listen", o.listen, "address and port to listen on")
 	flags.StringVar(&o.tlsCert, "tls-cert-file", o.tlsCert, "certificate to serve https with; without one it is http, "+
@@ -85,7 +82,7 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 		"that is given a zone and has the name server load it; empty for none")
 }
 
-// makeServer makes the server that the options ask for, or reports all that is wrong with them (W1).
+// makeServer returns the server for the options, or all their errors (W1).
 func (o *options) makeServer(logger *slog.Logger) (*webhookServer, error) {
 	var wrong []error
 	fault := func(flag string, err error) { wrong = append(wrong, fmt.Errorf("%s: %w", flag, err)) }
@@ -116,7 +113,7 @@ func (o *options) makeServer(logger *slog.Logger) (*webhookServer, error) {
 	config := server.Config{Backend: backend, Secrets: o.readSecrets, Algorithm: protocol.Algorithm(o.algorithm), BasePath: o.basePath,
 		Logger: logger}
 	if err := config.Validate(); err != nil {
-		fault("--hmac-algorithm, --base-path", err) // each fault says which value it is about
+		fault("--hmac-algorithm, --base-path", err) // each error names its value
 	}
 	if len(wrong) > 0 {
 		return nil, errors.Join(wrong...)
@@ -125,7 +122,7 @@ func (o *options) makeServer(logger *slog.Logger) (*webhookServer, error) {
 	return &webhookServer{listen: o.listen, tlsCert: o.tlsCert, tlsKey: o.tlsKey, handler: handler, target: target, logger: logger}, err
 }
 
-// openBackend makes what writes the records, and names it. Its errors name their flags.
+// openBackend returns the backend with a name. Errors name their flags.
 func (o *options) openBackend(logger *slog.Logger) (backend server.Backend, target string, err error) {
 	given := 0
 	for _, is := range []bool{o.updateServer != "", len(o.zoneFiles) > 0, o.externalDNS != ""} {
@@ -220,7 +217,7 @@ func (o *options) openFiles() (server.Backend, error) {
 	return backend, nil
 }
 
-// judgeSecrets says why no client could sign, or any could.
+// judgeSecrets returns an error if no client could sign, or any client could.
 func (o *options) judgeSecrets() error {
 	if len(o.secretFiles) == 0 {
 		return errors.New("name at least one; without a secret no request is answered")

@@ -35,27 +35,26 @@ import (
 type Options struct {
 	// Local is the client configuration for the Kubizone of this cluster; nil: none.
 	Local *rest.Config
-	// LocalNamespaces are the namespaces of it that a Secret without a kubeconfig may name.
+	// LocalNamespaces are the namespaces that a Secret without a kubeconfig may name.
 	LocalNamespaces []string
-	// ReadyTimeout bounds how long a reconciliation waits until the Record is delivered to every server. gardenlet
-	// waits two minutes in all, so it is less.
+	// ReadyTimeout bounds the wait for the delivery to every server. It has to be less than gardenlet's two minutes.
 	ReadyTimeout time.Duration
-	// RetryInterval is the time after which what failed is tried again.
+	// RetryInterval is the delay of a retry.
 	RetryInterval time.Duration
 	// CallTimeout bounds each request to Kubizone.
 	CallTimeout time.Duration
-	// PollInterval is how often a Record is read while it is not Ready.
+	// PollInterval is the interval of reads of a Record that is not Ready.
 	PollInterval time.Duration
 }
 
-// NewOptions are the usual settings.
+// NewOptions returns the defaults.
 func NewOptions() Options {
 	return Options{ReadyTimeout: 90 * time.Second, RetryInterval: 15 * time.Second, CallTimeout: 15 * time.Second,
 		PollInterval: 500 * time.Millisecond}
 }
 
-// New makes an actuator over a client of the seed. Secrets are read with reader, which has no cache: a cache would
-// hold every Secret of the seed.
+// New returns an actuator for a seed. reader reads Secrets without a cache, which would hold every Secret of the
+// seed.
 func New(seed client.Client, reader client.Reader, options Options) dnsrecord.Actuator {
 	return &actuator{seed: seed, reader: reader, options: options}
 }
@@ -66,19 +65,19 @@ type actuator struct {
 	options Options
 }
 
-// Reconcile makes the Record as the DNSRecord says and waits until it is delivered.
+// Reconcile writes the Record of a DNSRecord and waits for its delivery.
 func (a *actuator) Reconcile(ctx context.Context, log logr.Logger, dns *extensionsv1alpha1.DNSRecord,
 	_ *extensionscontroller.Cluster) error {
 	return a.retryLater(a.reconcileRecord(ctx, log, dns))
 }
 
-// Restore continues the Record that the DNSRecord of another seed has left.
+// Restore continues the Record of a DNSRecord from another seed.
 func (a *actuator) Restore(ctx context.Context, log logr.Logger, dns *extensionsv1alpha1.DNSRecord,
 	cluster *extensionscontroller.Cluster) error {
 	return a.Reconcile(ctx, log, dns, cluster)
 }
 
-// Migrate leaves the Record as it is: the DNSRecord of another seed continues it.
+// Migrate keeps the Record for the DNSRecord of another seed.
 func (a *actuator) Migrate(context.Context, logr.Logger, *extensionsv1alpha1.DNSRecord, *extensionscontroller.Cluster) error {
 	return nil
 }
@@ -88,7 +87,7 @@ func (a *actuator) Delete(ctx context.Context, log logr.Logger, dns *extensionsv
 	return a.retryLater(a.removeRecord(ctx, log, dns))
 }
 
-// ForceDelete tries to remove the Record, once, and succeeds in any case.
+// ForceDelete tries to remove the Record once, and succeeds in any case.
 func (a *actuator) ForceDelete(ctx context.Context, log logr.Logger, dns *extensionsv1alpha1.DNSRecord,
 	_ *extensionscontroller.Cluster) error {
 	ctx, cancel := context.WithTimeout(ctx, a.options.CallTimeout)
@@ -99,8 +98,7 @@ func (a *actuator) ForceDelete(ctx context.Context, log logr.Logger, dns *extens
 	return nil
 }
 
-// retryLater has the reconciler try again after a fixed time: its own delay begins at milliseconds and ends at a
-// quarter of an hour.
+// retryLater sets a fixed delay: the reconciler's own goes from milliseconds to a quarter of an hour.
 func (a *actuator) retryLater(err error) error {
 	if err == nil {
 		return nil
@@ -126,7 +124,7 @@ func (a *actuator) reconcileRecord(ctx context.Context, log logr.Logger, dns *ex
 	if err := a.recordProgress(ctx, dns, record, written); err != nil {
 		return err
 	}
-	// A Record that was not delivered within the time is looked at once at each later attempt, unless it has changed.
+	// After a timeout, later attempts check the Record once, unless it has changed.
 	timeout := a.options.ReadyTimeout
 	if dns.Status.LastError != nil {
 		timeout = 0
@@ -134,8 +132,8 @@ func (a *actuator) reconcileRecord(ctx context.Context, log logr.Logger, dns *ex
 	return a.waitReady(ctx, to.client.KubizoneV1alpha1().Records(record.Namespace), record, timeout)
 }
 
-// recordProgress writes the Zone into the status. When a change was written it removes the last error, which was about
-// what stood before: gardenlet gives up on an object that has one.
+// recordProgress writes the Zone into the status. After a change it clears the last error, which concerned the
+// former state: gardenlet gives up on an object with an error.
 func (a *actuator) recordProgress(ctx context.Context, dns *extensionsv1alpha1.DNSRecord, record *v1alpha1.Record, written bool) error {
 	zone, lastError := zoneForStatus(dns, record), dns.Status.LastError
 	if written {
@@ -147,8 +145,8 @@ func (a *actuator) recordProgress(ctx context.Context, dns *extensionsv1alpha1.D
 	return a.patchStatus(ctx, dns, func() { dns.Status.Zone, dns.Status.LastError = zone, lastError })
 }
 
-// markBegun sets Created to Unknown before the first write. The library sets it to False if the first reconciliation
-// fails and there is none, and then does not ask for the removal of what may have been written.
+// markBegun sets Created to Unknown before the first write. Otherwise the library would set it to False after a
+// failed first reconciliation, and would not request the removal of a possibly written Record.
 func (a *actuator) markBegun(ctx context.Context, dns *extensionsv1alpha1.DNSRecord) error {
 	created := v1beta1helper.GetCondition(dns.Status.Conditions, extensionsv1alpha1.ConditionTypeCreated)
 	if created != nil && created.Status != gardencorev1beta1.ConditionFalse {
@@ -172,10 +170,10 @@ func (a *actuator) patchStatus(ctx context.Context, dns *extensionsv1alpha1.DNSR
 	return nil
 }
 
-// writeRecord creates or updates the Record. One that is as it should be is not written.
+// writeRecord creates or updates the Record, if it has changed.
 func (a *actuator) writeRecord(ctx context.Context, dns *extensionsv1alpha1.DNSRecord, to target, want *v1alpha1.Record) (
 	record *v1alpha1.Record, written bool, err error) {
-	// The resourceVersion of what was read guards an update; what stands then is read anew.
+	// Updates are guarded by resourceVersion, and retried after a new read.
 	err = retry.OnError(retry.DefaultRetry, func(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) },
 		func() error {
 			record, written, err = a.tryWrite(ctx, dns, to, want)
@@ -194,7 +192,7 @@ func (a *actuator) tryWrite(ctx context.Context, dns *extensionsv1alpha1.DNSReco
 			return nil, false, err
 		}
 		if record, err = records.Create(ctx, want, metav1.CreateOptions{}); err != nil && !isUncertain(err) {
-			// The Record does not exist, so the deletion of a DNSRecord that never had one needs no credentials.
+			// The Record does not exist, so the deletion of a DNSRecord without one needs no credentials.
 			if err := a.patchStatus(ctx, dns, func() { dns.Status.Conditions = before }); err != nil {
 				return nil, false, err
 			}
@@ -216,7 +214,7 @@ func (a *actuator) tryWrite(ctx context.Context, dns *extensionsv1alpha1.DNSReco
 	changed := have.DeepCopy()
 	changed.Spec = want.Spec
 	if want.Spec.ZoneRef == nil {
-		// The Zone of a spec.zone that is gone stays chosen, as status.zone says.
+		// Without spec.zone the chosen Zone stays, as in status.zone.
 		changed.Spec.ZoneRef = have.Spec.ZoneRef
 	}
 	changed.Labels = merge(have.Labels, want.Labels)
@@ -235,7 +233,7 @@ func merge(have, want map[string]string) map[string]string {
 	return out
 }
 
-// checkOwner refuses a Record that another DNSRecord has made, or that is not of this controller.
+// checkOwner returns an error for a Record of another DNSRecord, or not of this controller.
 func checkOwner(record *v1alpha1.Record, want string) error {
 	if have := record.Annotations[OwnerAnnotation]; have != want {
 		return configurationProblem("Record %s/%s belongs to %s (annotation %s), not to DNSRecord %s: remove one of the two",
@@ -269,7 +267,7 @@ func (a *actuator) waitReady(ctx context.Context, records typed.RecordInterface,
 	}
 }
 
-// judgeRecord is nil for a Record that is in a zone and delivered to every server.
+// judgeRecord returns nil for a Record in a zone and delivered to every server.
 func judgeRecord(record *v1alpha1.Record, generation int64) error {
 	if record.Status.ObservedGeneration < generation {
 		return retryable("Record %s/%s: the server has not decided about it yet", record.Namespace, record.Name)
@@ -289,7 +287,7 @@ func judgeRecord(record *v1alpha1.Record, generation int64) error {
 	return nil
 }
 
-// isFinal tells whether waiting does not help.
+// isFinal reports whether waiting does not help.
 func isFinal(err error) bool {
 	return !slices.Equal(v1beta1helper.ExtractErrorCodes(err),
 		[]gardencorev1beta1.ErrorCode{gardencorev1beta1.ErrorRetryableInfraDependencies})
@@ -304,7 +302,7 @@ func (a *actuator) removeRecord(ctx context.Context, log logr.Logger, dns *exten
 	name := RecordName(dns.Spec.Name, dns.Spec.RecordType)
 	record, err := records.Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return nil // also where the namespace or the zone is gone
+		return nil // also if namespace or zone are gone
 	}
 	if err != nil {
 		return err

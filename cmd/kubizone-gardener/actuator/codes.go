@@ -20,8 +20,8 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// Gardener tries a shoot again after an error with a retryable code, and gives it up after one with another code, so
-// a cause has another code only where a person has to change something.
+// Gardener retries a shoot after an error with a retryable code, and gives up after others. So only causes that need
+// a person have other codes.
 
 func configurationProblem(format string, args ...any) error {
 	return v1beta1helper.NewErrorWithCodes(fmt.Errorf(format, args...), gardencorev1beta1.ErrorConfigurationProblem)
@@ -31,7 +31,7 @@ func retryable(format string, args ...any) error {
 	return v1beta1helper.NewErrorWithCodes(fmt.Errorf(format, args...), gardencorev1beta1.ErrorRetryableInfraDependencies)
 }
 
-// refusalCodes are the codes of Kubizone's reasons: those in the causes of a 403, and those of Adopted=False.
+// refusalCodes are the codes of Kubizone's reasons, in the causes of a 403 and in Adopted=False.
 var refusalCodes = map[string]gardencorev1beta1.ErrorCode{
 	v1alpha1.ReasonNoEnclosingZone:     gardencorev1beta1.ErrorConfigurationProblem,
 	v1alpha1.ReasonZoneNotFound:        gardencorev1beta1.ErrorConfigurationProblem,
@@ -43,23 +43,22 @@ var refusalCodes = map[string]gardencorev1beta1.ErrorCode{
 	v1alpha1.ReasonDelegationWithdrawn: gardencorev1beta1.ErrorInfraUnauthorized,
 	v1alpha1.ReasonLimitExceeded:       gardencorev1beta1.ErrorInfraQuotaExceeded,
 	reasonNamespaceBudget:              gardencorev1beta1.ErrorInfraQuotaExceeded,
-	// Of a Record that waits beside other data, and is tried again when that goes. A write beside other data is refused
-	// with 422.
+	// For a Record that waits for conflicting data. A conflicting write gives a 422.
 	v1alpha1.ReasonCNAMEConflict: gardencorev1beta1.ErrorRetryableConfigurationProblem,
-	// These end without a person.
+	// temporary
 	v1alpha1.ReasonMoving:          gardencorev1beta1.ErrorRetryableInfraDependencies,
 	v1alpha1.ReasonZoneTerminating: gardencorev1beta1.ErrorRetryableInfraDependencies,
 	v1alpha1.ReasonTerminating:     gardencorev1beta1.ErrorRetryableInfraDependencies,
 }
 
-// reasonNamespaceBudget is the cause of a 403 where the namespace has too much stored (S9.1).
+// reasonNamespaceBudget is the cause of a 403 for a namespace that stores too much (S9.1).
 const reasonNamespaceBudget = "NamespaceBudgetExceeded"
 
-// maxErrorText bounds an error in octets: a server that a Secret names may answer with any text, and the status of a
-// DNSRecord has to hold it.
+// maxErrorText bounds an error in octets: an untrusted server may send any text, and the status of the DNSRecord
+// stores it.
 const maxErrorText = 2000
 
-// coded gives an error of a request to Kubizone its code. One that has a code keeps it.
+// coded adds the code to an error of Kubizone without a code.
 func coded(err error) error {
 	var coder v1beta1helper.Coder
 	if err == nil || errors.As(err, &coder) {
@@ -97,11 +96,11 @@ func codeOf(err error) gardencorev1beta1.ErrorCode {
 		status.Status().Code == http.StatusRequestTimeout:
 		return gardencorev1beta1.ErrorRetryableInfraDependencies
 	}
-	// 400, 404, 405, 413, 415, 422: the same request has the same answer.
+	// 400, 404, 405, 413, 415, 422: a retry would fail again.
 	return gardencorev1beta1.ErrorConfigurationProblem
 }
 
-// codeOfConnection is the code of an error that no server has answered with.
+// codeOfConnection returns the code of an error without an answer.
 func codeOfConnection(err error) gardencorev1beta1.ErrorCode {
 	var (
 		verification *tls.CertificateVerificationError
@@ -114,7 +113,7 @@ func codeOfConnection(err error) gardencorev1beta1.ErrorCode {
 	return gardencorev1beta1.ErrorRetryableInfraDependencies
 }
 
-// notAdopted is the error of a Record that is stored and in no zone.
+// notAdopted returns the error of a Record without a zone.
 func notAdopted(condition *metav1.Condition) error {
 	code, ok := refusalCodes[condition.Reason]
 	if !ok {
@@ -123,7 +122,7 @@ func notAdopted(condition *metav1.Condition) error {
 	return v1beta1helper.NewErrorWithCodes(fmt.Errorf("the Record is in no zone: %s (%s)", condition.Message, condition.Reason), code)
 }
 
-// isUncertain tells whether a write that failed may have been carried out.
+// isUncertain reports whether a failed write may have been executed.
 func isUncertain(err error) bool {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return true

@@ -23,22 +23,22 @@ import (
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 )
 
-// The keys of a Secret, each in both namings that Gardener asks for.
+// Keys of a Secret, in both of Gardener's namings.
 var (
 	kubeconfigKeys = []string{"kubeconfig", "KUBIZONE_KUBECONFIG"}
 	namespaceKeys  = []string{"namespace", "KUBIZONE_NAMESPACE"}
 	viewKeys       = []string{"view", "KUBIZONE_VIEW"}
 )
 
-// target is where Records go: a namespace of Kubizone, with a client that may write there.
+// target is a namespace of Kubizone for Records, with a client.
 type target struct {
 	client    versioned.Interface
 	namespace string
 	view      string
 }
 
-// openTarget reads the Secret of a DNSRecord and makes a client of it, at each reconciliation: a Secret that was
-// rotated is in use at once, and no client outlives its credentials.
+// openTarget creates a client from the Secret of a DNSRecord, for each reconciliation: a rotated Secret is used at
+// once, and no client outlives its credentials.
 func (a *actuator) openTarget(ctx context.Context, ref corev1.SecretReference) (target, error) {
 	var secret corev1.Secret
 	switch err := a.reader.Get(ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, &secret); {
@@ -57,10 +57,10 @@ func (a *actuator) openTarget(ctx context.Context, ref corev1.SecretReference) (
 	return to, nil
 }
 
-// newClient makes a client for a server that is not trusted: it cannot hold a worker for longer than CallTimeout a
-// request, send it to another server, or fill the memory.
+// newClient returns a client for an untrusted server, which can neither block a worker for longer than CallTimeout
+// per request, redirect it, nor fill the memory.
 func (a *actuator) newClient(config *rest.Config) (versioned.Interface, error) {
-	// A reconciliation makes a handful of requests; the server limits those of all.
+	// A reconciliation sends a few requests; the server limits the sum.
 	config.QPS, config.Timeout, config.UserAgent = -1, a.options.CallTimeout, managedBy
 	config.Wrap(func(to http.RoundTripper) http.RoundTripper { return guard{to} })
 	client, err := rest.HTTPClientFor(config)
@@ -71,11 +71,10 @@ func (a *actuator) newClient(config *rest.Config) (versioned.Interface, error) {
 	return versioned.NewForConfigAndClient(config, client)
 }
 
-// maxAnswer bounds an answer in octets. A Record has a tenth of it.
+// maxAnswer bounds an answer in octets. A Record has at most a tenth.
 const maxAnswer = 1 << 20
 
-// guard changes answers. Without Retry-After the client does not wait by itself: the controller tries again after
-// RetryInterval.
+// guard bounds answers, and removes Retry-After: instead of the client, the controller retries after RetryInterval.
 type guard struct{ to http.RoundTripper }
 
 func (g guard) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -88,7 +87,7 @@ func (g guard) RoundTrip(request *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// readSecret is what the Secret says: the namespace, and the configuration of a client.
+// readSecret returns the target and the client configuration of a Secret.
 func (a *actuator) readSecret(secret *corev1.Secret) (to target, config *rest.Config, err error) {
 	at := secret.Namespace + "/" + secret.Name
 	kubeconfig, err := pickKey(secret, kubeconfigKeys)
@@ -112,8 +111,8 @@ func (a *actuator) readSecret(secret *corev1.Secret) (to target, config *rest.Co
 		}
 		return to, config, nil
 	}
-	// Without a kubeconfig the controller would write as itself. A user of a project may bring a Secret, so the
-	// landscape's operator says which namespaces such a Secret may name.
+	// Without a kubeconfig the controller writes as itself. Users of a project may bring Secrets, so the landscape's
+	// operator lists the allowed namespaces.
 	if a.options.Local == nil || !slices.Contains(a.options.LocalNamespaces, to.namespace) {
 		return to, nil, configurationProblem("Secret %s has no key %s, and namespace %s of this cluster is not one that "+
 			"--local-namespaces allows", at, strings.Join(kubeconfigKeys, " or "), to.namespace)
@@ -121,7 +120,7 @@ func (a *actuator) readSecret(secret *corev1.Secret) (to target, config *rest.Co
 	return to, rest.CopyConfig(a.options.Local), nil
 }
 
-// pickKey is the value of the first of the keys that the Secret has. Two that differ are refused: one of them is old.
+// pickKey returns the value of the keys. Different values are refused, since one is outdated.
 func pickKey(secret *corev1.Secret, keys []string) (value string, err error) {
 	for _, key := range keys {
 		found := strings.TrimSpace(string(secret.Data[key]))
@@ -134,11 +133,11 @@ func pickKey(secret *corev1.Secret, keys []string) (value string, err error) {
 	return value, nil
 }
 
-// maxKubeconfig bounds a kubeconfig in octets: the parser takes a thousand times as many for empty entries.
+// maxKubeconfig bounds a kubeconfig in octets: empty entries take a thousand times as much memory.
 const maxKubeconfig = 64 << 10
 
-// readKubeconfig reads a kubeconfig that is not trusted. One that would make this process execute a program, read its
-// own files or send requests through another server is refused: the sentence goes on after "the kubeconfig".
+// readKubeconfig parses an untrusted kubeconfig. It refuses fields that would execute a program, read files of this
+// process or redirect requests. The error continues the words "the kubeconfig".
 func readKubeconfig(text []byte) (*rest.Config, error) {
 	if len(text) > maxKubeconfig {
 		return nil, fmt.Errorf("has more than %d octets: leave the clusters and users out that its current-context does not name",
@@ -146,7 +145,7 @@ func readKubeconfig(text []byte) (*rest.Config, error) {
 	}
 	config, err := clientcmd.Load(text)
 	if err != nil {
-		// The error of the parser quotes its input, which has a token.
+		// The parser's error quotes its input, which has a token.
 		return nil, errors.New("is no kubeconfig")
 	}
 	context := config.Contexts[config.CurrentContext]
@@ -174,7 +173,7 @@ func readKubeconfig(text []byte) (*rest.Config, error) {
 	if user.Token == "" && len(user.ClientCertificateData) == 0 {
 		return nil, errors.New("has neither a token nor client-certificate-data")
 	}
-	// Fields that are not named above are left out.
+	// All other fields are dropped.
 	made := clientcmdapi.NewConfig()
 	made.Clusters["target"] = &clientcmdapi.Cluster{Server: cluster.Server, TLSServerName: cluster.TLSServerName,
 		CertificateAuthorityData: cluster.CertificateAuthorityData}
@@ -186,7 +185,7 @@ func readKubeconfig(text []byte) (*rest.Config, error) {
 	if err != nil {
 		return nil, errors.New("makes no client")
 	}
-	// The environment of this process names a proxy of its own cluster, or none.
+	// The environment may have a proxy of this cluster.
 	return rest, nil
 }
 

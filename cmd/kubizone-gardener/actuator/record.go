@@ -19,24 +19,24 @@ import (
 )
 
 const (
-	// DefaultTTL is the time to live in seconds of a DNSRecord without one.
+	// DefaultTTL is the TTL in seconds of a DNSRecord without one.
 	DefaultTTL = 120
-	// OwnerAnnotation of a Record has the namespace and name of its DNSRecord. Both are the same on every seed.
+	// OwnerAnnotation of a Record has the namespace and name of its DNSRecord, which are the same on every seed.
 	OwnerAnnotation = "gardener.kubi.zone/owner"
-	// zonePrefix begins the zone of a status: azure-dns and google-clouddns have NAME/NAME there too.
+	// zonePrefix is the prefix of the status's zone: azure-dns and google-clouddns have NAME/NAME there too.
 	zonePrefix = "kubi.zone/"
-	// managedBy is the value of the label app.kubernetes.io/managed-by.
+	// managedBy is the value of label app.kubernetes.io/managed-by.
 	managedBy = "kubizone-gardener"
-	// maxNameText bounds the readable part of a Record's name: with type and hash it has less than 253 characters.
+	// maxNameText bounds the readable part of a Record's name, which with type and hash stays below 253 characters.
 	maxNameText = 200
-	// maxString is how many octets a character-string of TXT holds (RFC 1035 §3.3).
+	// maxString bounds a character-string of TXT in octets (RFC 1035 §3.3).
 	maxString = 255
 )
 
-// normalizeName is a domain name as it is compared: lower case, without the trailing dot.
+// normalizeName returns a domain name in lower case, without the trailing dot.
 func normalizeName(name string) string { return strings.ToLower(strings.TrimSuffix(name, ".")) }
 
-// RecordName is the name of the Record of a domain name and a type. The hash tells names apart that have the same
+// RecordName returns the name of the Record for a domain name and a type. The hash separates names with the same
 // readable part.
 func RecordName(domainName string, of extensionsv1alpha1.DNSRecordType) string {
 	domainName = normalizeName(domainName)
@@ -51,10 +51,10 @@ func RecordName(domainName string, of extensionsv1alpha1.DNSRecordType) string {
 	return strings.TrimLeft(text+"-", "-") + strings.ToLower(string(of)) + "-" + hex.EncodeToString(hash[:8])
 }
 
-// owner is what OwnerAnnotation says of the Record of a DNSRecord.
+// owner returns the OwnerAnnotation for a DNSRecord.
 func owner(dns *extensionsv1alpha1.DNSRecord) string { return dns.Namespace + "/" + dns.Name }
 
-// makeRecord is the Record that a DNSRecord asks for. It has a zoneRef if spec.zone names a Zone.
+// makeRecord returns the Record for a DNSRecord, with a zoneRef if spec.zone names a Zone.
 func makeRecord(dns *extensionsv1alpha1.DNSRecord, to target) (*v1alpha1.Record, error) {
 	values, err := makeValues(dns.Spec.RecordType, dns.Spec.Values)
 	if err != nil {
@@ -92,12 +92,11 @@ func makeRecord(dns *extensionsv1alpha1.DNSRecord, to target) (*v1alpha1.Record,
 	return record, nil
 }
 
-// zoneForStatus is status.zone once the Record is in a Zone: the Zone of spec.zone, or the one that the server chose
-// first. Gardener's contract has the choice written once. A value without the prefix is of another provider, which had
-// the DNSRecord before.
+// zoneForStatus returns status.zone once the Record is in a Zone: that of spec.zone, or the server's first choice,
+// which Gardener's contract has written once. A value without the prefix comes from another provider.
 //
-// No Record is bound to the Zone of a status. The server takes none but the longest Zone that encloses a name (S2.1),
-// so a zoneRef would change nothing until that Zone is split, and would have the name refused from then on.
+// The Zone of a status does not bind the Record. The server only takes the longest enclosing Zone (S2.1), so a
+// zoneRef would change nothing until the Zone is split, and then have the name refused.
 func zoneForStatus(dns *extensionsv1alpha1.DNSRecord, record *v1alpha1.Record) *string {
 	zone, in := dns.Status.Zone, record.Status.ZoneRef
 	chosen := zone != nil && strings.HasPrefix(*zone, zonePrefix)
@@ -110,7 +109,7 @@ func zoneForStatus(dns *extensionsv1alpha1.DNSRecord, record *v1alpha1.Record) *
 	return zone
 }
 
-// parseZone reads spec.zone: NAMESPACE/NAME of a Zone, with or without the prefix of the status, or NAME of one in the
+// parseZone parses spec.zone: NAMESPACE/NAME of a Zone, with or without the status's prefix, or NAME in the
 // namespace of the credentials.
 func parseZone(zone string, to target) (*v1alpha1.ZoneReference, error) {
 	zone = strings.TrimPrefix(zone, zonePrefix)
@@ -125,7 +124,7 @@ func parseZone(zone string, to target) (*v1alpha1.ZoneReference, error) {
 	return &v1alpha1.ZoneReference{Namespace: namespace, Name: name}, nil
 }
 
-// makeValues writes the values of a DNSRecord in presentation format, each once and in their order.
+// makeValues returns the values in presentation format, in order and without duplicates.
 func makeValues(of extensionsv1alpha1.DNSRecordType, values []string) ([]string, error) {
 	if len(values) == 0 {
 		return nil, configurationProblem("spec.values is empty: give one value at least")
@@ -158,7 +157,7 @@ func makeValue(of extensionsv1alpha1.DNSRecordType, value string) (string, error
 		if normalizeName(value) == "" {
 			return "", configurationProblem("spec.values: %q is no host name", value)
 		}
-		// Gardener writes absolute names without the trailing dot; Kubizone reads these as relative to the zone.
+		// Gardener's absolute names lack the trailing dot, and would be relative for Kubizone.
 		return normalizeName(value) + ".", nil
 	case extensionsv1alpha1.DNSRecordTypeTXT:
 		return quoteText(value), nil
@@ -166,8 +165,8 @@ func makeValue(of extensionsv1alpha1.DNSRecordType, value string) (string, error
 	return "", configurationProblem("spec.recordType %q: A, AAAA, CNAME and TXT are served", of)
 }
 
-// quoteText writes a text as character-strings. A text within quotation marks is the text between them: some of
-// Gardener's clients quote it for providers that ask for that.
+// quoteText formats a text as character-strings. Enclosing quotation marks are removed: some of Gardener's clients
+// add them for other providers.
 func quoteText(text string) string {
 	if len(text) >= 2 && strings.HasPrefix(text, `"`) && strings.HasSuffix(text, `"`) {
 		text = text[1 : len(text)-1]

@@ -20,33 +20,33 @@ import (
 	"kubi.zone/kubizone/pkg/externaldns/contract"
 )
 
-// Config of a Backend.
+// Config configures a Backend.
 type Config struct {
-	// URL of the provider, http or https.
+	// URL is the http or https URL of the provider.
 	URL string
-	// Types are those that the provider writes and lists; nil: ListedTypes.
+	// Types are the types that the provider writes and lists; nil: ListedTypes.
 	Types []rdata.Type
-	// PlainText: the provider has the text of a TXT as it is, as that of Azure, and not in the quotes of a zone file.
+	// PlainText: the provider uses the plain text of a TXT, as Azure's, instead of the quoted zone file format.
 	PlainText bool
-	// Logger logs what a provider changes in what it is sent; nil: it is not logged.
+	// Logger logs values that a provider changes; nil: no log.
 	Logger *slog.Logger
-	// Now is the clock; nil: the system's.
+	// Now is the clock; nil: time.Now.
 	Now func() time.Time
 }
 
-// Backend is a server.Backend.
+// Backend implements server.Backend.
 type Backend struct {
 	config Config
 	base   *url.URL
 	client *http.Client
-	// turn is held by what asks the provider and of what follows. Health goes without.
+	// turn serializes requests to the provider, except Health, and guards the fields below.
 	turn     chan struct{}
-	list     listing // nil: it is not known
+	list     listing // nil: unknown
 	listedAt time.Time
 	kept     map[contract.Key]kept
 }
 
-// kept is an RRset that a provider has in words of its own: came is what it lists for asked.
+// kept is an RRset stored by the provider in another form: came is the listing for asked.
 type kept struct {
 	asked protocol.RRset
 	came  standing
@@ -55,13 +55,13 @@ type kept struct {
 var _ server.Backend = (*Backend)(nil)
 
 const (
-	// listLife is how long a listing counts. It is of the whole account.
+	// listLife is the lifetime of a listing, which covers the whole account.
 	listLife = 5 * time.Second
-	// maxLost is how many RRsets are sent singly while none is taken.
+	// maxLost bounds the RRsets sent singly before any success.
 	maxLost = 3
 )
 
-// New makes a Backend and connects to nothing.
+// New returns a Backend, and connects to nothing.
 func New(config Config) (*Backend, error) {
 	base, err := url.Parse(config.URL)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.RawQuery != "" || base.Fragment != "" {
@@ -90,7 +90,6 @@ func New(config Config) (*Backend, error) {
 	}, nil
 }
 
-// takeTurn waits until nothing else is asked.
 func (b *Backend) takeTurn(ctx context.Context) error {
 	select {
 	case b.turn <- struct{}{}:
@@ -102,7 +101,7 @@ func (b *Backend) takeTurn(ctx context.Context) error {
 
 func (b *Backend) endTurn() { <-b.turn }
 
-// listRecords is what the provider has, or had a moment ago.
+// listRecords returns the provider's records, cached for listLife.
 func (b *Backend) listRecords(ctx context.Context) (listing, error) {
 	if at := b.config.Now(); b.list == nil || at.Sub(b.listedAt) >= listLife {
 		var endpoints []contract.Endpoint
@@ -114,29 +113,29 @@ func (b *Backend) listRecords(ctx context.Context) (listing, error) {
 	return b.list, nil
 }
 
-// task is an RRset to be written, and where its result goes.
+// task is an RRset to write, and the index of its result.
 type task struct {
 	contract.Key
 	at   int
 	set  protocol.RRset
-	wish *contract.Endpoint // nil to remove it
-	// lost is why it was sent in vain; nil also where the provider answered with success.
+	wish *contract.Endpoint // nil: remove
+	// lost is the error of a write without effect; nil after an answer of success.
 	lost error
 }
 
-// round is one Apply.
+// round is the state of one Apply.
 type round struct {
 	zone    name.Name
 	results []error
-	// taken counts RRsets that the provider has as they were asked for, lost are those that were sent alone in vain.
+	// taken counts the RRsets stored as requested, lost are those sent singly without effect.
 	taken int
 	lost  []*task
-	// stopped: the provider wants no more for now, or the client has gone.
+	// stopped is the error if the provider wants no more requests, or the client has gone.
 	stopped error
 }
 
-// Apply writes what differs in one request, and looks whether it is there. What is not is written in smaller parts, at
-// the end singly. What comes twice is done as it comes last, and at a name it removes first.
+// Apply writes the differences in a single request, and checks the listing. Missing RRsets are written again in
+// smaller parts, at last singly. Of an RRset given twice the last version is written. Removals at a name come first.
 func (b *Backend) Apply(ctx context.Context, zone name.Name, sets []protocol.RRset) []error {
 	r := &round{zone: zone, results: make([]error, len(sets))}
 	last, written := map[contract.Key]int{}, map[name.Name]bool{}
@@ -151,7 +150,7 @@ func (b *Backend) Apply(ctx context.Context, zone name.Name, sets []protocol.RRs
 		}
 		t, err := b.makeTask(at, set)
 		switch removes := len(set.Data) == 0; {
-		case err != nil && removes: // It was never written.
+		case err != nil && removes: // it was never written
 		case err != nil:
 			r.results[at] = err
 		case removes && written[set.Name]:
@@ -186,7 +185,7 @@ func (b *Backend) makeTask(at int, set protocol.RRset) (t *task, err error) {
 	return t, err
 }
 
-// checkForm refuses what external-dns has no form for, and what is the provider's own.
+// checkForm refuses types unknown to external-dns, and the provider's own NS.
 func (b *Backend) checkForm(set protocol.RRset) error {
 	switch {
 	case !slices.Contains(contract.Types, set.Type):
@@ -214,7 +213,7 @@ func (r *round) lose(tasks []*task, err error) {
 	}
 }
 
-// mayGoOn says why no more may be sent.
+// mayGoOn returns an error if no more may be sent.
 func (r *round) mayGoOn(ctx context.Context) error {
 	if r.stopped == nil && ctx.Err() != nil {
 		r.stopped = fmt.Errorf("external-dns provider: not done in time: %w", ctx.Err())
@@ -222,7 +221,7 @@ func (r *round) mayGoOn(ctx context.Context) error {
 	return r.stopped
 }
 
-// writeTasks writes tasks together, and those that the provider does not have then in parts.
+// writeTasks writes tasks together, and then missing ones in parts.
 func (b *Backend) writeTasks(ctx context.Context, r *round, tasks []*task) {
 	switch err := r.mayGoOn(ctx); {
 	case len(tasks) == 0:
@@ -250,7 +249,7 @@ func (b *Backend) writeTasks(ctx context.Context, r *round, tasks []*task) {
 	}
 	var left []*task
 	for _, t := range pending {
-		// A TTL that a provider has otherwise it has changed itself, if it has taken the request.
+		// After a successful request, a different TTL is the provider's choice.
 		if !b.isThere(r, t, list[t.Key], failed != nil) {
 			left = append(left, t)
 		}
@@ -266,9 +265,9 @@ func (b *Backend) writeTasks(ctx context.Context, r *round, tasks []*task) {
 		}
 		r.lose(left, failed)
 	default:
-		size := 1 // each that it skipped
+		size := 1 // skipped by the provider
 		if failed != nil {
-			size = (len(left) + 1) / 2 // one of them may be what it fails at
+			size = (len(left) + 1) / 2 // halves, since a single task may have failed the request
 		}
 		for part := range slices.Chunk(left, size) {
 			b.writeTasks(ctx, r, part)
@@ -276,7 +275,7 @@ func (b *Backend) writeTasks(ctx context.Context, r *round, tasks []*task) {
 	}
 }
 
-// findDifferences are the tasks for what the provider has otherwise. What is not an RRset there is refused.
+// findDifferences returns the tasks with differences. Foreign listings are refused.
 func (b *Backend) findDifferences(r *round, list listing, tasks []*task) (pending []*task) {
 	for _, t := range tasks {
 		s := list[t.Key]
@@ -300,7 +299,7 @@ func meanSame(t rdata.Type, one, other []string) bool {
 	return slices.Equal(server.Meaning(t, one), server.Meaning(t, other))
 }
 
-// isThere says whether the provider has what a task is about, and remembers in which words.
+// isThere reports whether the provider has the RRset of a task, and records a different form.
 func (b *Backend) isThere(r *round, t *task, s standing, exactTTL bool) bool {
 	before, sameTTL := b.kept[t.Key], s.ttl == t.set.TTL
 	delete(b.kept, t.Key)
@@ -322,8 +321,8 @@ func (b *Backend) isThere(r *round, t *task, s standing, exactTTL bool) bool {
 	return true
 }
 
-// writeChanges sends what has to change, as the provider adjusts it. It returns the tasks that were sent, and the error
-// of sending them.
+// writeChanges sends the tasks after the provider's adjustment. It returns the sent tasks, and the error of the
+// request.
 func (b *Backend) writeChanges(ctx context.Context, r *round, list listing, tasks []*task) ([]*task, error) {
 	tasks, err := b.adjustWishes(ctx, r, tasks)
 	if len(tasks) == 0 || err != nil {
@@ -347,8 +346,8 @@ func (b *Backend) writeChanges(ctx context.Context, r *round, list listing, task
 	return tasks, err
 }
 
-// adjustWishes lets the provider add what it needs to what it is to be sent. What it would write as something else is
-// refused, and no task any more.
+// adjustWishes lets the provider adjust the endpoints. A task that the provider would write as something else is
+// refused and left out.
 func (b *Backend) adjustWishes(ctx context.Context, r *round, tasks []*task) (kept []*task, err error) {
 	var wishes []*contract.Endpoint
 	for _, t := range tasks {
@@ -365,7 +364,7 @@ func (b *Backend) adjustWishes(ctx context.Context, r *round, tasks []*task) (ke
 	}
 	forms := map[name.Name][]contract.Endpoint{}
 	for _, e := range adjusted {
-		owner, _ := contract.ParseName(e.DNSName) // at a wrong name nothing was asked for
+		owner, _ := contract.ParseName(e.DNSName) // the root for an invalid name, which no task has
 		forms[owner] = append(forms[owner], e)
 	}
 	for _, t := range tasks {
@@ -398,7 +397,7 @@ func describeForms(forms []contract.Endpoint) string {
 	return text
 }
 
-// findBeside says what an RRset cannot stand beside, nil for nothing.
+// findBeside returns an error for an RRset that cannot coexist with another, else nil.
 func findBeside(list listing, t *task) error {
 	for _, other := range contract.Types {
 		_, there := list[contract.Key{Name: t.Name, Type: other}]
@@ -409,8 +408,8 @@ func findBeside(list listing, t *task) error {
 	return nil
 }
 
-// explainLoss says why an RRset is not as it was asked for. Only a provider that answers with success, and has taken
-// others, has judged the record: a failure may pass, as that for too many requests does.
+// explainLoss returns the error for an RRset not stored as requested. The record is at fault only if the provider
+// answers with success and has taken others: other failures may pass, as that for too many requests.
 func (r *round) explainLoss(t *task) error {
 	switch {
 	case errors.As(t.lost, new(*protocol.Error)):
@@ -425,7 +424,7 @@ func (r *round) explainLoss(t *task) error {
 		"and that its --domain-filter lets it", t.Key, r.zone)
 }
 
-// Read answers from the list, in the words of the last Apply where the provider has others for it.
+// Read answers from the listing, in the form of the last Apply if the provider stores another form.
 func (b *Backend) Read(ctx context.Context, zone, owner name.Name, t rdata.Type) (protocol.RRset, error) {
 	set := protocol.RRset{Zone: zone, Name: owner, Type: t}
 	if !slices.Contains(b.config.Types, t) {
@@ -450,7 +449,7 @@ func (b *Backend) Read(ctx context.Context, zone, owner name.Name, t rdata.Type)
 	return set, nil
 }
 
-// Health asks for what the provider filters, which is little work for it, and tells of no credentials.
+// Health requests the provider's filter, which is cheap, but does not test its credentials.
 func (b *Backend) Health(ctx context.Context) error {
 	answered, err := b.callProvider(ctx, http.MethodGet, "", nil, new(any))
 	if err == nil && answered != contract.MediaType {

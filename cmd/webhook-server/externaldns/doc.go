@@ -1,16 +1,16 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package externaldns is a back end of the webhook server that writes by a provider of external-dns: one in its tree,
-// served by external-dns --webhook-server, or a webhook provider of its own.
+// Package externaldns is a backend of the webhook server that writes through a provider of external-dns: built in,
+// served by external-dns --webhook-server, or a webhook provider.
 //
-// It promises: (1) what is answered as done is what the provider listed afterwards: providers skip what they do not
-// take, and answer with success; (2) the provider gets one request at a time, as from external-dns, and its answers are
-// bounded; (3) what the provider lists in another form than that of an RRset, such as one with a set identifier or an
-// alias, stays untouched; (4) a record that the provider does not take costs the others nothing but time; (5) what
-// external-dns has no form for is refused with the reason.
+// It promises: (1) success is confirmed by the provider's listing, because providers skip unsupported records and
+// answer with success; (2) the provider gets a single request at a time, as from external-dns, and answers are
+// bounded; (3) listed endpoints that are no RRset, such as those with a set identifier or an alias, are not touched;
+// (4) a rejected record costs the others only time; (5) types and values that external-dns cannot express are
+// refused with the reason.
 //
-// It does not know which zones there are, nor what kept others from being written: the provider says neither.
+// The provider tells neither its zones nor the cause of a failure.
 //
 // Read backend.go, then endpoint.go.
 package externaldns

@@ -20,10 +20,10 @@ import (
 	"kubi.zone/kubizone/pkg/externaldns/contract"
 )
 
-// exchangeTime bounds one request: external-dns itself waits for 15 s.
+// exchangeTime bounds a request: external-dns itself waits for 15 s.
 const exchangeTime = 20 * time.Second
 
-// callProvider makes one request, reads the answer, and returns its media type. Without into none is expected.
+// callProvider sends a request, decodes the answer, and returns its media type. Without into no content is expected.
 func (b *Backend) callProvider(ctx context.Context, method, path string, body, into any) (media string, err error) {
 	var content io.Reader
 	if body != nil {
@@ -33,8 +33,7 @@ func (b *Backend) callProvider(ctx context.Context, method, path string, body, i
 		}
 		content = bytes.NewReader(text)
 	}
-	// What the provider began it does not stop when a client is gone, so neither does this: the next request would come
-	// beside it.
+	// The provider does not stop when a client goes, so neither does the request: the next request must not overlap.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), exchangeTime)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, method, b.base.JoinPath(path).String(), content)
@@ -74,24 +73,24 @@ func (b *Backend) callProvider(ctx context.Context, method, path string, body, i
 	return answer.Header.Get("Content-Type"), err
 }
 
-// ListedTypes are those that the providers of the large clouds list. Others they may write, and do not list.
+// ListedTypes are the types that providers of the large clouds list. They may write others without listing them.
 var ListedTypes = []rdata.Type{rdata.A, rdata.AAAA, rdata.CNAME, rdata.DNAME, rdata.MX, rdata.NS, rdata.SRV, rdata.TXT}
 
-// standing is what a provider lists of one name and type.
+// standing is the provider's listing of one name and type.
 type standing struct {
-	// listed is all of it in one, to be given back when it is replaced or removed.
+	// listed is the endpoint to send back for a change or removal.
 	listed contract.Endpoint
-	// data is sorted, as the provider writes it; ttl is 0 where it says none.
+	// data is sorted; ttl is 0 if not listed.
 	data []string
 	ttl  uint32
-	// foreign says why it is no RRset, empty where it is one.
+	// foreign is the reason if the listing is no RRset, else "".
 	foreign string
 }
 
-// listing is what a provider has.
+// listing is a provider's records.
 type listing map[contract.Key]standing
 
-// makeListing makes it of endpoints. What is at no name or of no type of ours is left out.
+// makeListing converts endpoints, and leaves out invalid names and unknown types.
 func makeListing(endpoints []contract.Endpoint, plainText bool) listing {
 	all := make(listing, len(endpoints))
 	for _, e := range endpoints {
@@ -101,7 +100,7 @@ func makeListing(endpoints []contract.Endpoint, plainText bool) listing {
 		}
 		s, there := all[key]
 		if there {
-			// Some list each value by itself.
+			// Some providers list each value separately.
 			s.listed.Targets = slices.Concat(s.listed.Targets, e.Targets)
 		} else {
 			s.listed = e
@@ -120,7 +119,7 @@ func makeListing(endpoints []contract.Endpoint, plainText bool) listing {
 	return all
 }
 
-// dataOf is the meaning of what an endpoint points to.
+// dataOf parses the targets of an endpoint.
 func dataOf(e *contract.Endpoint, t rdata.Type, plainText bool) ([]string, error) {
 	if len(e.Targets) == 0 {
 		return nil, fmt.Errorf("%s %s has no targets", e.DNSName, t)
@@ -141,12 +140,12 @@ func dataOf(e *contract.Endpoint, t rdata.Type, plainText bool) ([]string, error
 
 func sorted(data []string) []string { return slices.Compact(slices.Sorted(slices.Values(data))) }
 
-// endpointOf writes an RRset as external-dns does.
+// endpointOf converts an RRset into an endpoint.
 func endpointOf(set protocol.RRset, plainText bool) (*contract.Endpoint, error) {
 	e := &contract.Endpoint{DNSName: strings.TrimSuffix(set.Name.String(), "."), RecordType: set.Type.String(), RecordTTL: int64(set.TTL)}
 	for _, data := range set.Data {
 		if set.Type == rdata.TXT {
-			// Route 53 reads \DDD as an octal number, others as a decimal one.
+			// Route 53 reads \DDD as an octal number, others as a decimal.
 			text, err := protocol.JoinStrings(data)
 			if err != nil || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) {
 				return e, protocol.Refuse(protocol.CodeInvalidValue, "external-dns has no form for octets of a TXT other than printable "+

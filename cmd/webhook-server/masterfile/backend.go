@@ -21,21 +21,20 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// Config of a Backend.
+// Config configures a Backend.
 type Config struct {
-	// Files has the zones and where each one's file is. The files are there; their modes are kept.
+	// Files has the existing zone files by zone. Their modes are kept.
 	Files map[name.Name]string
-	// Check is a program and its first arguments; the zone and a file follow. Where it fails, the file is not taken.
-	// Empty: nothing is checked.
+	// Check is a program with its first arguments; zone and file follow. A failure rejects the file. Empty: no
+	// check.
 	Check []string
-	// Reload is a program and its first arguments; the zone follows. Empty: the name server looks for itself.
+	// Reload is a program with its first arguments; the zone follows. Empty: the name server reloads by itself.
 	Reload []string
 }
 
-// commandTimeout bounds Check and Reload.
 const commandTimeout = 30 * time.Second
 
-// Backend is a server.Backend.
+// Backend implements server.Backend.
 type Backend struct {
 	config Config
 	zones  map[name.Name]*zone
@@ -46,18 +45,18 @@ type zone struct {
 	path string
 
 	mu sync.Mutex
-	// loaded says whether the name server has loaded the file as it is.
+	// loaded: the name server has loaded the current file.
 	loaded bool
 }
 
 var _ server.Backend = (*Backend)(nil)
 
-// New makes a Backend of files that are there.
+// New returns a Backend for existing files.
 func New(config Config) (*Backend, error) {
 	b := &Backend{config: config, zones: map[name.Name]*zone{}}
 	var wrong []error
 	for zoneName, path := range config.Files {
-		// A link is followed now: to rename over it would leave the file behind it as it is.
+		// Links are resolved: a rename would replace the link instead of the target.
 		real, err := filepath.EvalSymlinks(path)
 		if err == nil {
 			real, err = filepath.Abs(real)
@@ -89,8 +88,8 @@ func (z *zone) readFile() (content, error) {
 	return c, nil
 }
 
-// Apply writes the file once, with every set that passes the check together with those before it. Each of the others is
-// refused by itself, so that a set that would keep the zone from loading keeps no other set out.
+// Apply writes the file once, with all sets up to those that fail the check. Other sets are refused singly: a bad
+// set keeps no other set out.
 func (b *Backend) Apply(ctx context.Context, zoneName name.Name, sets []protocol.RRset) []error {
 	results := make([]error, len(sets))
 	z, ok := b.zones[zoneName]
@@ -112,7 +111,7 @@ func (b *Backend) Apply(ctx context.Context, zoneName name.Name, sets []protocol
 	return results
 }
 
-// applySets returns an error that is meant for all sets without one in results.
+// applySets returns an error for all sets without one in results.
 func (b *Backend) applySets(ctx context.Context, z *zone, sets []protocol.RRset, results []error) error {
 	was, err := z.readFile()
 	if err != nil {
@@ -128,7 +127,7 @@ func (b *Backend) applySets(ctx context.Context, z *zone, sets []protocol.RRset,
 		which[i] = i
 	}
 	refused, err := s.bisectSets(ctx, which)
-	// A set that was refused may need one that was taken after it, as a mail exchanger needs its address.
+	// A refused set may need a set that was taken later, as an MX needs its address.
 	for err == nil && len(refused) > 0 && s.file != "" {
 		before := len(refused)
 		if refused, err = s.bisectSets(ctx, refused); len(refused) == before {
@@ -136,7 +135,7 @@ func (b *Backend) applySets(ctx context.Context, z *zone, sets []protocol.RRset,
 		}
 	}
 	if err == nil && len(refused) > 0 && s.file == "" {
-		// Nothing says yet that it is their fault.
+		// The sets may not be at fault.
 		if fault := b.checkContent(ctx, z, was); fault != nil {
 			for _, i := range refused {
 				results[i] = fmt.Errorf("the file as it is, before any change: %w", fault)
@@ -161,20 +160,20 @@ func (b *Backend) applySets(ctx context.Context, z *zone, sets []protocol.RRset,
 	return nil
 }
 
-// bisection finds by halves which sets a zone loads with.
+// bisection finds the sets with which a zone loads, by halves.
 type bisection struct {
 	b       *Backend
 	z       *zone
 	sets    []protocol.RRset
 	results []error
-	// taken is the zone with the sets that have passed, next the same zone with its new serial, and file the path of
-	// that, empty before a set has passed.
+	// taken is the zone with the passed sets, next the same with the new serial, and file the path, "" before a set
+	// has passed.
 	taken, next content
 	file        string
 }
 
-// bisectSets takes all sets of which if they pass together, else each half. It returns the sets that do not pass alone;
-// they have their errors in results, as sets have that cannot be in the zone at all.
+// bisectSets takes all sets of which if they pass together, else recurses into halves. It returns the sets that fail
+// alone; results has their errors, and those of invalid sets.
 func (s *bisection) bisectSets(ctx context.Context, which []int) (refused []int, err error) {
 	c, changed := s.taken, false
 	var good []int
@@ -216,13 +215,13 @@ func (s *bisection) dropFile() {
 	}
 }
 
-// replaceFile puts the file in the place of the zone's.
+// replaceFile renames the staged file over the zone's.
 func (s *bisection) replaceFile() error {
 	if err := os.Rename(s.file, s.z.path); err != nil {
 		return err
 	}
 	s.file = ""
-	// After the answer a power failure must not bring the old file back.
+	// A power failure after the answer must not bring the old file back.
 	dir, err := os.Open(filepath.Dir(s.z.path))
 	if err != nil {
 		return err
@@ -230,7 +229,7 @@ func (s *bisection) replaceFile() error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// checkError says that the file as a whole would not load.
+// checkError tells that the whole file would not load.
 type checkError struct{ error }
 
 func (b *Backend) checkContent(ctx context.Context, z *zone, c content) error {
@@ -241,7 +240,7 @@ func (b *Backend) checkContent(ctx context.Context, z *zone, c content) error {
 	return err
 }
 
-// stageFile writes a file beside the zone's that the check passes, and returns its path.
+// stageFile writes and checks a file beside the zone's, and returns the path.
 func (b *Backend) stageFile(ctx context.Context, z *zone, c content) (path string, err error) {
 	text, err := c.marshal()
 	if err != nil {
@@ -294,7 +293,6 @@ func (b *Backend) reloadZone(ctx context.Context, z *zone) error {
 	return nil
 }
 
-// runProgram starts a program without a shell.
 func runProgram(ctx context.Context, command []string, more ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
@@ -308,7 +306,7 @@ func runProgram(ctx context.Context, command []string, more ...string) error {
 	return nil
 }
 
-// Read reads the file.
+// Read returns an RRset from the file.
 func (b *Backend) Read(_ context.Context, zoneName, owner name.Name, t rdata.Type) (protocol.RRset, error) {
 	z, ok := b.zones[zoneName]
 	if !ok {
@@ -321,7 +319,6 @@ func (b *Backend) Read(_ context.Context, zoneName, owner name.Name, t rdata.Typ
 	return c.findRRset(zoneName, owner, t), nil
 }
 
-// Health reads all files.
 func (b *Backend) Health(context.Context) error {
 	var wrong []error
 	for _, z := range b.zones {

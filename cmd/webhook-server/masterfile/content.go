@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/zonefile"
 )
 
-// content is a zone, with its entries in the order of the file and the SOA apart.
+// content is a zone in file order, with the SOA apart.
 type content struct {
 	soa     dns.Entry
 	entries []dns.Entry
@@ -40,7 +40,7 @@ func parseContent(zone name.Name, text []byte) (content, error) {
 		case !zone.Encloses(entry.Name):
 			return c, fmt.Errorf("line %d: %s is not in the zone", rr.Line, entry.Name)
 		case entry.Type.CheckRecord() != nil:
-			// Signatures would be wrong after the first change, and data that is not read could not be written.
+			// Signatures would become invalid, and unknown data could not be written.
 			return c, fmt.Errorf("line %d: the file is not written anew: %w", rr.Line, entry.Type.CheckRecord())
 		default:
 			c.entries = append(c.entries, entry)
@@ -62,7 +62,7 @@ func (c content) marshal() ([]byte, error) {
 	return text.Bytes(), err
 }
 
-// withNextSerial returns c with the serial after its own.
+// withNextSerial returns c with the next serial.
 func (c content) withNextSerial() (content, error) {
 	fields := strings.Fields(c.soa.Data)
 	if len(fields) != 7 {
@@ -89,7 +89,7 @@ func (c content) findRRset(zone, owner name.Name, t rdata.Type) protocol.RRset {
 	return set
 }
 
-// withRRset replaces an RRset. It reports whether that changes anything.
+// withRRset replaces an RRset, and reports whether anything changed.
 func (c content) withRRset(set protocol.RRset) (content, bool, error) {
 	if set.Type == rdata.NS && set.Name == set.Zone && len(set.Data) == 0 {
 		return c, false, protocol.Refuse(protocol.CodeInvalidRecord, "the name servers of a zone can be replaced, not removed")
@@ -123,7 +123,7 @@ func (c content) withRRset(set protocol.RRset) (content, bool, error) {
 	return c, true, nil
 }
 
-// hasLastAddress says whether the set is the last addresses of a name server of the zone.
+// hasLastAddress reports whether the set has the last addresses of a name server of the zone.
 func (c content) hasLastAddress(set protocol.RRset) bool {
 	if set.Type != rdata.A && set.Type != rdata.AAAA {
 		return false

@@ -1,17 +1,15 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package masterfile is a back end of the webhook server that writes the zone files of a name server, such as BIND, and
-// has it load them.
+// Package masterfile is a backend of the webhook server that writes zone files of a name server, such as BIND, and
+// reloads them.
 //
-// It promises: (1) a file is the old or the new one, never a part: it is written beside, checked, and renamed; (2) the
-// serial grows with each change and with nothing else; (3) what is answered as done is in the file, and the command
-// that loads it succeeded after that: one that failed is repeated; (4) a file with a line that is not understood is
-// left alone; (5) no shell sees a name or a value; (6) an RRset that would keep the zone from loading is refused by
-// itself, and those beside it are written.
+// It promises: (1) a file is replaced atomically: written beside, checked, and renamed; (2) the serial rises with
+// each change only; (3) after success the RRset is in the file, and the reload has succeeded; a failed reload is
+// repeated; (4) a file with an unsupported line is left alone; (5) no shell gets a name or value; (6) an RRset that
+// would keep the zone from loading is refused alone.
 //
-// It does not know the name server, only two commands: one that checks a file and one that loads a zone. Comments and
-// the order of a file are lost when it is written.
+// The name server is known by two commands, which check a file and reload a zone. Writing loses comments and order.
 //
 // Read backend.go, then content.go.
 package masterfile

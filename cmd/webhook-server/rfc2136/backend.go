@@ -24,27 +24,26 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// Config of a Backend.
+// Config configures a Backend.
 type Config struct {
 	// Server is HOST:PORT.
 	Server string
-	// Key signs updates and questions, and has to sign the answers.
+	// Key signs requests and answers.
 	Key transfer.Key
 }
 
-// Backend is a server.Backend.
+// Backend implements server.Backend.
 type Backend struct {
 	config Config
-	// knows is a zone for which the server has taken the key, or refused it; nil before.
+	// knows is a zone about which the server has signed an answer or rejected the key; nil before.
 	knows atomic.Pointer[name.Name]
 }
 
 var _ server.Conditional = (*Backend)(nil)
 
-// exchangeTime bounds one exchange.
 const exchangeTime = 10 * time.Second
 
-// New makes a Backend and connects to nothing.
+// New returns a Backend, and connects to nothing.
 func New(config Config) (*Backend, error) {
 	var wrong []error
 	if _, port, err := net.SplitHostPort(config.Server); err != nil || port == "" {
@@ -61,7 +60,7 @@ func (b *Backend) Apply(ctx context.Context, zone name.Name, sets []protocol.RRs
 	return b.ApplyWhere(ctx, zone, sets, nil)
 }
 
-// ApplyWhere makes what was there a prerequisite of each update (RFC 2136 §2.4); nil: nothing is.
+// ApplyWhere adds the present RRsets as prerequisites (RFC 2136 §2.4); nil: none.
 func (b *Backend) ApplyWhere(ctx context.Context, zone name.Name, sets, present []protocol.RRset) []error {
 	results := make([]error, len(sets))
 	for i, set := range sets {
@@ -74,7 +73,7 @@ func (b *Backend) ApplyWhere(ctx context.Context, zone name.Name, sets, present 
 	return results
 }
 
-// replaceRRset writes an RRset, with present only where that stands there.
+// replaceRRset writes an RRset; with present only if the server has present.
 func (b *Backend) replaceRRset(ctx context.Context, zone name.Name, set protocol.RRset, present *protocol.RRset) error {
 	records, err := packRecords(set)
 	if err != nil {
@@ -96,8 +95,8 @@ func (b *Backend) replaceRRset(ctx context.Context, zone name.Name, set protocol
 	case set.Type == rdata.NS && set.Name == zone && len(records) == 0:
 		return protocol.Refuse(protocol.CodeInvalidRecord, "the name servers of a zone can be replaced, not removed")
 	case set.Type == rdata.NS && set.Name == zone:
-		// A server leaves them alone when all are deleted at once (RFC 2136 §3.4.2.3), so they are deleted one by one,
-		// and the new ones are there before.
+		// A server ignores the deletion of all NS at the apex (RFC 2136 §3.4.2.3), so they are deleted one by one
+		// after the new NS are added.
 		present, err := b.Read(ctx, zone, set.Name, set.Type)
 		if err != nil {
 			return err
@@ -135,20 +134,19 @@ func (b *Backend) replaceRRset(ctx context.Context, zone name.Name, set protocol
 	return err
 }
 
-// blamesRecords says whether a refusal is about the records alone: an update of the same zone that does nothing is
-// taken.
+// blamesRecords reports whether a refusal concerns the records: an empty update of the zone succeeds.
 func (b *Backend) blamesRecords(ctx context.Context, zone name.Name, code int) bool {
 	switch code {
 	case mdns.RcodeRefused, mdns.RcodeFormatError, mdns.RcodeNotImplemented:
 	default:
-		return false // SERVFAIL is the server's own trouble, and passes.
+		return false // SERVFAIL is a temporary fault of the server
 	}
 	empty, err := b.sendUpdate(ctx, zone, updateOf(zone))
 	return err == nil && empty == mdns.RcodeSuccess
 }
 
-// hasRecords asks by a prerequisite and no update whether the zone has exactly these records, their TTL apart. Unlike a
-// query that sees below delegations, and is answered by no wildcard.
+// hasRecords tests with a prerequisite whether the zone has exactly these records, apart from TTLs. Unlike a query,
+// this sees below delegations, and matches no wildcard.
 func (b *Backend) hasRecords(ctx context.Context, zone name.Name, records []mdns.RR) (bool, error) {
 	ask := updateOf(zone)
 	ask.Used(records)
@@ -162,7 +160,7 @@ func (b *Backend) hasRecords(ctx context.Context, zone name.Name, records []mdns
 	}
 }
 
-// Read asks for an RRset.
+// Read queries an RRset.
 func (b *Backend) Read(ctx context.Context, zone, owner name.Name, t rdata.Type) (protocol.RRset, error) {
 	set := protocol.RRset{Zone: zone, Name: owner, Type: t}
 	exists := updateOf(zone)
@@ -180,7 +178,7 @@ func (b *Backend) Read(ctx context.Context, zone, owner name.Name, t rdata.Type)
 	if err != nil {
 		return set, err
 	}
-	// Name servers of a delegation and their addresses are in the sections for referrals.
+	// Referrals have the NS of a delegation and their addresses in other sections.
 	for _, section := range [][]mdns.RR{answer.Answer, answer.Ns, answer.Extra} {
 		for _, rr := range section {
 			header := rr.Header()
@@ -203,9 +201,8 @@ func (b *Backend) Read(ctx context.Context, zone, owner name.Name, t rdata.Type)
 	return set, nil
 }
 
-// Health asks for the SOA of a zone that the server has shown to have, before the first one for the root's. An answer
-// that it signed says that it is there and knows the key. One without a signature says nothing of the key: Knot signs
-// nothing about a zone that it has not.
+// Health queries the SOA of a zone known to be there, else of the root. A signed answer proves that the server has
+// the key. An unsigned answer proves nothing: Knot does not sign answers about unknown zones.
 func (b *Backend) Health(ctx context.Context) error {
 	zone := b.knows.Load()
 	query := new(mdns.Msg)
@@ -214,7 +211,7 @@ func (b *Backend) Health(ctx context.Context) error {
 	_, err := b.exchangeMessages(ctx, query)
 	var refusal *transfer.Refusal
 	if errors.As(err, &refusal) && refusal.TSIG == 0 && (refusal.Rcode == mdns.RcodeRefused || refusal.Rcode == mdns.RcodeNotAuth) {
-		b.knows.CompareAndSwap(zone, nil) // it has the zone no more
+		b.knows.CompareAndSwap(zone, nil) // the server no longer has the zone
 		return nil
 	}
 	return err
@@ -238,8 +235,8 @@ func (b *Backend) sendUpdate(ctx context.Context, zone name.Name, update *mdns.M
 	case refusal == nil || refusal.Rcode != mdns.RcodeNotAuth || refusal.TSIG != 0:
 		return 0, err
 	}
-	// The signature of a NOTAUTH is not read by the library, and what is answered for it stops clients for good. So
-	// the server is asked in another way whether it has the zone.
+	// The library does not verify the signature of a NOTAUTH, and a rejected key stops clients for good. So a query
+	// tests whether the server has the zone.
 	query := new(mdns.Msg)
 	query.SetQuestion(zone.String(), mdns.TypeSOA)
 	query.RecursionDesired = false
@@ -251,7 +248,7 @@ func (b *Backend) sendUpdate(ctx context.Context, zone name.Name, update *mdns.M
 	return 0, err
 }
 
-// exchangeMessages signs, sends, and checks the answer.
+// exchangeMessages sends a signed message, and checks the answer.
 func (b *Backend) exchangeMessages(ctx context.Context, message *mdns.Msg) (*mdns.Msg, error) {
 	ctx, cancel := context.WithTimeout(ctx, exchangeTime)
 	defer cancel()
@@ -267,7 +264,7 @@ func (b *Backend) exchangeMessages(ctx context.Context, message *mdns.Msg) (*mdn
 	return answer, nil
 }
 
-// describeFailure is what an answer to an update means.
+// describeFailure returns the error for a failed update.
 func (b *Backend) describeFailure(zone name.Name, code int, err error) error {
 	switch {
 	case err != nil:
@@ -281,7 +278,7 @@ func (b *Backend) describeFailure(zone name.Name, code int, err error) error {
 	return fmt.Errorf("%s: %s for an update of zone %s", b.config.Server, mdns.RcodeToString[code], zone)
 }
 
-// packRecords goes by the wire format, so no text of a client is parsed by a second set of rules.
+// packRecords converts by wire format, so no second parser reads a client's text.
 func packRecords(set protocol.RRset) ([]mdns.RR, error) {
 	var records []mdns.RR
 	for _, data := range set.Data {
@@ -300,7 +297,7 @@ func packRecords(set protocol.RRset) ([]mdns.RR, error) {
 	return records, nil
 }
 
-// dataOf is a record's data in our spelling.
+// dataOf returns a record's data in our presentation format.
 func dataOf(t rdata.Type, rr mdns.RR, zone name.Name) (string, error) {
 	unknown := new(mdns.RFC3597)
 	if err := unknown.ToRFC3597(rr); err != nil {

@@ -1,15 +1,14 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rfc2136 is a back end of the webhook server that writes into a DNS server by dynamic update (RFC 2136).
+// Package rfc2136 is a backend of the webhook server that writes by dynamic update (RFC 2136).
 //
-// It promises: (1) an RRset is replaced in one update, so no query sees half of it; (2) what is answered as done stands
-// at the server: servers ignore in silence what cannot stand beside other records, so after each update the server is
-// asked whether the RRset is there; (3) requests are signed, over TCP, and an answer without a good signature is none;
-// (4) the name servers of a zone are replaced without being gone in between; (5) a record that the server does not
-// take, while it takes others, is refused by itself.
+// It promises: (1) an RRset is replaced in one update, so no query sees half of it; (2) success is confirmed:
+// servers silently ignore records that cannot coexist with others, so each update is followed by a test; (3)
+// requests are signed, over TCP, and answers need a valid signature; (4) the NS of a zone are replaced without a
+// gap; (5) a record that the server rejects while it takes others is refused alone.
 //
-// It does not know which zones there are: the DNS server has them, and says when it lacks one.
+// The DNS server reports unknown zones.
 //
-// Read backend.go; there is nothing else.
+// Read backend.go.
 package rfc2136

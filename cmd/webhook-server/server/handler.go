@@ -24,32 +24,32 @@ import (
 	"kubi.zone/kubizone/pkg/slots"
 )
 
-// Config of a server.
+// Config configures a server.
 type Config struct {
 	Backend Backend
-	// Secrets returns the shared secrets, any of which signs a request: two while one takes the other's place. It is
-	// called for each request. With an empty one no request is answered.
+	// Secrets returns the valid secrets, two during a rotation, for each request. An empty secret is ignored;
+	// without another no request is answered.
 	Secrets   func() ([][]byte, error)
 	Algorithm protocol.Algorithm
-	// BasePath stands before the paths of the protocol, as in the URL that clients have: "/dns"; empty for none.
+	// BasePath is the prefix of the protocol's paths in the clients' URL: "/dns"; "" for none.
 	BasePath string
-	// Logger logs requests that failed; nil: they are not logged.
+	// Logger logs failed requests; nil: no log.
 	Logger *slog.Logger
-	// Now is the clock; nil: the system's.
+	// Now is the clock; nil: time.Now.
 	Now func() time.Time
 }
 
 const (
-	// maxNonces is how many are remembered, each for up to ten minutes; beyond them requests are refused.
+	// maxNonces bounds the remembered nonces, each for up to ten minutes; beyond, requests are refused.
 	maxNonces = 200_000
-	// maxRequests bounds the signed requests under way at once, and the bodies that are being read. The bodies in
-	// memory are as many of both.
+	// maxRequests bounds the concurrent signed requests, and the concurrent reads of bodies, and thereby the bodies
+	// in memory.
 	maxRequests = 64
-	// readShare is how many bodies are read at once for one client.
+	// readShare bounds the concurrent reads of bodies per client.
 	readShare = 16
-	// bodyTime is how long a body may take to arrive.
+	// bodyTime bounds the arrival of a body.
 	bodyTime = 5 * time.Second
-	// busyRetry is what RATE_LIMITED asks for.
+	// busyRetry is the Retry-After of RATE_LIMITED.
 	busyRetry = 10 * time.Second
 )
 
@@ -57,14 +57,14 @@ type handler struct {
 	config Config
 	since  time.Time
 	nonces nonces
-	// readers are requests whose body is being read, of any client: the signature covers the body and is not checked
-	// yet. Where all places are taken the oldest is cut: a body that a client does send arrives in a moment.
+	// readers are slots for requests whose body is being read, and whose signature, which covers the body, is not
+	// checked yet. If all are taken the oldest is closed: an honest body arrives at once.
 	readers *slots.Slots
-	// signed are requests whose signature holds.
+	// signed are slots for requests with a valid signature.
 	signed chan struct{}
 }
 
-// Validate reports all that is wrong with what is set; whether a backend and secrets are there New asks.
+// Validate returns all errors of the values. New also requires Backend and Secrets.
 func (config Config) Validate() error {
 	wrong := []error{config.Algorithm.Validate()}
 	if base := config.BasePath; base != "" {
@@ -76,7 +76,7 @@ func (config Config) Validate() error {
 	return errors.Join(wrong...)
 }
 
-// New makes the handler.
+// New returns the handler.
 func New(config Config) (http.Handler, error) {
 	var missing error
 	if config.Backend == nil || config.Secrets == nil {
@@ -102,7 +102,7 @@ func New(config Config) (http.Handler, error) {
 func (h *handler) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	seal, err := h.readSeal(request)
 	if err != nil {
-		// Before anything is read: what has no seal costs no place.
+		// Nothing is read: a request without a seal takes no slot.
 		w.Header().Set("Connection", "close")
 		h.answerRefusal(w, request, err)
 		return
@@ -129,12 +129,12 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	h.routeRequest(w, request, body)
 }
 
-// routeRequest carries out a request whose seal is good.
+// routeRequest serves a request with a valid seal.
 func (h *handler) routeRequest(w http.ResponseWriter, request *http.Request, body []byte) {
 	path, ok := strings.CutPrefix(request.URL.EscapedPath(), h.config.BasePath)
 	record, ofRecord := strings.CutPrefix(path, protocol.RecordsPath+"/")
 	switch {
-	// A path that is not of the protocol gets no answer of the protocol: a 404 would say that a record is gone.
+	// A path outside of the protocol gets a plain 404: the protocol's 404 would mean a missing record.
 	case !ok:
 		http.NotFound(w, request)
 	case path == protocol.HealthPath && allowMethod(w, request, http.MethodGet):
@@ -151,7 +151,7 @@ func (h *handler) routeRequest(w http.ResponseWriter, request *http.Request, bod
 	}
 }
 
-// readBody reads a body that is sent at once. One that has none needs no place to be read in.
+// readBody reads a body within bodyTime. A request without a body needs no slot.
 func (h *handler) readBody(w http.ResponseWriter, request *http.Request) ([]byte, error) {
 	if request.Body == nil || request.Body == http.NoBody || request.ContentLength == 0 {
 		return nil, nil
@@ -163,7 +163,7 @@ func (h *handler) readBody(w http.ResponseWriter, request *http.Request) ([]byte
 		return nil, request.Context().Err()
 	}
 	defer place.GiveBack()
-	// A ResponseWriter that knows no deadlines leaves them to its server.
+	// A ResponseWriter without deadlines leaves them to its server.
 	_ = control.SetReadDeadline(time.Now().Add(bodyTime))
 	body, err := io.ReadAll(http.MaxBytesReader(w, request.Body, protocol.MaxBody))
 	if err == nil {
@@ -172,7 +172,7 @@ func (h *handler) readBody(w http.ResponseWriter, request *http.Request) ([]byte
 	return body, err
 }
 
-// findClient is the address of a client, or its network of 64 bits. All that have none share one.
+// findClient returns the address of a client, for IPv6 the /64. Clients without an address share a zero address.
 func findClient(remote string) slots.Client {
 	at, _ := netip.ParseAddrPort(remote)
 	address := at.Addr().Unmap().WithZone("")
@@ -255,7 +255,7 @@ func (h *handler) serveRecord(w http.ResponseWriter, request *http.Request, path
 }
 
 func (h *handler) serveBatch(w http.ResponseWriter, request *http.Request, body []byte) {
-	// Counted before they are decoded: an operation of three octets takes two hundred of memory.
+	// Counted before decoding: an operation of three octets takes two hundred in memory.
 	var batch struct {
 		Operations []json.RawMessage `json:"operations"`
 	}
@@ -277,7 +277,7 @@ func (h *handler) serveBatch(w http.ResponseWriter, request *http.Request, body 
 	}
 	results := make([]error, len(operations))
 	var sets []protocol.RRset
-	var places []int // of sets in results
+	var places []int // indices of sets in results
 	for at, asked := range operations {
 		var set protocol.RRset
 		switch asked.Operation {
@@ -309,7 +309,7 @@ func (h *handler) serveBatch(w http.ResponseWriter, request *http.Request, body 
 	sendJSON(w, http.StatusOK, answer)
 }
 
-// applySets hands sets to the backend, those of one zone that follow each other together.
+// applySets passes sets to the Backend, adjacent sets of one zone together.
 func (h *handler) applySets(ctx context.Context, sets []protocol.RRset) []error {
 	var results []error
 	for begin := 0; begin < len(sets); {
@@ -323,7 +323,7 @@ func (h *handler) applySets(ctx context.Context, sets []protocol.RRset) []error 
 	return results
 }
 
-// parseJSON reads one JSON value and nothing behind it.
+// parseJSON decodes exactly one JSON value.
 func parseJSON(body []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	if err := decoder.Decode(into); err != nil {
@@ -351,7 +351,7 @@ func (h *handler) answerRRset(w http.ResponseWriter, request *http.Request, set 
 
 func withoutDot(n name.Name) string { return strings.TrimSuffix(n.String(), ".") }
 
-// logRefusal logs a failure, and is what of it is answered.
+// logRefusal logs a failure, and returns its public part.
 func (h *handler) logRefusal(request *http.Request, err error) *protocol.Error {
 	var refusal *protocol.Error
 	if !errors.As(err, &refusal) {
@@ -360,7 +360,7 @@ func (h *handler) logRefusal(request *http.Request, err error) *protocol.Error {
 	}
 	level := slog.LevelInfo
 	if refusal.Code == protocol.CodeRecordNotFound {
-		level = slog.LevelDebug // an answer like any other
+		level = slog.LevelDebug // usual
 	}
 	h.config.Logger.Log(request.Context(), level, "request refused", "method", request.Method, "path", request.URL.EscapedPath(), "code",
 		refusal.Code, "reason", refusal.Message)

@@ -20,13 +20,13 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// Shared is a Backend before zones that others write too. Its writes are noted in a file, before and after each
-// write; an RRset that stands there otherwise belongs to others: it is neither replaced, which is a conflict (409),
-// nor removed. An RRset that is asked for as it stands there is taken for ours from then on.
+// Shared is a Backend for zones with other writers. A file notes our writes, before and after each write; an RRset
+// with other data belongs to others: a write is a conflict (409), and a removal leaves the RRset. A request for an
+// existing RRset without a change makes the RRset ours.
 type Shared struct {
 	Backend
 
-	mu     sync.Mutex // of what follows
+	mu     sync.Mutex // guards the fields below
 	file   *os.File
 	wrote  map[rrsetID][][]string
 	inZone map[name.Name]*sync.Mutex
@@ -34,14 +34,13 @@ type Shared struct {
 
 var _ Backend = (*Shared)(nil)
 
-// rrsetID names an RRset of all zones.
 type rrsetID struct {
 	zone, owner name.Name
 	t           rdata.Type
 }
 
-// note is a line of the file: what may stand there of ours, the last one of an RRset counts. Data has more than one
-// version while a write is under way.
+// note is a line of the file: the data of ours that an RRset may have; the last line counts. Data has several
+// versions during a write.
 type note struct {
 	Zone string     `json:"zone"`
 	Name string     `json:"name"`
@@ -49,8 +48,7 @@ type note struct {
 	Data [][]string `json:"data"`
 }
 
-// NewShared reads the notes in the file at path, which is made where there is none, and writes them anew without
-// those that later ones replace. No other process may use the file.
+// NewShared reads the notes at path, or creates the file, and compacts them. No other process may use the file.
 func NewShared(backend Backend, path string) (*Shared, error) {
 	s := &Shared{Backend: backend, wrote: map[rrsetID][][]string{}, inZone: map[name.Name]*sync.Mutex{}}
 	text, err := os.ReadFile(path)
@@ -60,7 +58,7 @@ func NewShared(backend Backend, path string) (*Shared, error) {
 	notes := map[rrsetID][][]string{}
 	for n, line := range bytes.SplitAfter(text, []byte{'\n'}) {
 		if !bytes.HasSuffix(line, []byte{'\n'}) {
-			break // It was cut off: its write never began.
+			break // cut off before its write began
 		}
 		var one note
 		if err := json.Unmarshal(line, &one); err != nil {
@@ -99,14 +97,14 @@ func (line note) id() (rrsetID, error) {
 	return rrsetID{zone, owner, t}, err
 }
 
-// hasNoted reports whether the file says so already.
+// hasNoted reports whether the file has this note.
 func (s *Shared) hasNoted(id rrsetID, data [][]string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.EqualFunc(s.wrote[id], data, slices.Equal)
 }
 
-// writeNotes writes notes down and keeps them.
+// writeNotes appends notes to the file.
 func (s *Shared) writeNotes(notes map[rrsetID][][]string) error {
 	var text bytes.Buffer
 	for id, data := range notes {
@@ -139,7 +137,7 @@ func (s *Shared) writeNotes(notes map[rrsetID][][]string) error {
 	return nil
 }
 
-// Apply leaves what others wrote as it is.
+// Apply does not change what others wrote.
 func (s *Shared) Apply(ctx context.Context, zone name.Name, sets []protocol.RRset) []error {
 	s.mu.Lock()
 	lock := s.inZone[zone]
@@ -151,7 +149,7 @@ func (s *Shared) Apply(ctx context.Context, zone name.Name, sets []protocol.RRse
 	lock.Lock()
 	defer lock.Unlock()
 	results := make([]error, len(sets))
-	// One RRset is judged by what stands there, so what comes twice in a request is carried out in two.
+	// A write depends on the present RRset, so an RRset given twice is written twice.
 	for begin := 0; begin < len(sets); {
 		end, seen := begin, map[rrsetID]bool{}
 		for end < len(sets) && !seen[idOf(sets[end])] {
@@ -185,11 +183,11 @@ func (s *Shared) applySets(ctx context.Context, zone name.Name, sets []protocol.
 		id, data, stands := idOf(set), sorted(set.Data), sorted(present.Data)
 		switch {
 		case len(sets[i].Data) == 0:
-			before[id], after[id] = ours, nil // The rest of it, if there is any, is not ours.
+			before[id], after[id] = ours, nil // any rest is not ours
 		case len(stands) == 0 || slices.Equal(stands, data):
 			before[id], after[id] = [][]string{data}, [][]string{data}
 		default:
-			before[id], after[id] = [][]string{stands, data}, [][]string{data} // Until it is written either may stand there.
+			before[id], after[id] = [][]string{stands, data}, [][]string{data} // either may be present until the write
 		}
 		allowed, stood, places = append(allowed, set), append(stood, present), append(places, i)
 	}
@@ -212,13 +210,13 @@ func (s *Shared) applySets(ctx context.Context, zone name.Name, sets []protocol.
 	}
 	if err := s.writeNotes(after); err != nil {
 		for _, i := range places {
-			results[i] = errors.Join(results[i], err) // It is done once more, and noted then.
+			results[i] = errors.Join(results[i], err) // the request will be repeated and noted
 		}
 	}
 }
 
-// respell is the data of an RRset in the words of the first of versions that means the same: what is behind a Backend
-// may divide a text into strings in its own way.
+// respell returns the data of an RRset in the spelling of the first version with the same meaning: a Backend may
+// split a text into other strings.
 func respell(present protocol.RRset, versions ...[][]string) []string {
 	for _, data := range slices.Concat(versions...) {
 		if slices.Equal(Meaning(present.Type, data), Meaning(present.Type, present.Data)) {
@@ -228,7 +226,7 @@ func respell(present protocol.RRset, versions ...[][]string) []string {
 	return present.Data
 }
 
-// Meaning is data sorted, with the strings of each text joined.
+// Meaning returns the data sorted, with the strings of each text joined.
 func Meaning(t rdata.Type, data []string) []string {
 	if t == rdata.TXT {
 		data = slices.Clone(data)
@@ -241,8 +239,8 @@ func Meaning(t rdata.Type, data []string) []string {
 	return sorted(data)
 }
 
-// permitWrite says whether a set may be written where present stands and ours may be of what we wrote. A set that is
-// to be removed becomes that of others.
+// permitWrite returns an error unless set may replace present; ours are our possible versions. A removal becomes a
+// write of the others' values.
 func permitWrite(set *protocol.RRset, present []string, ttl uint32, ours [][]string) error {
 	present = sorted(present)
 	if len(present) == 0 {

@@ -20,14 +20,14 @@ const (
 	sweepEvery         = time.Minute
 )
 
-// seal is what the headers of a request say of its signature.
+// seal has the signature headers of a request.
 type seal struct {
 	stamp, nonce string
 	at           time.Time
 	given        []byte
 }
 
-// readSeal reads the headers. It needs neither the body nor the secret, so what it refuses is refused first.
+// readSeal parses the headers. It needs neither body nor secret, and so comes first.
 func (h *handler) readSeal(request *http.Request) (seal, error) {
 	now := h.config.Now()
 	stamp, nonce, signature := request.Header.Get(protocol.HeaderTimestamp), request.Header.Get(protocol.HeaderNonce),
@@ -48,15 +48,15 @@ func (h *handler) readSeal(request *http.Request) (seal, error) {
 	if err != nil {
 		return seal{}, protocol.Refuse(protocol.CodeAuthFailed, "%s: must be RFC 3339", protocol.HeaderTimestamp)
 	}
-	// Nonces do not outlive the process. So that a restart makes no room for replays, what was signed before it is
-	// stale; timestamps have whole seconds, and those of a client whose clock is ahead are not covered.
+	// A restart loses the nonces. To prevent replays, signatures from before the start are stale; timestamps have
+	// whole seconds, and clients with a fast clock are not covered.
 	if at.Before(now.Add(-protocol.Window)) || at.After(now.Add(protocol.Window)) || at.Before(h.since) {
 		return seal{}, protocol.Refuse(protocol.CodeTimestampStale, "the server's time is %s", protocol.Timestamp(now))
 	}
 	return seal{stamp, nonce, at, given}, nil
 }
 
-// verifySeal says why a request is not answered; nil: it is signed with the secret, and new.
+// verifySeal returns nil for a new request with a valid signature.
 func (h *handler) verifySeal(request *http.Request, of seal, body []byte) error {
 	secrets, err := h.config.Secrets()
 	if err != nil {
@@ -66,7 +66,7 @@ func (h *handler) verifySeal(request *http.Request, of seal, body []byte) error 
 	right, asked := false, false
 	for _, secret := range secrets {
 		if len(secret) == 0 {
-			continue // Every client could sign with it.
+			continue // every client could sign with it
 		}
 		asked = true
 		right = hmac.Equal(signed.MAC(h.config.Algorithm, secret), of.given) || right
@@ -77,11 +77,11 @@ func (h *handler) verifySeal(request *http.Request, of seal, body []byte) error 
 	if !right {
 		return protocol.Refuse(protocol.CodeAuthFailed, "the signature is not that of this request under our secret")
 	}
-	// Last, so that only a client that has the secret takes up room.
+	// Last, so that only clients with the secret take memory.
 	return h.nonces.useNonce(of.nonce, of.at.Add(protocol.Window), h.config.Now())
 }
 
-// nonces are those seen, each until its timestamp is stale. Hashes are kept: one weighs the same whatever was sent.
+// nonces are the hashes of seen nonces, of fixed size, until their timestamps are stale.
 type nonces struct {
 	most int
 
@@ -106,7 +106,7 @@ func (n *nonces) useNonce(nonce string, until, now time.Time) error {
 		return protocol.Refuse(protocol.CodeNonceReused, "sign every attempt with a nonce of its own")
 	}
 	if len(n.until) >= n.most {
-		// To forget one would let it be used again.
+		// A forgotten nonce could be used again.
 		return protocol.Refuse(protocol.CodeRateLimited, "more requests within %s than can be remembered", protocol.Window)
 	}
 	n.until[key] = until

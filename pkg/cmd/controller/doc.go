@@ -4,10 +4,10 @@
 // Package controller is the sub-command that delivers zones by their DNSClasses, apart from the API server. One of
 // several processes works.
 //
-// It promises: (1) The working process holds a Lease, releases it when no work is in flight, and ends if it loses
-// it. (2) The other processes follow the zones, and can take over at once. (3) Delivery begins when every zone is
-// read. (4) /livez answers while the process runs, /readyz if it could work; both need no credentials. /metrics has
-// no names of zones.
+// It promises: (1) The working process holds a Lease, releases it when no work is in flight, and ends after losing
+// the Lease. (2) The other processes follow the zones, and can take over at once. (3) Delivery begins when every
+// zone is read. (4) /livez answers while the process runs, /readyz if it could work; both need no credentials.
+// /metrics has no names of zones.
 //
 // pkg/controller/class has the implementation.
 //

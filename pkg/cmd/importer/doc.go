@@ -16,7 +16,8 @@
 //	M6. A plan lists added, changed and removed entries by zone and line, of Records and of
 //	    Zones. Only --prune removes.
 //
-// Packages load, content and transfer parse lines, plan writes, compute entries and transfer zones.
+// Package load parses lines and plans writes, package content computes the entries of Zones, package transfer
+// transfers zones.
 //
 // Read importer.go, then plan.go, report.go and entries.go.
 package importer

@@ -6,7 +6,7 @@
 // It promises:
 //
 //	S1. No data directory is created.
-//	S2. A data directory in use is reached through the process that uses it.
+//	S2. A data directory in use is reached through the process with the directory.
 //
 // Read source.go.
 package source

@@ -49,7 +49,7 @@ func (o *Options) Validate() error {
 		wrong = append(wrong, errors.New("--etcd-certfile and --etcd-keyfile: give both or none"))
 	}
 	if o.DataDir != "" {
-		// Opening would create it.
+		// Opening would create a directory.
 		if _, err := os.Stat(filepath.Join(o.DataDir, "etcd")); err != nil {
 			wrong = append(wrong, fmt.Errorf("--data-dir %s: there is no data of kubizone: %w; name what kubizone up has as --data-dir, "+
 				"or kubizone apiserver as --etcd-data-dir", o.DataDir, err))
