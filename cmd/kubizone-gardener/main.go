@@ -32,9 +32,7 @@ import (
 )
 
 const (
-	// name is the name of the extension, the Lease and the heartbeat.
-	name = "kubizone-gardener"
-	// recordType is spec.type of the DNSRecords.
+	name       = "kubizone-gardener"
 	recordType = "kubizone"
 	// gardenletTimeout is gardenlet's timeout for a DNSRecord.
 	gardenletTimeout = 2 * time.Minute

@@ -94,17 +94,15 @@ func newLogger(to io.Writer, verbosity int, format string) (*slog.Logger, error)
 const (
 	// Bounds of a request: headers, whole request, and answer.
 	headerTime, readTime, answerTime = 10 * time.Second, 20 * time.Second, 2 * time.Minute
-	// endTime bounds the wait for current requests at the end.
-	endTime = 20 * time.Second
+	endTime                          = 20 * time.Second
 )
 
 type webhookServer struct {
 	listen          string
 	tlsCert, tlsKey string
 	handler         http.Handler
-	// target names the backend for the ready line.
-	target string
-	logger *slog.Logger
+	target          string
+	logger          *slog.Logger
 }
 
 // run serves until ctx ends (W3).

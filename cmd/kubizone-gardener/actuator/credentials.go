@@ -30,7 +30,6 @@ var (
 	viewKeys       = []string{"view", "KUBIZONE_VIEW"}
 )
 
-// target is a namespace of Kubizone for Records, with a client.
 type target struct {
 	client    versioned.Interface
 	namespace string

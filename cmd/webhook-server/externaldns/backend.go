@@ -113,7 +113,6 @@ func (b *Backend) listRecords(ctx context.Context) (listing, error) {
 	return b.list, nil
 }
 
-// task is an RRset to write, and the index of its result.
 type task struct {
 	contract.Key
 	at   int
@@ -123,7 +122,6 @@ type task struct {
 	lost error
 }
 
-// round is the state of one Apply.
 type round struct {
 	zone    name.Name
 	results []error

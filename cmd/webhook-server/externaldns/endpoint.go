@@ -87,7 +87,6 @@ type standing struct {
 	foreign string
 }
 
-// listing is a provider's records.
 type listing map[contract.Key]standing
 
 // makeListing converts endpoints, and leaves out invalid names and unknown types.

@@ -88,8 +88,8 @@ func (z *zone) readFile() (content, error) {
 	return c, nil
 }
 
-// Apply writes the file once, with all sets up to those that fail the check. Other sets are refused singly: a bad
-// set keeps no other set out.
+// Apply writes the file once, with all sets that pass the check together. Other sets are refused singly: a bad set
+// keeps no other set out.
 func (b *Backend) Apply(ctx context.Context, zoneName name.Name, sets []protocol.RRset) []error {
 	results := make([]error, len(sets))
 	z, ok := b.zones[zoneName]

@@ -70,11 +70,9 @@ type Agent struct {
 	limiter, openLimiter *limiter
 	ready                readiness
 	loaded               loadedConfig
-	// zones serializes the requests about a zone.
-	zones [64]sync.Mutex
+	zones                [64]sync.Mutex
 }
 
-// work is a request with parsed zone and body.
 type work struct {
 	request *http.Request
 	zone    name.Name

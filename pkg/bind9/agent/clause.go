@@ -72,7 +72,6 @@ func (c clauses) listDifferences(other clauses) []string {
 	return slices.Compact(names)
 }
 
-// word returns the only word of a clause, unquoted.
 func (c clauses) word(name string) string {
 	found, _ := c.find(name)
 	return strings.Trim(strings.Join(found.tokens, " "), `"`)
@@ -159,7 +158,6 @@ func quoteName(field, text string) (string, error) {
 
 const maxAddressList = 256
 
-// blockOf formats texts with render as a block; nil for none.
 func blockOf(field string, texts []string, render func(field, text string) ([]string, error)) ([]string, error) {
 	if len(texts) == 0 {
 		return nil, nil

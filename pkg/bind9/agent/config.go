@@ -17,7 +17,6 @@ import (
 	"time"
 )
 
-// maxConfig bounds the files of ConfigDir in octets.
 const maxConfig = 16 << 20
 
 type loadedConfig struct {

@@ -22,7 +22,6 @@ import (
 // maxTTL is the maximum of RFC 2181 §8.
 const maxTTL = 1<<31 - 1
 
-// makeContent returns the zone file of a new primary zone.
 func makeContent(zone name.Name, config protocol.ZoneConfig) ([]byte, error) {
 	if config.SOA == nil || config.TTL == nil {
 		return nil, refuse(http.StatusBadRequest, "zoneConfig: a primary zone needs ttl and soa")
@@ -94,7 +93,6 @@ func readType(field, text string) (rdata.Type, error) {
 	return t, nil
 }
 
-// readRecord parses a record as in a zone file.
 func readRecord(field string, zone name.Name, owner string, t rdata.Type, ttl uint32, value string) (dns.Entry, error) {
 	entry := dns.Entry{Type: t, TTL: ttl}
 	var err error

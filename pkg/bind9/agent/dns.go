@@ -53,7 +53,6 @@ func (a *Agent) queryRRset(ctx context.Context, owner name.Name, t rdata.Type) (
 	return records, nil
 }
 
-// exchangeMessage sends a signed message by TCP, and checks the response.
 func (a *Agent) exchangeMessage(ctx context.Context, message *mdns.Msg) (*mdns.Msg, error) {
 	key, err := a.config.TSIGKey()
 	if err != nil {

@@ -39,7 +39,6 @@ func escapeZone(zone name.Name) string {
 	return strings.ReplaceAll(strings.TrimSuffix(zone.String(), "."), "/", "%2F")
 }
 
-// unescapeZone parses the zone in a file name.
 func unescapeZone(text string) (name.Name, error) {
 	if text == "@" {
 		return name.Root, nil

@@ -58,7 +58,6 @@ func (f zoneFiles) writeKeyOwner(zone name.Name, owner string) error {
 	return nil
 }
 
-// leftKeys are keys of a removed zone.
 type leftKeys struct {
 	zone  name.Name
 	owner string

@@ -25,7 +25,6 @@ const (
 	memberRest = 10 * time.Minute
 )
 
-// memberWatch is the state of WatchMembers.
 type memberWatch struct {
 	// state is the zonesState before the last full check, at the time looked.
 	state  zonesState

@@ -14,7 +14,6 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/agent/rndc"
 )
 
-// retryTime is the default of Retry-After.
 const retryTime = 2 * time.Second
 
 type problem struct {

@@ -93,9 +93,8 @@ const (
 	answerTime = time.Second
 	// maxCatalogs bounds the file of catalogs, maxCatalog the transfer of a catalog, in octets.
 	maxCatalogs, maxCatalog = 1 << 20, 256 << 20
-	// refreshes bounds the refresh commands per check.
-	refreshes  = 16
-	namedInLog = 5
+	refreshes               = 16
+	namedInLog              = 5
 )
 
 const readyTime = 5 * time.Second
@@ -198,7 +197,6 @@ func readLine(status, word string) string {
 	return ""
 }
 
-// expectedZone is a zone that named should have loaded.
 type expectedZone struct {
 	name name.Name
 	// listed: member of a catalog. Another zone may have been removed from named meanwhile.
@@ -216,12 +214,10 @@ func formatZones(zones []expectedZone) string {
 	return strings.Join(some, ", ")
 }
 
-// expectation lists the zones that named should have loaded.
 type expectation struct {
 	zones []expectedZone
 	// sources counts named's catalogs, and the agent as another if it has zones.
-	sources int
-	// catalogs are named's catalogs with the expire value of the SOA.
+	sources  int
 	catalogs map[name.Name]time.Duration
 }
 
@@ -334,7 +330,6 @@ func transferMembers(ctx context.Context, source transfer.Source, unconfirmed bo
 	return members, expire, err
 }
 
-// askForZones adds the zones that named has loaded to loaded.
 func (a *Agent) askForZones(ctx context.Context, zones []expectedZone, loaded map[name.Name]bool) {
 	var mu sync.Mutex
 	next := make(chan expectedZone)

@@ -27,7 +27,6 @@ type route struct {
 
 const zonePath = protocol.Base + "/zones/{name}"
 
-// routes are all routes, as in docs/bind-agent.md.
 var routes = []route{
 	{http.MethodGet, protocol.Base + "/health", true, (*Agent).serveHealth},
 	{http.MethodGet, protocol.Base + "/ready", true, (*Agent).serveReady},

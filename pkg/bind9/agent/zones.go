@@ -161,7 +161,6 @@ func (a *Agent) showZoneStatus(job *work) (int, any, error) {
 	return http.StatusOK, answer, err
 }
 
-// zoneCommand returns a handler that runs a command for a zone.
 func zoneCommand(word, done string) func(*Agent, *work) (int, any, error) {
 	return func(a *Agent, job *work) (int, any, error) {
 		defer a.lockZone(job.zone)()
@@ -282,7 +281,6 @@ func (a *Agent) compareZone(ctx context.Context, zone name.Name, asked clauses) 
 		"its records were not touched"}, nil
 }
 
-// makeClauses returns the configuration of a new zone without the file.
 func makeClauses(asked protocol.CreateZone) (clauses, error) {
 	config := asked.ZoneConfig
 	block := clauses{{"type", []string{asked.ZoneType}}}

@@ -30,13 +30,10 @@ import (
 )
 
 const (
-	// credentialsAge is the lifetime of cached credentials.
-	credentialsAge = 5 * time.Second
-	// credentialsTimeout bounds a read of the Secrets.
+	credentialsAge     = 5 * time.Second
 	credentialsTimeout = 10 * time.Second
-	// clientAge is the lifetime of an unused client.
-	clientAge = time.Hour
-	maxHeader = 1 << 16
+	clientAge          = time.Hour
+	maxHeader          = 1 << 16
 )
 
 // Agents has a client per server, however many classes select the server: the client limits the rate for the server,

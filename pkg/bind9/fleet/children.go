@@ -51,7 +51,6 @@ const (
 
 var pods = corev1.SchemeGroupVersion.WithResource("pods")
 
-// children reads and writes the Kubernetes objects of this installation.
 type children struct {
 	cluster      kubernetes.Interface
 	installation string
@@ -201,7 +200,6 @@ func (c *children) listMade(namespace, owner string) []madeObject {
 	return all
 }
 
-// listOwners returns at least one object of each owner.
 func (c *children) listOwners() (some []metav1.Object) {
 	for _, factory := range c.factories {
 		for _, resource := range made {

@@ -74,7 +74,6 @@ func signers(cluster *bind9.Bind9Cluster) *bind9.RoleSettings {
 	return &bind9.RoleSettings{Replicas: 1}
 }
 
-// makeCommon applies the TSIG keys and the PodDisruptionBudgets of the cluster.
 func (f *Fleet) makeCommon(ctx context.Context, cluster *bind9.Bind9Cluster) (chosenKeys, error) {
 	members := slices.DeleteFunc(f.instancesOf(cluster.Namespace, cluster.Name), func(one *bind9.Bind9Instance) bool {
 		return one.Spec.External != nil || one.DeletionTimestamp != nil
@@ -181,9 +180,8 @@ type clusterFacts struct {
 	cluster *bind9.Bind9Cluster
 	covered bool
 	keys    chosenKeys
-	// err joins the errors of the writes.
-	owned []*bind9.Bind9Instance
-	err   error
+	owned   []*bind9.Bind9Instance
+	err     error
 }
 
 func (w *clusterFacts) countServers() map[bind9.Role]*bind9.ServerCount {

@@ -44,7 +44,6 @@ type facts struct {
 	cluster *bind9.Bind9Cluster
 	covered bool
 
-	// Result of the last action of this reconcile.
 	last action
 	err  error
 
@@ -65,8 +64,7 @@ type facts struct {
 	pods            []*corev1.Pod
 	made            []madeObject
 	former          []*appsv1.ReplicaSet
-	// silent is the error of a silent agent (AgentSilent).
-	silent error
+	silent          error
 }
 
 type decision struct {
@@ -263,7 +261,6 @@ func wasUnavailable(before []metav1.Condition) bool {
 	return had != nil && had.Status == metav1.ConditionTrue && had.Reason == ReasonUnavailable
 }
 
-// serviceAddresses returns the cluster IPs and load balancer IPs of a Service with port 53.
 func serviceAddresses(service *corev1.Service) []string {
 	if service == nil {
 		return nil

@@ -21,7 +21,6 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 )
 
-// observeServer reads the current state of a server from the informers.
 func (f *Fleet) observeServer(w *facts) {
 	if w.now = f.Clock.Now(); w.server == nil {
 		return
@@ -150,7 +149,6 @@ func (f *Fleet) ensureControlKey(secret *corev1.Secret) (render.Key, error) {
 	return render.NewKey("rndc-*", "", f.Random)
 }
 
-// ensureAccess returns the token and the certificate of a server's agent, generated or renewed if necessary.
 func (f *Fleet) ensureAccess(secret *corev1.Secret, server *render.Server) (access render.Access, err error) {
 	if secret != nil {
 		access, err = render.ReadAccess(secret.Data)
@@ -178,7 +176,6 @@ func (f *Fleet) takeTurn(w *facts) string {
 	return f.replacing.takeTurn(cache.ObjectName{Namespace: w.server.Namespace, Name: w.server.Cluster}, of)
 }
 
-// judgeWorkload returns the workload of a server, nil for none, with ready and finished of facts.
 func (f *Fleet) judgeWorkload(server *render.Server) (workload metav1.Object, ready, finished bool) {
 	available := func(of metav1.Object, observed int64, updated, all, ready int32) (metav1.Object, bool, bool) {
 		finished := observed >= of.GetGeneration() && updated == server.Replicas && all == server.Replicas && ready == server.Replicas

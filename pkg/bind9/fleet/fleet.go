@@ -67,7 +67,6 @@ type Fleet struct {
 	replacing  replacements
 }
 
-// loop reconciles the objects of one kind.
 type loop struct {
 	queue workqueue.TypedRateLimitingInterface[cache.ObjectName]
 	// reconcile returns the delay until the next reconcile, 0 for none.

@@ -43,7 +43,6 @@ func sooner(x, y time.Duration) time.Duration {
 
 var errNoTransferKey = errors.New("the TSIG key of the cluster is not made yet")
 
-// keyFacts is the input of nextKeyStep.
 type keyFacts struct {
 	namespace string
 	now       time.Time
@@ -51,8 +50,7 @@ type keyFacts struct {
 	have   *render.TransferKeys
 	wanted bind9.TSIGKey
 	// taken: each instance of the group, and each primary that answers it, accepts both keys of the rotation.
-	taken bool
-	// heldBy is the result of findKeyNaming.
+	taken  bool
 	heldBy *v1alpha1.DNSClass
 }
 
@@ -171,7 +169,6 @@ func (t *takenKeys) byAll(group string, members []*bind9.Bind9Instance, keys str
 	})
 }
 
-// renewAccess issues a new certificate for the agent if the old certificate is missing or expires soon.
 func renewAccess(access render.Access, server *render.Server, now time.Time) (render.Access, error) {
 	hosts := []string{render.AgentHost(server.Namespace, server.Name)}
 	if pair, err := pki.ParsePair(access.Certificate, access.PrivateKey); err == nil && pair.Covers(hosts) &&

@@ -53,7 +53,6 @@ func setFinalizers[T metav1.Object](ctx context.Context, object T, finalizers []
 	return patch(ctx, object.GetName(), types.MergePatchType, text, metav1.PatchOptions{FieldManager: FieldManager})
 }
 
-// leavingFacts is the input of nextLeaving.
 type leavingFacts struct {
 	held, covered bool
 	// age is the time since the deletion. After timeout the finalizer goes although objects are left, which else
@@ -68,7 +67,6 @@ type leavingFacts struct {
 	err     error
 }
 
-// leaving is the next step of a deletion.
 type leaving string
 
 const (
@@ -141,7 +139,6 @@ type leaver[T held] struct {
 	patch          patcher[T]
 }
 
-// finishObject removes the dependents of an object, and then the finalizer.
 func finishObject[T held](ctx context.Context, f *Fleet, of leaver[T]) (time.Duration, error) {
 	w := &leavingFacts{
 		held: hasFinalizer(of.object), covered: of.object.GetNamespace() == "" || f.children.covers(of.object.GetNamespace()),

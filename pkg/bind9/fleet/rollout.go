@@ -21,13 +21,11 @@ type replacements struct {
 	server map[cache.ObjectName]string
 }
 
-// turnFacts is the input of nextTurn.
 type turnFacts struct {
 	server string
 	// same, ready and finished are isSame, ready and finished of facts.
 	same, ready, finished bool
-	// others are the other servers of the cluster, by name.
-	others []otherServer
+	others                []otherServer
 }
 
 type otherServer struct {

@@ -163,7 +163,6 @@ func (f *Fleet) followMade(o metav1.Object) {
 	}
 }
 
-// addressOf returns the address of a running Bind9Instance, else "".
 func addressOf(object metav1.Object) string {
 	instance, ok := object.(*bind9.Bind9Instance)
 	if !ok {

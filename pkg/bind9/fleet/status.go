@@ -158,7 +158,6 @@ func sumCounts(counts ...bind9.ServerCount) (sum bind9.ServerCount) {
 	return sum
 }
 
-// recordEvents emits an Event for each condition with a new status or reason.
 func (f *Fleet) recordEvents(object runtime.Object, s *conditionSet) {
 	for _, after := range s.conditions {
 		before := meta.FindStatusCondition(s.before, after.Type)
@@ -182,7 +181,6 @@ func (f *Fleet) recordEvents(object runtime.Object, s *conditionSet) {
 	}
 }
 
-// writeStatus writes a changed status, and emits Events for the conditions.
 func writeStatus[T runtime.Object](ctx context.Context, f *Fleet, s *conditionSet, before, after T,
 	update func(context.Context, T, metav1.UpdateOptions) (T, error)) error {
 	if equality.Semantic.DeepEqual(before, after) {

@@ -112,8 +112,7 @@ func (p *Provider) byAgents() bool { return len(p.config.Primaries) > 0 }
 type fleet struct {
 	*transfer.Provider
 	instances, leaving []Instance
-	// waiting are instances that cannot be queried by DNS yet.
-	waiting []Instance
+	waiting            []Instance
 }
 
 // readFleet reads the instances (promise 1), with transfers as for a zone that is signed or being signed.

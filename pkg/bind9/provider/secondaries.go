@@ -25,7 +25,6 @@ import (
 // compared once.
 
 const (
-	// secondaryTime bounds the wait of one Deliver for transfers to secondaries.
 	secondaryTime  = 2 * time.Second
 	secondaryPause = 50 * time.Millisecond
 	// notifyTime is the lag after which a secondary's agent starts a transfer. BIND delays a NOTIFY by five seconds
@@ -123,7 +122,6 @@ func (u *Updater) followSources(ctx context.Context, targets []target, outcomes 
 	return err
 }
 
-// followSource waits briefly for a secondary to transfer from the primary.
 func (u *Updater) followSource(ctx context.Context, t, primary target, plan delivery.Plan, fence delivery.Fence) outcome {
 	at, source := zoneAt{plan.UID, t.Name}, fmt.Sprintf("%s %s", primary.Name, primary.DNS)
 	u.mu.Lock()
@@ -214,7 +212,6 @@ func (u *Updater) haveSame(ctx context.Context, t, primary target, plan delivery
 	})
 }
 
-// compareSerials is Verify for a secondary.
 func (u *Updater) compareSerials(ctx context.Context, t, primary target, plan delivery.Plan) outcome {
 	if primary.writer == nil {
 		return outcome{note: "no primary has an address and a key yet that it could transfer from"}

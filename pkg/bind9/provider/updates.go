@@ -41,14 +41,12 @@ type Updater struct {
 	writers map[writerKey]*rfc2136.Provider
 	// told are the secondaries that a primary notifies of a zone. following is the primary whose content a secondary
 	// had.
-	told      map[zoneAt]string
-	following map[zoneAt]string
-	// behind is the time since when a secondary lags.
+	told       map[zoneAt]string
+	following  map[zoneAt]string
 	behind     map[zoneAt]time.Time
 	notifyTime time.Duration
 }
 
-// writerKey identifies the RFC 2136 provider of an instance.
 type writerKey struct {
 	name string
 	at   netip.AddrPort
@@ -124,7 +122,6 @@ func (u *Updater) eachTarget(ctx context.Context, targets []target, fence delive
 	})
 }
 
-// checkPrimary rejects targets without a primary.
 func checkPrimary(targets []target) error {
 	if slices.ContainsFunc(targets, func(t target) bool { return !t.Leaving && t.Primary }) {
 		return nil
@@ -381,7 +378,6 @@ func (u *Updater) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drif
 	return all, nil
 }
 
-// mergeSets returns the union of both in canonical order.
 func mergeSets(x, y []delivery.RRset) []delivery.RRset {
 	merged := append(x, y...)
 	slices.SortStableFunc(merged, func(a, b delivery.RRset) int { return a.Key().Compare(b.Key()) })

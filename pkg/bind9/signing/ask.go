@@ -27,7 +27,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// askTimeout bounds the queries to a server.
 const askTimeout = 3 * time.Second
 
 type askedServer struct {
@@ -166,7 +165,6 @@ type answeredDS struct {
 	err    error
 }
 
-// maxAsked bounds concurrent queries.
 const maxAsked = 16
 
 func (w *work) askEachDS(ctx context.Context, servers []ParentServer) [][]answeredDS {
@@ -194,7 +192,6 @@ func (w *work) askEachDS(ctx context.Context, servers []ParentServer) [][]answer
 	return answers
 }
 
-// askEach calls ask for all elements, maxAsked at a time.
 func askEach[T any](all []*T, ask func(one *T)) {
 	slots := make(chan struct{}, maxAsked)
 	var asked sync.WaitGroup

@@ -121,7 +121,6 @@ func New(config Config) (*Controller, error) {
 	return c, nil
 }
 
-// bySigned is the index of Zones with a signer by FQDN.
 const bySigned = "signed"
 
 func indexSigned(object any) ([]string, error) {
@@ -146,7 +145,6 @@ func (c *Controller) forgetZone(object any) {
 	}
 }
 
-// deliveryChanged enqueues a zone when a class begins or ends the delivery.
 func (c *Controller) deliveryChanged(object any) {
 	if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
 		object = gone.Obj
@@ -319,7 +317,6 @@ func ignoreChanged(err error) error {
 	return err
 }
 
-// memory has the state of zones in this process, by UID.
 type memory struct {
 	mu    sync.Mutex
 	zones map[types.UID]*remembered
@@ -342,10 +339,8 @@ func (m *memory) remove(zone types.UID) {
 
 type remembered struct {
 	// told has the successful reports to the signer: a repeated report would restart its timer.
-	told map[told]bool
-	// targets are the also-notify targets last set at the signer.
-	targets string
-	// reminded is the time of the last repeated NOTIFY.
+	told     map[told]bool
+	targets  string
 	reminded time.Time
 	// silent are the silent addresses of the parent's servers, with the time of the first silence.
 	silent map[netip.AddrPort]time.Time
@@ -353,7 +348,6 @@ type remembered struct {
 	dsTTL time.Duration
 }
 
-// tellOnce calls tell until the first success.
 func (r *remembered) tellOnce(one told, tell func() error) error {
 	if r.told[one] {
 		return nil
@@ -363,7 +357,6 @@ func (r *remembered) tellOnce(one told, tell func() error) error {
 	return err
 }
 
-// remindInterval is the minimum between two reminders.
 const remindInterval = 30 * time.Second
 
 func (r *remembered) remindOnce(now time.Time, remind func() error) error {

@@ -84,7 +84,6 @@ type times struct {
 	maxZoneTTL, parentDSTTL, dnskey time.Duration
 }
 
-// action is the next step at the signer, or for the zone's serial.
 type action int
 
 const (
@@ -109,11 +108,9 @@ type told struct {
 type decision struct {
 	action action
 	// tell are reported to the signer, each once.
-	tell []told
-	// status is the new status of the zone; nil: none.
+	tell   []told
 	status *v1alpha1.ZoneDNSSECStatus
-	// again is the delay until the next sync.
-	again time.Duration
+	again  time.Duration
 }
 
 const (
@@ -158,7 +155,6 @@ func (d *decision) enter(f *facts, phase v1alpha1.DNSSECPhase, format string, ar
 	d.say(format, arguments...)
 }
 
-// since returns the duration of the phase.
 func (d *decision) since(f *facts) time.Duration {
 	if d.status.LastTransitionTime == nil {
 		return 0

@@ -64,7 +64,6 @@ func (w *work) findSigner(ctx context.Context, f *facts) error {
 	return err
 }
 
-// readCandidates reads the objects from caches, and the Secrets of servers.
 func (w *work) readCandidates(ctx context.Context) (c candidates, err error) {
 	if c.classes, err = w.listClassesOf(w.zone); err != nil || len(c.classes) != 1 {
 		return c, err
@@ -232,7 +231,6 @@ var errUnknownMember = errors.New("the Delivery is not known yet")
 
 var defaultTimes = times{maxZoneTTL: 24 * time.Hour, parentDSTTL: 24 * time.Hour, dnskey: 3 * time.Hour}
 
-// timesOf returns the times of a policy of a cluster, false if there is none.
 func timesOf(cluster *bind9.Bind9Cluster, policy string) (times, bool) {
 	t := defaultTimes
 	if policy == "default" {

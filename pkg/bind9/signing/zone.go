@@ -21,7 +21,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// work is a sync of a zone.
 type work struct {
 	*Controller
 	zone *v1alpha1.Zone
@@ -118,7 +117,6 @@ func (c *Controller) allowsLocal(signer apiclass.Server) bool {
 	})
 }
 
-// askFacts queries the signer, the servers and the parent, as the phase requires.
 func (w *work) askFacts(ctx context.Context, f *facts) error {
 	phase := v1alpha1.DNSSECPhase("")
 	if f.status != nil {
@@ -233,7 +231,6 @@ func (w *work) carryOut(ctx context.Context, f *facts, d decision) error {
 	return nil
 }
 
-// listTargets returns the also-notify targets of the signer.
 func (w *work) listTargets() []string {
 	var targets []string
 	for _, server := range w.servers {

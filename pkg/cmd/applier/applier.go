@@ -39,7 +39,6 @@ type options struct {
 	plan           bool
 }
 
-// run sends the change set and prints the outcome of each Record.
 func (o *options) run(ctx context.Context, in io.Reader, out io.Writer) error {
 	if !o.atomic {
 		return errors.New("--atomic=false is no mode of this command: to apply one Record after the other use kubectl apply")
@@ -137,7 +136,6 @@ func (o *options) changeSet(in io.Reader) (*v1alpha1.ChangeSet, []place, error) 
 	return set, from, nil
 }
 
-// readFile reads a file, or standard input for "-".
 func readFile(name string, in io.Reader) ([]byte, error) {
 	if name == "-" {
 		return io.ReadAll(in)
@@ -160,7 +158,6 @@ func namespaceOf(set *v1alpha1.ChangeSet, from []place, namespace string, told b
 	return namespace, nil
 }
 
-// maxTold bounds the refused items in an error.
 const maxTold = 10
 
 // outcomeUnknown is the next step if the outcome is unknown.

@@ -52,7 +52,6 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// connection is a connection with a slot.
 type connection struct {
 	net.Conn
 	of   *listener

@@ -120,7 +120,6 @@ func Main(arguments []string, out, stderr io.Writer) int {
 	return 0
 }
 
-// newLogger returns a logger for the flags -v and --logging-format.
 func newLogger(command *cobra.Command) *slog.Logger {
 	options := &slog.HandlerOptions{Level: slog.LevelWarn}
 	if flag := command.Flag("v"); flag != nil && flag.Value.String() != "0" {

@@ -90,7 +90,6 @@ func (s *server) run(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// identity is the server's certificate.
 type identity struct {
 	certFile, keyFile string
 	logger            *slog.Logger

@@ -33,7 +33,6 @@ type options struct {
 	follow bool
 }
 
-// run prints the changes of the zone named by text, NAMESPACE/NAME or NAME.
 func (o *options) run(ctx context.Context, text string, out io.Writer) error {
 	client, zone, err := o.client.ForZone(text)
 	if err != nil {
@@ -127,7 +126,6 @@ func (o *options) printChanges(stream io.Reader, out io.Writer) error {
 	}
 }
 
-// printChange prints a change in the server's format text.
 func printChange(out io.Writer, change v1alpha1.ZoneChange) error {
 	var text bytes.Buffer
 	terminal.Fprintf(&text, "; serial %d to %d\n", change.From, change.To)

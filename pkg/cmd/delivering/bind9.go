@@ -25,8 +25,7 @@ import (
 
 const (
 	// serversAge is the lifetime of a class's servers: each zone requests them, with keys in Secrets.
-	serversAge = 5 * time.Second
-	// serversTimeout bounds one read.
+	serversAge     = 5 * time.Second
 	serversTimeout = 10 * time.Second
 )
 
@@ -68,7 +67,6 @@ func newBind9(of *v1alpha1.DNSClass, _ class.GetSecret, sources Sources) (delive
 	return &keyHolder{provider, servers.release}, target, nil
 }
 
-// matchZone returns a function that reports whether a Zone of a class, by UID, satisfies a condition.
 func (s Sources) matchZone(class string, holds func(*v1alpha1.Zone) bool) func(uid string) bool {
 	return func(uid string) bool {
 		zone := s.findZone(class, uid)
@@ -162,7 +160,6 @@ func (r *readServers) toInstances(selected transferclass.Selected) []provider.In
 	return instances
 }
 
-// addAgent sets the client of the agent, except in mode Catalog.
 func (r *readServers) addAgent(instance *provider.Instance, server apiclass.Server) {
 	if r.byCatalog() {
 		return

@@ -32,7 +32,6 @@ type ClusterSecrets struct {
 	swept time.Time
 }
 
-// clusterSecret is a Secret, or its absence.
 type clusterSecret struct {
 	end context.CancelFunc
 
@@ -125,7 +124,6 @@ func (s *ClusterSecrets) findSecret(at types.NamespacedName) *clusterSecret {
 	return one
 }
 
-// watchUntil watches a Secret until ctx ends.
 func (s *ClusterSecrets) watchUntil(ctx context.Context, at types.NamespacedName, one *clusterSecret) {
 	for ctx.Err() == nil {
 		again := watchAgain

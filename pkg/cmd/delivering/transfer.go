@@ -86,7 +86,6 @@ func shownBy(of *v1alpha1.DNSClass, peers transferclass.Peers, sources Sources) 
 	}
 }
 
-// secondaries returns the name servers of a class, each with its own key or that of the class.
 func secondaries(of *v1alpha1.DNSClass) []NameServer {
 	block := of.Spec.Transfer
 	servers := make([]NameServer, len(block.Secondaries))

@@ -53,7 +53,6 @@ const (
 	// dialTime bounds a connection whose packets a firewall may drop.
 	dialTime = 3 * time.Second
 
-	// maxQuestions bounds concurrent requests.
 	maxQuestions = 16
 )
 
@@ -66,7 +65,6 @@ var otherCertificates = map[string]string{
 // apiServices are the APIServices of every installation. The first determines the Service and the caBundle.
 var apiServices = []string{"v1alpha1.kubi.zone", "v1alpha1.bind9.kubi.zone"}
 
-// facts are the objects and answers, each with its error.
 type facts struct {
 	version    string
 	versionErr error
@@ -98,7 +96,6 @@ type facts struct {
 	ahead   map[string]time.Duration // clocks relative to this machine
 }
 
-// answer has the checks of one address of the server.
 type answer struct {
 	from   string
 	chain  []*x509.Certificate // of a direct connection

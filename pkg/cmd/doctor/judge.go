@@ -70,7 +70,6 @@ func findCause(findings []Finding) int {
 	return cause
 }
 
-// at sets the depth.
 func (f Finding) at(depth Depth) Finding {
 	f.Depth = depth
 	return f
@@ -297,7 +296,6 @@ func (f *facts) judgeCertificate(now time.Time) Finding {
 	return ok(check, fmt.Sprintf("kube-apiserver trusts that of %s for %s", strings.Join(slices.Sorted(maps.Keys(chains)), ", "), host))
 }
 
-// judgeOthers checks the dates of etcd's certificates.
 func (f *facts) judgeOthers(now time.Time) Finding {
 	const check = "certificate"
 	for _, name := range slices.Sorted(maps.Keys(f.others)) {
@@ -396,7 +394,6 @@ func failingChecks(text string) []string {
 	return slices.Compact(names)
 }
 
-// nextStep is the next step for failed checks with the prefix check.
 type nextStep struct {
 	check, next string
 	alarm       bool // of etcd

@@ -17,10 +17,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// chartName is the name of charts/kubizone.
 const chartName = "kubizone"
 
-// maxRelease bounds a decoded helm release in octets.
 const maxRelease = 16 << 20
 
 // release is the helm release of the installation; name is "" for none.

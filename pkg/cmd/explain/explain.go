@@ -16,7 +16,6 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// width is the line length in columns.
 const width = 100
 
 // NewCommand returns the sub-command.
@@ -47,7 +46,6 @@ var (
 	link = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 )
 
-// plain removes Markdown marks: asterisks outside of code.
 func plain(text string) string {
 	parts := strings.Split(link.ReplaceAllString(text, "$1"), "`")
 	for i := 0; i < len(parts); i += 2 {
@@ -129,7 +127,6 @@ func printFirstWords(rules []rule, out io.Writer) {
 	}
 }
 
-// printRule prints a rule with wrapped paragraphs and aligned tables.
 func (r *rule) printRule(out io.Writer) {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for i, line := range r.lines {

@@ -89,7 +89,6 @@ func exportManifests(ctx context.Context, client versioned.Interface, id types.N
 	return err
 }
 
-// listRecords lists the Records of a namespace in the zone.
 func listRecords(ctx context.Context, client versioned.Interface, namespace string, zone types.NamespacedName) (records []manifest,
 	err error) {
 	options := metav1.ListOptions{FieldSelector: v1alpha1.FieldRecordZone + "=" + zone.String()}

@@ -26,7 +26,6 @@ import (
 )
 
 const (
-	// maxNote bounds the note of an Event in octets.
 	maxNote = 1024
 	// sayTime is the time until an Event is repeated. maxSaid bounds the remembered Events of a namespace, and the
 	// remembered namespaces.
@@ -47,10 +46,8 @@ var sources = map[string]schema.GroupVersionResource{
 	"route":     {Group: "route.openshift.io", Version: "v1", Resource: "routes"},
 }
 
-// errNoKind: the kind is missing in sources.
 var errNoKind = errors.New("objects of its kind are not read here")
 
-// teller reads source objects, and writes Events about refused endpoints.
 type teller struct {
 	objects dynamic.Interface
 	events  eventsclient.EventsV1Interface
@@ -90,7 +87,6 @@ func (t *teller) readTexts(ctx context.Context, c *externaldns.Candidate) ([]str
 	})), nil
 }
 
-// appendTexts appends all texts in a JSON value.
 func appendTexts(to []string, value any) []string {
 	switch value := value.(type) {
 	case string:

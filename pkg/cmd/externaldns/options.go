@@ -45,7 +45,6 @@ func NewOptions() *Options {
 		Mapping: externaldns.Mapping{Owner: "default", Template: usualTemplate}}
 }
 
-// usualTemplate is the default of --namespace-template.
 const usualTemplate = "{cluster}-{namespace}"
 
 // AddFlags binds the options to flags.
@@ -129,7 +128,6 @@ write Records. What is refused is an Event of that object. docs/external-dns.md 
 	return command
 }
 
-// requestTimeout bounds a request to an API server.
 const requestTimeout = 10 * time.Second
 
 // Run serves until ctx ends, and then returns nil.

@@ -40,8 +40,7 @@ const (
 	// which no answer waits.
 	workers, restWorkers = 64, 4
 	// minShare is the minimum of verdicts per namespace for which an answer waits.
-	minShare = 64
-	// maxRemembered bounds each cache.
+	minShare      = 64
 	maxRemembered = 1 << 16
 	// refusedTime is the lifetime of a refusal, since a rule may change; admittedTime that of an admission that has
 	// not come back as a change, among very many.
@@ -58,11 +57,9 @@ type provider struct {
 	kept *snapshot
 	// verdicts caches the candidates after their dry run.
 	verdicts *cache.LRUExpireCache
-	// user is the name of this process at the server of the Records, once known.
-	user string
+	user     string
 }
 
-// snapshot has the existing Records.
 type snapshot struct {
 	standing externaldns.Standing
 	// writable are the namespaces of this cluster, true if Records may be written; nil: all.
@@ -146,7 +143,6 @@ func (p *provider) checkNamespace(s *snapshot, namespace string) error {
 		namespace, cmp.Or(p.user, "USER"))
 }
 
-// makeCandidates returns candidates for endpoints, with errors for closed namespaces.
 func (p *provider) makeCandidates(s *snapshot, endpoints []*contract.Endpoint) []*externaldns.Candidate {
 	all := p.MakeCandidates(s.standing, endpoints)
 	for _, c := range all {

@@ -47,7 +47,6 @@ func newHandler(running context.Context, p *provider) http.Handler {
 		"it takes longer, and goes on; the next cycle of external-dns finds what is done")
 }
 
-// requireVersion refuses other versions of the contract.
 func requireVersion(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header, code := "Content-Type", http.StatusUnsupportedMediaType

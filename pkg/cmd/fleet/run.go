@@ -147,7 +147,6 @@ func (c *Config) findPrimaries(ctx context.Context, cluster kubernetes.Interface
 	return all, nil
 }
 
-// catalogTimeout bounds a query to a primary.
 const catalogTimeout = 5 * time.Second
 
 // askCatalog reports whether a primary answers for a catalog to a key.

@@ -121,7 +121,6 @@ func (o *planOptions) runPlan(ctx context.Context, arguments []string, in io.Rea
 	return nil
 }
 
-// readManifests reads the planned kinds from files, directories and kustomizations.
 func (o *planOptions) readManifests(ctx context.Context, loader *load.Loader, in io.Reader, report *report) ([]*unstructured.Unstructured,
 	error) {
 	var objects []*unstructured.Unstructured

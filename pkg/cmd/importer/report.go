@@ -87,7 +87,6 @@ func (r *report) addNote(kind, text string) {
 	r.Notes = append(r.Notes, note{kind, text})
 }
 
-// kindsOfNotes is the order of notes.
 var kindsOfNotes = []string{"refused", "left as it is", "releases", "not taken over", "warning"}
 
 // completeReport sorts the report, and adds the entries of Zones and the state of the zones.

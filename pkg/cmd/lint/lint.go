@@ -63,7 +63,6 @@ func judgeBy[T runtime.Object](validate func(T) field.ErrorList, warn func(T) []
 	return func(o runtime.Object) (field.ErrorList, []string) { return validate(o.(T)), warn(o.(T)) }
 }
 
-// linter validates the objects of files.
 type linter struct {
 	decoder          runtime.Decoder
 	out              io.Writer
@@ -76,7 +75,6 @@ type linter struct {
 	zones   map[types.NamespacedName]name.Name
 }
 
-// file has the objects of a file, and the errors of unreadable documents.
 type file struct {
 	path    string
 	objects []*unstructured.Unstructured

@@ -38,7 +38,6 @@ func listZones(ctx context.Context, s *search, options metav1.ListOptions) (all 
 	return all
 }
 
-// listRecords lists the result of a function for each Record.
 func listRecords(of func(*v1alpha1.Record) string) func(context.Context, *search, metav1.ListOptions) []string {
 	return func(ctx context.Context, s *search, options metav1.ListOptions) (all []string) {
 		if list, err := s.api.Records(s.namespace).List(ctx, options); err == nil {

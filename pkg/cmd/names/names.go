@@ -32,7 +32,6 @@ var ErrNo = errors.New("the answer is no: see above")
 // timeoutSeconds bounds a completion, for which a shell waits.
 const timeoutSeconds = 2
 
-// question is a sub-command with the flags of a client.
 type question struct {
 	cluster *kubeconfig.Options
 	view    string

@@ -22,7 +22,6 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// maxCounted bounds the namespaces in a line.
 const maxCounted = 5
 
 func newTree() *cobra.Command {
@@ -46,7 +45,6 @@ is no zone.`,
 	})
 }
 
-// node is a zone, or the place of an unreadable zone.
 type node struct {
 	zone    *v1alpha1.Zone // nil: unreadable
 	records map[string]int // by namespace
@@ -55,7 +53,6 @@ type node struct {
 	within  bool // it has a parent
 }
 
-// tree has the readable zones.
 type tree struct {
 	search
 	zones map[types.NamespacedName]*node

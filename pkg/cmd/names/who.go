@@ -41,14 +41,12 @@ of -n. The exit code is 1 where there is none.`,
 	})
 }
 
-// search is a client for all namespaces, or for one.
 type search struct {
 	api        client.KubizoneV1alpha1Interface
 	namespace  string
 	everywhere bool
 }
 
-// where describes the searched namespaces.
 func (s *search) where() string {
 	if s.everywhere {
 		return "in all namespaces"
@@ -98,7 +96,6 @@ func dataOf(r *v1alpha1.Record) []string {
 	return r.Spec.Values
 }
 
-// findName finds the Records at a name, or else at the nearest name above.
 func (s *search) findName(ctx context.Context, text string) (found []v1alpha1.Record, note string, err error) {
 	if !name.IsAbsolute(text) {
 		text += "."

@@ -62,7 +62,6 @@ const (
 
 type step struct{ verdict, text string }
 
-// trace is the path of a Record to the servers.
 type trace struct {
 	api    client.KubizoneV1alpha1Interface
 	record *v1alpha1.Record

@@ -24,7 +24,6 @@ import (
 )
 
 const (
-	// probeTimeout bounds reading and answering a probe.
 	probeTimeout = 10 * time.Second
 	// reachTimeout bounds a test request to the API, repeated after reachPause. Missing zones are reported every
 	// readPause.

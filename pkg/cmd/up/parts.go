@@ -52,7 +52,6 @@ func (p *parts) fail(err error) {
 	p.once.Do(func() { p.failed <- err })
 }
 
-// stop stops the parts in turn, the last started first.
 func (p *parts) stop() error {
 	var wrong []error
 	for i := len(p.running) - 1; i >= 0; i-- {

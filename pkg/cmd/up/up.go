@@ -35,7 +35,6 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// shownZones bounds the zones listed when ready.
 const shownZones = 12
 
 // Run runs everything until ctx ends, then stops the parts in order (U4). It returns nil if only ctx ended the run.
@@ -159,7 +158,6 @@ func (c *Config) startEtcd(ctx context.Context, all *parts, dir *embed.Dir) (*em
 	return member, nil
 }
 
-// makeCredentials creates certificates and the administrator's kubeconfig.
 func (c *Config) makeCredentials(dir *embed.Dir, at netip.AddrPort) (*pki.Bundle, string, error) {
 	bundle, err := pki.Open(filepath.Join(dir.Path(), "pki"), pki.Hosts(at.Addr().String()), time.Now())
 	if err != nil {

@@ -188,13 +188,11 @@ func listFormats() (names []string) {
 	return names
 }
 
-// shown has the values of a format.
 type shown struct {
 	Host, Port, Zone, Key, Algorithm, Secret, SecretName string
 	Transfers                                            bool
 }
 
-// plain matches text without special characters of any format.
 var plain = regexp.MustCompile(`^[A-Za-z0-9._+/=-]+$`)
 
 func (o *options) showKey(ctx context.Context, argument string, out io.Writer) error {

@@ -118,7 +118,6 @@ func (r *run) addInstances(ctx context.Context, of *v1alpha1.DNSClass, object *v
 	return rows
 }
 
-// readClass returns the class of a Delivery, nil if unreadable.
 func (r *run) readClass(ctx context.Context, delivery *v1alpha1.Delivery) *v1alpha1.DNSClass {
 	name := delivery.Spec.ClassRef.Name
 	if delivery.Spec.ClassRef.Kind != v1alpha1.KindDNSClass {
@@ -132,7 +131,6 @@ func (r *run) readClass(ctx context.Context, delivery *v1alpha1.Delivery) *v1alp
 	return of
 }
 
-// reportRow reports a server without a known address.
 func reportRow(delivery *v1alpha1.Delivery, server v1alpha1.DeliveryServer) verify.Report {
 	report := verify.Report{Server: delivery.Spec.ClassRef.Name + "/" + server.Name, State: verify.State(server.State),
 		Serial: uint32(server.Serial), By: byDelivery, Error: server.Message}
@@ -279,7 +277,6 @@ func sameKey(a, b *transfer.Key) bool {
 	return a == b || a != nil && b != nil && a.Name == b.Name && string(a.MAC([]byte(a.Name))) == string(b.MAC([]byte(a.Name)))
 }
 
-// asked is a server to be queried.
 type asked struct {
 	// address is HOST:PORT; label is the name in the output if several lines have the same address.
 	address, label string

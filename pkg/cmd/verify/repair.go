@@ -26,10 +26,8 @@ const FieldManager = "kubizone-verify"
 // ErrNotRepaired: not every class has compared and repaired the zone.
 var ErrNotRepaired = errors.New("not every class repaired the zone: see above")
 
-// repairTime bounds the wait for a repair.
 const repairTime = 2 * time.Minute
 
-// repairPoll is the interval of polls of the Deliveries.
 const repairPoll = 250 * time.Millisecond
 
 // requestRepair requests a repair of the zone, and waits until each Delivery has finished the repair.

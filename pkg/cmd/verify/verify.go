@@ -46,8 +46,7 @@ var (
 const (
 	formatText = "text"
 	formatJSON = "json"
-	// shown bounds the RRsets per server in text.
-	shown = 20
+	shown      = 20
 )
 
 // Options are the flags.
@@ -243,7 +242,6 @@ func (r *run) compareAll(ctx context.Context) (*Result, error) {
 	return result, nil
 }
 
-// viewOf returns the zone as the server should have it.
 func (a asked) viewOf(truth *verify.Zone) *verify.Zone {
 	switch {
 	case a.guest:

@@ -37,7 +37,6 @@ type Client struct {
 }
 
 const (
-	// requestTime bounds a request, and maxAnswer the answer in octets.
 	requestTime, maxAnswer = 30 * time.Second, 1 << 20
 	// maxList is the maxAnswer for the list of zones: 250,000 usual names.
 	maxList = 8 << 20

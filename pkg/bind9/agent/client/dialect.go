@@ -16,7 +16,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// dialect has the differences between servers of the API.
 type dialect struct {
 	// agent: Kubizone's agent, whose requests may be repeated.
 	agent bool
@@ -48,7 +47,6 @@ func readDialect(health protocol.Health) (dialect, error) {
 	return dialect{}, fmt.Errorf("bindcar %q is too old: at least 0.7.3 is needed, which takes addresses with ports", health.Version)
 }
 
-// bindcarName matches the names of zones that bindcar accepts.
 var bindcarName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
 func showName(zone name.Name) string {

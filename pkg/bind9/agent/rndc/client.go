@@ -26,7 +26,6 @@ type Key struct {
 	MAC func(parts ...[]byte) []byte
 }
 
-// algorithms are the protocol's numbers of algorithms.
 var algorithms = map[string]byte{"hmac-sha256": 163, "hmac-sha384": 164, "hmac-sha512": 165}
 
 // Failure is the error of a refused command, which changed nothing unless Text says so.
@@ -119,7 +118,6 @@ func (c *Client) nameChannel(ctx context.Context, err error) error {
 	return fmt.Errorf("control channel %s: %w", c.Address, err)
 }
 
-// session is a connection with a nonce.
 type session struct {
 	conn   net.Conn
 	key    Key

@@ -13,7 +13,6 @@ import (
 	"slices"
 )
 
-// version is the only version of the protocol.
 const version = 1
 
 const (
@@ -76,7 +75,6 @@ func appendTable(wire []byte, t table) []byte {
 
 var errCut = errors.New("a message of the control channel ends within a value")
 
-// parseTable decodes all of wire.
 func parseTable(wire []byte, depth int) (t table, err error) {
 	for len(wire) > 0 {
 		length := int(wire[0])
@@ -113,7 +111,6 @@ func parseValue(wire []byte, depth int) (value any, rest []byte, err error) {
 	return nil, nil, fmt.Errorf("a message of the control channel has a value of type %d: octets and tables are read", kind)
 }
 
-// sign encodes a message with length, version and signature.
 func (k Key) sign(body table) []byte {
 	signed := appendTable(nil, body)
 	message := binary.BigEndian.AppendUint32(make([]byte, 4, len(signed)+128), version)
@@ -123,7 +120,6 @@ func (k Key) sign(body table) []byte {
 	return message
 }
 
-// mac returns the algorithm and the padded signature.
 func (k Key) mac(signed []byte) []byte {
 	place := make([]byte, 1+macOctets)
 	place[0] = algorithms[k.Algorithm]

@@ -23,14 +23,13 @@ import (
 
 // Files and ports in a pod. Port 53 needs a capability that "restricted" forbids.
 const (
-	ConfigDir  = "/etc/bind"
-	StateDir   = "/var/cache/bind"
-	DNSPort    = 5353
-	RNDCPort   = 9530
-	AgentPort  = 8443
-	ProbePort  = 8081 // the supervisor of the agent
-	configFile = "named.conf"
-	// catalogsFile lists the catalogs for the agent.
+	ConfigDir    = "/etc/bind"
+	StateDir     = "/var/cache/bind"
+	DNSPort      = 5353
+	RNDCPort     = 9530
+	AgentPort    = 8443
+	ProbePort    = 8081 // the supervisor of the agent
+	configFile   = "named.conf"
 	catalogsFile = "catalogs"
 	keysFile     = "named.keys"
 	rndcFile     = "rndc.key"
@@ -112,7 +111,6 @@ func Hash(files ...map[string]string) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// addressWords are the built-in address lists of BIND.
 var addressWords = []string{"any", "none", "localhost", "localnets"}
 
 // conf writes statements and keeps the first error. Fields are below spec.config, or begin with "dnssec.".

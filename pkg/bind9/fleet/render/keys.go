@@ -91,7 +91,6 @@ var (
 	keyAlgorithms = map[bind9.KeyAlgorithm]bool{bind9.KeyHMACSHA256: true, bind9.KeyHMACSHA384: true, bind9.KeyHMACSHA512: true}
 )
 
-// minSecret is the minimum of a secret in octets.
 const minSecret = 16
 
 // ErrKey tells that a Secret has no usable key.
