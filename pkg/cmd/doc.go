@@ -12,5 +12,7 @@
 //	C3. The first Ctrl-C or SIGTERM stops in order, the second at once.
 //	C4. The log has only warnings and errors, more with -v.
 //
+// The package does not know the work of a sub-command, which has a package of its own.
+//
 // Read cmd.go.
 package cmd

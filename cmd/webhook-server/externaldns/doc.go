@@ -10,7 +10,7 @@
 // (4) a rejected record costs the others only time; (5) types and values that external-dns cannot express are
 // refused with the reason.
 //
-// The provider tells neither its zones nor the cause of a failure.
+// The package does not know the zones of a provider, nor the cause of a failure: the provider tells neither.
 //
 // Read backend.go, then endpoint.go.
 package externaldns

@@ -9,7 +9,8 @@
 // repeated; (4) a file with an unsupported line is left alone; (5) no shell gets a name or value; (6) an RRset that
 // would keep the zone from loading is refused alone.
 //
-// The name server is known by two commands, which check a file and reload a zone. Writing loses comments and order.
+// The package does not know the name server beyond two commands, which check a file and reload a zone. Writing loses
+// comments and order.
 //
 // Read backend.go, then content.go.
 package masterfile

@@ -8,7 +8,7 @@
 // requests are signed, over TCP, and answers need a valid signature; (4) the NS of a zone are replaced without a
 // gap; (5) a record that the server rejects while it takes others is refused alone.
 //
-// The DNS server reports unknown zones.
+// The package does not know the zones of the DNS server, which reports unknown zones.
 //
 // Read backend.go.
 package rfc2136

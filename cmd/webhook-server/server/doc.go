@@ -10,7 +10,7 @@
 // succeeds again; (5) a request without signature headers takes no slot, a slow body delays others only briefly, and
 // only signed requests take slots of the Backend (attack 79).
 //
-// The packages beside it have the Backends.
+// The package does not know DNS servers: the packages beside it have the Backends.
 //
 // Read backend.go, then handler.go, verify.go and shared.go.
 package server

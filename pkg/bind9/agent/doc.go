@@ -18,7 +18,7 @@
 //	A6. Requests are bounded in size, number, rate and time. Too many requests give 429 with Retry-After.
 //	A7. A catalog member whose zone named has lost is recreated within a minute, even if the catalog does not change.
 //
-// The client decides on the zones.
+// The agent knows neither Kubernetes nor Kubizone: the client decides on the zones.
 //
 // Read routes.go, then zones.go.
 package agent

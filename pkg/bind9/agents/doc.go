@@ -7,7 +7,7 @@
 // the current credentials of the agent's Secrets; a 401 is retried once with a newer token. (3) The last credentials
 // stay in use while a Secret is unreadable, but not after its deletion.
 //
-// Packages provider and signing send the requests.
+// The package does not know zones: packages provider and signing send the requests.
 //
 // Read agents.go.
 package agents

@@ -17,10 +17,10 @@
 //	F5. A deleted instance leaves no objects. Objects whose owner is gone for another reason are removed with brakes:
 //	    two live 404s ten minutes apart, a share of the servers per hour, none of another installation.
 //
-// Servers get their zones from catalogs, or from their agent, not from this package.
-//
 // A reconcile of a server alternates between facts.go (observe), decide.go (choose the next action and the status)
 // and instance.go (run the action). testdata has the decisions as text.
+//
+// The package does not know zones: servers get them from catalogs, or from their agent.
 //
 // Read decide.go, then facts.go, then apply.go.
 package fleet

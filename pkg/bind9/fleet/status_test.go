@@ -77,8 +77,8 @@ func TestRecordEvents_fitsTheNote(t *testing.T) {
 // TestHold_goesOnWithTheHeldObject: the status of a new object is written in the look that put the finalizer on it.
 func TestHold_goesOnWithTheHeldObject(t *testing.T) {
 	before := &bind9.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "u", ResourceVersion: "1", Finalizers: []string{"other"}}}
-	now, err := addFinalizer(t.Context(), before, func(_ context.Context, name string, of types.PatchType, patch []byte, _ metav1.PatchOptions,
-		_ ...string) (*bind9.Bind9Instance, error) {
+	now, err := addFinalizer(t.Context(), before, func(_ context.Context, name string, of types.PatchType, patch []byte,
+		_ metav1.PatchOptions, _ ...string) (*bind9.Bind9Instance, error) {
 		want := `{"metadata":{"finalizers":["other","bind9.kubi.zone/fleet"],"resourceVersion":"1","uid":"u"}}`
 		if string(patch) != want || name != "a" || of != types.MergePatchType {
 			t.Errorf("%s of %s: %s, want %s", of, name, patch, want)

@@ -15,8 +15,8 @@
 //  5. In modes Transfer and Update a zone is removed from every instance, also from instances that leave the class,
 //     before it is removed from the class.
 //
-// Package client of pkg/bind9/agent calls the agents; package transfer of pkg/delivery serves zones to instances and
-// queries them by DNS.
+// The package does not know Kubernetes. Package client of pkg/bind9/agent calls the agents; package transfer of
+// pkg/delivery serves zones to instances and queries them by DNS.
 //
 // Read provider.go, then updates.go.
 package provider

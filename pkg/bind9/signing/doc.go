@@ -17,8 +17,8 @@
 //	    name.
 //
 // decide.go decides the next step, signer.go chooses the signer, both from facts alone; zone.go reads the facts and
-// takes the step. The API server derives the parent's DS records from the status, and the primary sends a zone in
-// IsBySigner only to the signer, from which the servers transfer.
+// takes the step. The package does not know how the DS reaches a parent, which the API server derives from the
+// status, nor how a zone reaches its servers: the primary sends a zone in IsBySigner only to the signer.
 //
 // Read decide.go, then zone.go, then signer.go, then sweep.go.
 package signing

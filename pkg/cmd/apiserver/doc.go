@@ -11,5 +11,7 @@
 //	P3. Parts stop in the reverse order of their start: the API, not ready and after its pending answers, then the
 //	    ledger, then etcd. A failed part stops all.
 //
+// The package decides nothing itself: it starts and stops the parts.
+//
 // Read options.go first, then run.go.
 package apiserver

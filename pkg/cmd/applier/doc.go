@@ -9,7 +9,7 @@
 //	P2. More than the limit of a transaction is refused before anything is sent, and never split.
 //	P3. A refusal names each refused Record with its file.
 //
-// The API decides a change set.
+// The package does not know how a change set is decided: it sends one to the API.
 //
 // Read applier.go.
 package applier

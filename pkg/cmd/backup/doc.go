@@ -6,7 +6,7 @@
 // It promises: (1) Servers continue meanwhile. (2) No existing file is written. (3) After exit code 0 the backup is
 // complete and on disk.
 //
-// pkg/backup has the implementation.
+// The package does not know the format of a backup, which is in pkg/backup.
 //
 // Read backup.go.
 package backup

@@ -17,7 +17,7 @@
 //	B7. With --supervise an agent that ends or hangs is restarted, and the probe address accepts connections exactly
 //	    while named answers, with or without the agent.
 //
-// Package agent in pkg/bind9 implements the requests.
+// The package does not know zones: package agent in pkg/bind9 serves the requests.
 //
 // Read options.go, and supervisor.go for the process above the agent.
 package bindagent

@@ -8,5 +8,7 @@
 //	H1. Each change is printed once and in order, across several watches.
 //	H2. An error has the last serial, and the command that continues after it.
 //
+// The package does not know the journal: it asks the API.
+//
 // Read changes.go.
 package changes

@@ -9,7 +9,7 @@
 // zone is read. (4) /livez answers while the process runs, /readyz if it could work; both need no credentials.
 // /metrics has no names of zones.
 //
-// pkg/controller/class has the implementation.
+// The package does not know how zones are delivered: pkg/controller/class does.
 //
 // Read run.go first, then options.go for the flags.
 package controller

@@ -7,5 +7,7 @@
 // It promises: (1) a provider is one package and one line in Providers, checked by a test; (2) a flag overrides the
 // environment variable of the same meaning; (3) a Secret is read by name, never listed.
 //
+// The package does not know zones.
+//
 // Read providers.go first.
 package delivering

@@ -9,5 +9,7 @@
 //  2. Only clients in a flag or its default may transfer zones, and only views in a flag or its default are served.
 //  3. Metrics have no name of a zone or address of a peer, and counters never decrease.
 //
+// The package does not know the source of the zones.
+//
 // Read options.go, and metrics.go beside it.
 package dnsserving

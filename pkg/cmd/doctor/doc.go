@@ -12,7 +12,7 @@
 //	D5. Unanswered requests are abandoned within five seconds, over all checks.
 //	D6. Findings are a function of the facts: collect.go sends requests, judge.go sends none.
 //
-// kubizone fsck checks the stored objects.
+// The package does not know zones or records: kubizone fsck checks the stored objects.
 //
 // Read judge.go first.
 package doctor

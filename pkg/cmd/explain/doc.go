@@ -8,7 +8,7 @@
 //	X1. Each rule of docs/semantics.md is printed whole, with its reason and examples.
 //	X2. An unknown number is an error with the numbers of the section.
 //
-// It needs no server.
+// The package does not know the meaning of a rule, and needs no server.
 //
 // Read explain.go.
 package explain

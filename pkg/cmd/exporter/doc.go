@@ -10,5 +10,7 @@
 //	    and hash, and applied again they change nothing.
 //	X3. Objects that the user may not read are reported as missing.
 //
+// The package does not know the content of a zone: it asks the API.
+//
 // Read exporter.go.
 package exporter

@@ -15,7 +15,8 @@
 //	E4. A cycle without changes writes nothing.
 //	E5. The provider listens only on loopback, because the protocol has neither passwords nor TLS.
 //
-// pkg/externaldns translates endpoints into Records, and decides between objects with the same name.
+// The package does not know how an endpoint becomes a Record, nor which of two objects gets a name: pkg/externaldns
+// decides.
 //
 // Read options.go, then server.go and provider.go.
 package externaldns

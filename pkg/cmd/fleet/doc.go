@@ -8,7 +8,7 @@
 // process runs, /readyz if it could work; both need no credentials. (3) The Lease, or --installation, names the
 // installation: objects of another installation are never changed.
 //
-// pkg/bind9/fleet has the implementation.
+// The package does not know the objects of a server, which are in pkg/bind9/fleet.
 //
 // Read options.go, then run.go.
 package fleet

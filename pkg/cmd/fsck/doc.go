@@ -9,7 +9,7 @@
 //	F2. A data directory in use is checked through the process that uses it.
 //	F3. Damage is exit code 1. Pending work of a running server is not damage.
 //
-// pkg/ledger/fsck has the checks.
+// The package does not know the checks, which are in pkg/ledger/fsck.
 //
 // Read fsck.go.
 package fsck

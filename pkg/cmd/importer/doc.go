@@ -16,8 +16,8 @@
 //	M6. A plan lists added, changed and removed entries by zone and line, of Records and of
 //	    Zones. Only --prune removes.
 //
-// Package load parses lines and plans writes, package content computes the entries of Zones, package transfer
-// transfers zones.
+// The package does not know how to parse lines and plan writes (pkg/load), to compute the entries of a Zone
+// (pkg/law/content) or to transfer a zone (pkg/transfer).
 //
 // Read importer.go, then plan.go, report.go and entries.go.
 package importer

@@ -10,5 +10,7 @@
 //	    ServiceAccount of the pod.
 //	K2. A namespace of -n is told apart from that of the context.
 //
+// The package does not know the requests of its users.
+//
 // Read kubeconfig.go.
 package kubeconfig

@@ -9,7 +9,8 @@
 //	    about a name server address or rule that another object of the files provides.
 //	L2. Every object is validated, and any error gives exit code 1.
 //
-// Rules, claims and conflicts depend on other objects, which needs a dry run by the server.
+// The package does not know other objects, on which rules, claims and conflicts depend: they need a dry run by the
+// server.
 //
 // Read lint.go.
 package lint

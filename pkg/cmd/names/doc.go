@@ -9,7 +9,7 @@
 //	N2. may exits with 1 if the answer is no, and why if a step fails; 2 is an error.
 //	N3. why prints the first failed step before all others.
 //
-// may prints a NameReview of the API server, and why conditions and Deliveries.
+// The package decides nothing: may prints a NameReview of the API server, and why conditions and Deliveries.
 //
 // Read names.go, then who.go, tree.go and why.go.
 package names

@@ -11,7 +11,7 @@
 //	    is never renewed by itself: running members would not trust the new authority.
 //	K3. Files are replaced atomically, and only their owner can read keys.
 //
-// The command runs before the server, in a separate container.
+// The package does not know etcd: it runs before the server, in a separate container.
 //
 // Read peercert.go.
 package peercert

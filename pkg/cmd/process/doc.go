@@ -8,5 +8,7 @@
 // credentials and name no zone. /metrics has only the metrics of this run. (2) Work begins when every zone is read;
 // the wait is logged. (3) Reading continues until the work has ended. (4) A run that was told to end returns nil.
 //
+// The package does not know the work.
+//
 // Read process.go.
 package process

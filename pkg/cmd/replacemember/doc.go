@@ -6,7 +6,7 @@
 // It promises: (1) Writes continue meanwhile. (2) After exit code 0 the new member has all data and a vote. (3)
 // After an interruption the command can be repeated.
 //
-// pkg/etcd/embed has the implementation.
+// The package does not know the protocol of members, which is in pkg/etcd/embed.
 //
 // Read replacemember.go.
 package replacemember

@@ -6,7 +6,7 @@
 // It promises: (1) A directory with data is not touched. (2) After exit code 0 the restored data is complete and
 // clean, after any other the directory has no data.
 //
-// pkg/backup has the implementation.
+// The package does not know the format of a backup, which is in pkg/backup.
 //
 // Read restore.go.
 package restore

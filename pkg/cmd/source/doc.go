@@ -8,5 +8,7 @@
 //	S1. No data directory is created.
 //	S2. A data directory in use is reached through the process with the directory.
 //
+// The package does not know the use of the store.
+//
 // Read source.go.
 package source

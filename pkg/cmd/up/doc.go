@@ -14,5 +14,7 @@
 //	U4. Parts stop in the reverse order of their start: the API after its pending answers, then DNS, the ledger, and
 //	    etcd. A failed part stops all.
 //
+// The package decides nothing itself: it starts and stops the parts.
+//
 // Read up.go first, then options.go for the flags.
 package up

@@ -12,7 +12,7 @@
 //	K2. show prints the configuration in each client's format, with the algorithm: the default of most clients is
 //	    refused.
 //
-// The API server enforces the scope of a key.
+// The package does not know the scope of a key, which the API server enforces.
 //
 // Read updatekey.go.
 package updatekey

@@ -13,7 +13,7 @@
 //  4. Servers are compared with the delivered zone: an unsettled zone as of status.settledSerial, which is printed.
 //  5. A server that is ahead is compared once more, in case the zone has changed.
 //
-// Package verify in pkg/verify compares the answers.
+// The package does not know how to compare answers, which is in pkg/verify.
 //
 // Read verify.go, then deliveries.go.
 package verify

@@ -13,7 +13,8 @@
 //	C3. A zone that the dialect cannot express is an error, and nothing is sent.
 //	C4. Answers are bounded in octets, time and number of keys, and redirects are not followed.
 //
-// The caller decides on the zones of a server, and its fence is called before each request with changes.
+// The package does not know which zones a server should have: the caller decides, and its fence is called before
+// each request with changes.
 //
 // Read client.go, then dialect.go.
 package client

@@ -8,7 +8,7 @@
 //	P1. A field means the same to the agent as to bindcar 0.9, or is ignored.
 //	P2. The comment of a field that only the agent supports says "agent".
 //
-// Package agent has the server, and its package client the client.
+// The package knows JSON only. Package agent has the server, and its package client the client.
 //
 // Read protocol.go.
 package protocol

@@ -14,7 +14,7 @@
 // _auth, is an HMAC over all octets after it. The package exists because the agent's image has neither rndc nor a
 // shell, and no Go library of the protocol is maintained.
 //
-// Commands are text; the caller checks the words.
+// The package does not know zones or HTTP: commands are text, whose words the caller checks.
 //
 // Read client.go, then message.go.
 package rndc
