@@ -192,7 +192,7 @@ func (a *actuator) tryWrite(ctx context.Context, dns *extensionsv1alpha1.DNSReco
 			return nil, false, err
 		}
 		if record, err = records.Create(ctx, want, metav1.CreateOptions{}); err != nil && !isUncertain(err) {
-			// The Record does not exist, so the deletion of a DNSRecord without one needs no credentials.
+			// The Record does not exist, so the deletion of the DNSRecord needs no credentials.
 			if err := a.patchStatus(ctx, dns, func() { dns.Status.Conditions = before }); err != nil {
 				return nil, false, err
 			}

@@ -119,7 +119,7 @@ func (a *actuator) readSecret(secret *corev1.Secret) (to target, config *rest.Co
 	return to, rest.CopyConfig(a.options.Local), nil
 }
 
-// pickKey returns the value of the keys. Different values are refused, since one is outdated.
+// pickKey returns the value of the keys. Different values are refused, since some are outdated.
 func pickKey(secret *corev1.Secret, keys []string) (value string, err error) {
 	for _, key := range keys {
 		found := strings.TrimSpace(string(secret.Data[key]))

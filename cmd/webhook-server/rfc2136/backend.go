@@ -95,8 +95,8 @@ func (b *Backend) replaceRRset(ctx context.Context, zone name.Name, set protocol
 	case set.Type == rdata.NS && set.Name == zone && len(records) == 0:
 		return protocol.Refuse(protocol.CodeInvalidRecord, "the name servers of a zone can be replaced, not removed")
 	case set.Type == rdata.NS && set.Name == zone:
-		// A server ignores the deletion of all NS at the apex (RFC 2136 §3.4.2.3), so they are deleted one by one
-		// after the new NS are added.
+		// A server ignores the deletion of all NS at the apex (RFC 2136 §3.4.2.3), so they are deleted singly after
+		// the new NS are added.
 		present, err := b.Read(ctx, zone, set.Name, set.Type)
 		if err != nil {
 			return err

@@ -137,7 +137,7 @@ func (s *Shared) writeNotes(notes map[rrsetID][][]string) error {
 	return nil
 }
 
-// Apply does not change what others wrote.
+// Apply does not change RRsets of others.
 func (s *Shared) Apply(ctx context.Context, zone name.Name, sets []protocol.RRset) []error {
 	s.mu.Lock()
 	lock := s.inZone[zone]

@@ -18,7 +18,7 @@ import (
 // aloneTimeout bounds the start of a single etcd member.
 const aloneTimeout = 2 * time.Minute
 
-// MemberOptions configure an etcd member in this process: a single member, or one of Cluster.
+// MemberOptions configure an etcd member in this process: a single member, or a member of Cluster.
 type MemberOptions struct {
 	DataDir string
 	// QuotaBytes: see embed.Config.

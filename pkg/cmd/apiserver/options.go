@@ -41,7 +41,7 @@ const (
 	// DefaultPort is the port of kubelets, and so open from the control plane to nodes.
 	DefaultPort = 10250
 
-	// A stopping server answers until its Services have removed it, and is not ready meanwhile.
+	// A stopping server answers until Services have removed the endpoint, and is not ready meanwhile.
 	defaultShutdownDelay = 5 * time.Second
 	// Watches are closed gradually.
 	defaultWatchTermination = 5 * time.Second
@@ -102,7 +102,7 @@ func NewOptions() *Options {
 	// Before validating policies and webhooks, which need not see Records without a zone.
 	validating := slices.Index(o.Admission.RecommendedPluginOrder, validatingadmissionpolicy.PluginName)
 	o.Admission.RecommendedPluginOrder = slices.Insert(o.Admission.RecommendedPluginOrder, validating, delegation.PluginName)
-	// Quota comes last, as upstream: it counts what all other plugins admit.
+	// Quota comes last, as upstream, to count only requests admitted by all other plugins.
 	o.Admission.RecommendedPluginOrder = append(o.Admission.RecommendedPluginOrder, resourcequota.PluginName)
 	o.ServerRun.ShutdownDelayDuration = defaultShutdownDelay
 	o.ServerRun.ShutdownWatchTerminationGracePeriod = defaultWatchTermination
@@ -133,8 +133,8 @@ var notRunFlags = []string{
 	"advertise-address", "external-hostname",
 }
 
-// notAuthenticationFlags are the unsupported flags of upstream's group: a server that does not know its authorities
-// would be ready and answer 401 to every request, so it does not start (A6 of package apiserver).
+// notAuthenticationFlags are the unsupported flags of upstream's group: a server without known authorities would be
+// ready and answer 401 to every request, so the start fails (A6 of package apiserver).
 var notAuthenticationFlags = []string{"authentication-tolerate-lookup-failure"}
 
 // without adds the flags of an upstream group, except those named.

@@ -79,7 +79,7 @@ func (o *Options) serveAPI(told context.Context, etcd *genericoptions.EtcdOption
 		return stopped(told, err)
 	}
 	defer server.Close()
-	// The ledger ends after the API, whose pending requests need it.
+	// The ledger ends after the API, whose pending requests need the ledger.
 	beyond, stopLedger := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan error, 1)
 	go func() {

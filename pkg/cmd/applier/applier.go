@@ -87,7 +87,7 @@ type place struct {
 // inParts is the next step for too many Records.
 const inParts = "apply them in parts, of which each is whole or not at all, or with kubectl apply, which writes one after the other"
 
-// changeSet reads the files. It refuses more than one change set can have.
+// changeSet reads the files, and refuses more than the limits of a change set.
 func (o *options) changeSet(in io.Reader) (*v1alpha1.ChangeSet, []place, error) {
 	set := &v1alpha1.ChangeSet{Spec: v1alpha1.ChangeSetSpec{FieldManager: FieldManager, Force: o.forceConflicts}}
 	var from []place

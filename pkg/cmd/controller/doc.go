@@ -6,7 +6,7 @@
 //
 // It promises: (1) The working process holds a Lease, releases it when no work is in flight, and ends after losing
 // the Lease. (2) The other processes follow the zones, and can take over at once. (3) Delivery begins when every
-// zone is read. (4) /livez answers while the process runs, /readyz if it could work; both need no credentials.
+// zone is read. (4) /livez answers while the process runs, /readyz when ready to work; both need no credentials.
 // /metrics has no names of zones.
 //
 // The package does not know how zones are delivered: pkg/controller/class does.

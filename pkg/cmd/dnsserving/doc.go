@@ -11,5 +11,5 @@
 //
 // The package does not know the source of the zones.
 //
-// Read options.go, and metrics.go beside it.
+// Read options.go, then metrics.go.
 package dnsserving

@@ -21,7 +21,7 @@ type Rule struct {
 	Peers bool
 }
 
-// InstallNamespace stands for the namespace of the server.
+// InstallNamespace means the namespace of the server.
 const InstallNamespace = "INSTALL"
 
 // Rules returns the permissions that charts/kubizone grants.

@@ -5,7 +5,7 @@
 //
 // It promises:
 //
-//	X1. Each rule of docs/semantics.md is printed whole, with its reason and examples.
+//	X1. Each rule of docs/semantics.md is printed whole, with reason and examples.
 //	X2. An unknown number is an error with the numbers of the section.
 //
 // The package does not know the meaning of a rule, and needs no server.

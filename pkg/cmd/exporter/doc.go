@@ -1,16 +1,16 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package exporter is the sub-command that exports a zone: as a zone file, or as its manifests.
+// Package exporter is the sub-command to export a zone as a zone file or manifests.
 //
 // It promises:
 //
-//	X1. The zone file is the content of the zone at one serial, SOA and glue included.
+//	X1. The zone file is the content of the zone at a single serial, SOA and glue included.
 //	X2. The manifests have no fields of the server: applied to another server they give a zone with the same content
 //	    and hash, and applied again they change nothing.
 //	X3. Objects that the user may not read are reported as missing.
 //
-// The package does not know the content of a zone: it asks the API.
+// The package does not know the content of a zone, which the API has.
 //
 // Read exporter.go.
 package exporter

@@ -105,7 +105,7 @@ type manifest struct {
 	object metav1.Object
 }
 
-// asWritten returns the object with the fields that users set.
+// asWritten returns the object with the fields of users.
 func (m manifest) asWritten() (map[string]any, error) {
 	content, err := load.AsWritten(m.object)
 	if err != nil {

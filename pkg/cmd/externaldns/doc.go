@@ -7,7 +7,7 @@
 // It promises:
 //
 //	E1. Records are written only where a RoleBinding allows writes. Only Records with our label and field manager are
-//	    changed or deleted, each in its own namespace, whatever the labels of an endpoint say.
+//	    changed or deleted, each in its own namespace, regardless of the labels of an endpoint.
 //	E2. A refused endpoint is left out, with an Event on the source object with the server's message. It neither
 //	    blocks others nor fails the cycle, nor does a namespace with slow answers, very many endpoints, or no budget.
 //	E3. Each request is answered within ten seconds, by 200, 204 or a 5xx: external-dns exits after anything else.

@@ -6,7 +6,7 @@
 // It promises:
 //
 //	F1. Nothing is written into the checked store, apart from etcd's own writes at start.
-//	F2. A data directory in use is checked through the process that uses it.
+//	F2. A data directory in use is checked through the process with the directory.
 //	F3. Damage is exit code 1. Pending work of a running server is not damage.
 //
 // The package does not know the checks, which are in pkg/ledger/fsck.

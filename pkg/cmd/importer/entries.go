@@ -33,7 +33,7 @@ type rrset struct {
 	rrtype rdata.Type
 }
 
-// entrySets has the RRsets of a zone before and after a write, each as one Record, as a plan shows them.
+// entrySets has the RRsets of a zone before and after a write, each as a Record, as a plan shows them.
 type entrySets map[rrset]*[2]*v1alpha1.Record
 
 // soaFields names the fields of an SOA shown in a plan: all but the serial.

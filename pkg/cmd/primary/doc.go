@@ -14,7 +14,7 @@
 //  5. /livez answers while the process runs, /readyz is 200 while it serves and else lists the missing conditions; both
 //     need no credentials. /metrics has no names of zones.
 //
-// The package knows neither the meaning of a zone nor the protocol of DNS: it connects feed, classes and primary.
+// The package knows neither the meaning of a zone nor the protocol of DNS, but connects feed, classes and primary.
 //
 // Read run.go first, then options.go for the flags.
 package primary

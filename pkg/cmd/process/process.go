@@ -88,7 +88,7 @@ func (p *Process) Say(format string, arguments ...any) {
 	_, _ = terminal.Fprintf(p.out, format+"\n", arguments...)
 }
 
-// Run starts the informers, waits until the work has all it needs, and works until ctx ends, then returns nil. It
+// Run starts the informers, waits for the conditions of the work, and works until ctx ends, then returns nil. It
 // returns an error if a necessary part ends before. running ends with ctx, outlasting after the work.
 func (p *Process) Run(ctx context.Context, work func(running, outlasting context.Context) error) error {
 	running, fail := context.WithCancelCause(ctx)

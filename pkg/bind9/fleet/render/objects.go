@@ -35,12 +35,12 @@ var (
 	StatefulSets    = appsv1.SchemeGroupVersion.WithResource("statefulsets")
 	NetworkPolicies = networkingv1.SchemeGroupVersion.WithResource("networkpolicies")
 	Disruptions     = policyv1.SchemeGroupVersion.WithResource("poddisruptionbudgets")
-	// Roles and RoleBindings let KeyReaders and AgentReaders read one Secret each.
+	// Roles and RoleBindings let KeyReaders and AgentReaders read a single Secret each.
 	Roles        = rbacv1.SchemeGroupVersion.WithResource("roles")
 	RoleBindings = rbacv1.SchemeGroupVersion.WithResource("rolebindings")
 )
 
-// Object is the desired state of one Kubernetes object.
+// Object is the desired state of a Kubernetes object.
 type Object struct {
 	Resource schema.GroupVersionResource
 	Name     string

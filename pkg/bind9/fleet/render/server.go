@@ -13,7 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Server is the input of all objects of one BIND server.
+// Server is the input of all objects of a BIND server.
 type Server struct {
 	Namespace, Name string
 	UID             types.UID

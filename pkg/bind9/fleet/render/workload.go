@@ -251,7 +251,7 @@ func (s *Server) agentContainer() *coreac.ContainerApplyConfiguration {
 	return container
 }
 
-// Configuration and keys share one volume, which is updated without a restart.
+// Configuration and keys share a volume, which is updated without a restart.
 func (s *Server) listVolumes() []*coreac.VolumeApplyConfiguration {
 	item := func(file string) *coreac.KeyToPathApplyConfiguration {
 		return coreac.KeyToPath().WithKey(file).WithPath(file)
