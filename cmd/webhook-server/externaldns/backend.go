@@ -49,7 +49,7 @@ type Backend struct {
 // kept is an RRset stored by the provider in another form: came is the listing for asked.
 type kept struct {
 	asked protocol.RRset
-	came  standing
+	came  listedRRset
 }
 
 var _ server.Backend = (*Backend)(nil)
@@ -289,7 +289,7 @@ func (b *Backend) findDifferences(r *round, list listing, tasks []*task) (pendin
 	return pending
 }
 
-func beForeign(key contract.Key, s standing) error {
+func beForeign(key contract.Key, s listedRRset) error {
 	return server.Beside("%s: what the provider has there stays: %s; remove it there", key, s.foreign)
 }
 
@@ -298,7 +298,7 @@ func meanSame(t rdata.Type, one, other []string) bool {
 }
 
 // isThere reports whether the provider has the RRset of a task, and records a different form.
-func (b *Backend) isThere(r *round, t *task, s standing, exactTTL bool) bool {
+func (b *Backend) isThere(r *round, t *task, s listedRRset, exactTTL bool) bool {
 	before, sameTTL := b.kept[t.Key], s.ttl == t.set.TTL
 	delete(b.kept, t.Key)
 	switch {

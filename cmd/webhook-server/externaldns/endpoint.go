@@ -76,8 +76,8 @@ func (b *Backend) callProvider(ctx context.Context, method, path string, body, i
 // ListedTypes are the types that providers of the large clouds list. They may write others without listing them.
 var ListedTypes = []rdata.Type{rdata.A, rdata.AAAA, rdata.CNAME, rdata.DNAME, rdata.MX, rdata.NS, rdata.SRV, rdata.TXT}
 
-// standing is the provider's listing of one name and type.
-type standing struct {
+// listedRRset is the provider's listing of one name and type.
+type listedRRset struct {
 	// listed is the endpoint to send back for a change or removal.
 	listed contract.Endpoint
 	// data is sorted; ttl is 0 if not listed.
@@ -87,7 +87,7 @@ type standing struct {
 	foreign string
 }
 
-type listing map[contract.Key]standing
+type listing map[contract.Key]listedRRset
 
 // makeListing converts endpoints, and leaves out invalid names and unknown types.
 func makeListing(endpoints []contract.Endpoint, plainText bool) listing {

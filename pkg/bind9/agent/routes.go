@@ -69,7 +69,7 @@ func New(config Config) *Agent {
 func (a *Agent) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.mux.ServeHTTP(w, r) }
 
 func (a *Agent) serveRoute(w http.ResponseWriter, r *http.Request, route route) {
-	status, answer, err := a.carryOut(w, r, route)
+	status, answer, err := a.handleRequest(w, r, route)
 	if err != nil {
 		status, answer = describeProblem(w, err)
 	}
@@ -88,7 +88,7 @@ func (a *Agent) serveRoute(w http.ResponseWriter, r *http.Request, route route) 
 		"status", status, "err", err)
 }
 
-func (a *Agent) carryOut(w http.ResponseWriter, r *http.Request, route route) (status int, answer any, err error) {
+func (a *Agent) handleRequest(w http.ResponseWriter, r *http.Request, route route) (status int, answer any, err error) {
 	limiter := a.limiter
 	if route.open {
 		limiter = a.openLimiter

@@ -37,8 +37,8 @@ import (
 const (
 	// workers are the concurrent syncs, most of which wait for answers.
 	workers = 16
-	// lookTimeout bounds a sync, and agentTimeout the requests to the agent in a sync.
-	lookTimeout, agentTimeout = time.Minute, 10 * time.Second
+	// syncTimeout bounds a sync, and agentTimeout the requests to the agent in a sync.
+	syncTimeout, agentTimeout = time.Minute, 10 * time.Second
 	writeTimeout              = 10 * time.Second
 )
 
@@ -172,7 +172,7 @@ func (c *Controller) Run(ctx context.Context) {
 				if end {
 					return
 				}
-				c.lookAt(ctx, at)
+				c.syncObject(ctx, at)
 				c.queue.Done(at)
 			}
 		})
@@ -192,7 +192,7 @@ func (c *Controller) Run(ctx context.Context) {
 	all.Wait()
 }
 
-func (c *Controller) lookAt(ctx context.Context, at cache.ObjectName) {
+func (c *Controller) syncObject(ctx context.Context, at cache.ObjectName) {
 	zone, err := c.Zones.Lister().Zones(at.Namespace).Get(at.Name)
 	if err != nil {
 		c.places.returnPlaces(at) // the zone may have been woken
@@ -202,17 +202,17 @@ func (c *Controller) lookAt(ctx context.Context, at cache.ObjectName) {
 		return
 	}
 	defer c.places.returnPlaces(at)
-	looking, cancel := context.WithTimeout(ctx, lookTimeout)
+	looking, cancel := context.WithTimeout(ctx, syncTimeout)
 	defer cancel()
-	again, err := c.syncZone(looking, zone)
+	requeueAfter, err := c.syncZone(looking, zone)
 	switch {
 	case err != nil && ctx.Err() == nil:
 		klog.FromContext(ctx).Error(err, "A zone is not signed as it should be; it is tried again", "zone", at)
 		c.queue.AddRateLimited(at)
 	default:
 		c.queue.Forget(at)
-		if again > 0 {
-			c.queue.AddAfter(at, again)
+		if requeueAfter > 0 {
+			c.queue.AddAfter(at, requeueAfter)
 		}
 	}
 }

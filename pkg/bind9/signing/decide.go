@@ -108,9 +108,9 @@ type told struct {
 type decision struct {
 	action action
 	// tell are reported to the signer, each once.
-	tell   []told
-	status *v1alpha1.ZoneDNSSECStatus
-	again  time.Duration
+	tell         []told
+	status       *v1alpha1.ZoneDNSSECStatus
+	requeueAfter time.Duration
 }
 
 const (
@@ -121,7 +121,7 @@ const (
 
 // decideNext returns the next action for a zone with a status or a policy.
 func decideNext(f *facts) decision {
-	d := decision{status: cmp.Or(f.status.DeepCopy(), &v1alpha1.ZoneDNSSECStatus{}), again: pendingInterval}
+	d := decision{status: cmp.Or(f.status.DeepCopy(), &v1alpha1.ZoneDNSSECStatus{}), requeueAfter: pendingInterval}
 	wanted := f.policy != "" && f.blocked == ""
 	switch d.status.Phase {
 	case "":
@@ -168,7 +168,7 @@ func (d *decision) decideUnsigned(f *facts, wanted bool) {
 		d.enter(f, v1alpha1.DNSSECSigning, "the signer makes the zone")
 	case f.policy != "":
 		d.say("the zone is not signed: %s", f.blocked)
-		d.again = blockedInterval
+		d.requeueAfter = blockedInterval
 	default:
 		d.status = nil
 	}
@@ -237,7 +237,7 @@ func (d *decision) decideSigned(f *facts) {
 	wanted := wantedDS(f)
 	if wait := f.times.maxZoneTTL - d.since(f); len(d.status.DS) == 0 && wait > 0 {
 		d.say("answers without signatures leave the caches, until %s", f.now.Add(wait).UTC().Format(time.RFC3339))
-		d.again = min(max(wait, time.Second), settledInterval)
+		d.requeueAfter = min(max(wait, time.Second), settledInterval)
 		return
 	}
 	added := slices.ContainsFunc(wanted, func(ds v1alpha1.DelegationSigner) bool { return !slices.Contains(d.status.DS, ds) })
@@ -345,7 +345,7 @@ func (d *decision) watchParent(f *facts, wanted []v1alpha1.DelegationSigner) {
 	case tooLong:
 		d.say("the DS at the parent has a TTL of %s, above timing.parentDSTTL %s of policy %s: raise parentDSTTL, "+
 			"or lower the TTL there; until then no key takes the place of another", f.ttl, f.times.parentDSTTL, d.status.Policy)
-		d.again = blockedInterval
+		d.requeueAfter = blockedInterval
 	case len(coming) > 0:
 		d.say("the DS of key %s is to come to each server of the parent%s", strings.Join(coming, ", "), f.explain())
 	case len(going) > 0:
@@ -354,7 +354,7 @@ func (d *decision) watchParent(f *facts, wanted []v1alpha1.DelegationSigner) {
 		d.say("")
 	default:
 		d.say("")
-		d.again = min(max(f.times.dnskey, pendingInterval), settledInterval)
+		d.requeueAfter = min(max(f.times.dnskey, pendingInterval), settledInterval)
 	}
 	if f.blocked != "" {
 		d.say("%s; it is signed as before", f.blocked)
@@ -381,7 +381,7 @@ func (d *decision) decideExpiring(f *facts) {
 		d.enter(f, v1alpha1.DNSSECWithdrawing, "the parent has a DS again")
 	case wait > 0:
 		d.say("the DS leaves the caches, until %s", f.now.Add(wait).UTC().Format(time.RFC3339))
-		d.again = min(max(wait, time.Second), settledInterval)
+		d.requeueAfter = min(max(wait, time.Second), settledInterval)
 	default:
 		d.end(f)
 	}

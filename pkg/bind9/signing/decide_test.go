@@ -160,8 +160,8 @@ func TestDecide_S12_5(t *testing.T) {
 		if d.status.Phase != test.phase || !slices.Equal(d.status.DS, dsOf(test.ds...)) || !strings.Contains(d.status.Message, test.message) {
 			t.Errorf("%s: phase %q, DS %v, message %q", name, d.status.Phase, d.status.DS, d.status.Message)
 		}
-		if d.again <= 0 || d.again > settledInterval {
-			t.Errorf("%s: looked at again in %s", name, d.again)
+		if d.requeueAfter <= 0 || d.requeueAfter > settledInterval {
+			t.Errorf("%s: looked at again in %s", name, d.requeueAfter)
 		}
 	}
 }

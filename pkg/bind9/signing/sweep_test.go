@@ -154,7 +154,7 @@ func TestCarryOut_remindsServers_S12_5(t *testing.T) {
 	w := &work{Controller: c, zone: zone, fqdn: name.MustParse("example.org."), site: site{agent: agent}}
 	f := &facts{now: begin, signing: signedBy("hidden")}
 	for range 2 {
-		must.Succeed(t, w.carryOut(t.Context(), f, decision{action: remind, status: &v1alpha1.ZoneDNSSECStatus{}}))
+		must.Succeed(t, w.runAction(t.Context(), f, decision{action: remind, status: &v1alpha1.ZoneDNSSECStatus{}}))
 	}
 	if want := []string{protocol.Base + "/zones/example.org/notify"}; !slices.Equal(notified, want) {
 		t.Errorf("%q, want %q", notified, want)

@@ -63,10 +63,10 @@ func (c *Controller) syncZone(ctx context.Context, zone *v1alpha1.Zone) (time.Du
 		return blockedInterval, w.writeProblem(ctx, errors.New(f.blocked))
 	}
 	d := decideNext(f)
-	if err := w.carryOut(ctx, f, d); err != nil {
+	if err := w.runAction(ctx, f, d); err != nil {
 		return pendingInterval, w.writeProblem(ctx, err)
 	}
-	return d.again, w.writeStatus(ctx, d.status)
+	return d.requeueAfter, w.writeStatus(ctx, d.status)
 }
 
 // isUnsignedHere reports whether there is no signing to end. DS without a phase come from a client that signs the
@@ -199,8 +199,8 @@ func (w *work) askServers(ctx context.Context, f *facts) {
 	}
 }
 
-// carryOut runs the action at the signer, or for the serial of the zone.
-func (w *work) carryOut(ctx context.Context, f *facts, d decision) error {
+// runAction runs the action at the signer, or for the serial of the zone.
+func (w *work) runAction(ctx context.Context, f *facts, d decision) error {
 	var err error
 	targets, known := w.listTargets(), w.memory.of(w.zone.UID)
 	if all := strings.Join(targets, " "); (d.action == nothing || d.action == remind) && f.signing.Present && known.targets != all {

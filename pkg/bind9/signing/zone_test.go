@@ -342,7 +342,7 @@ func TestLookAt_passesTheServersOfASignedZone_S12_5(t *testing.T) {
 				return true, zone, test.answer
 			})
 			var log bytes.Buffer
-			c.lookAt(klog.NewContext(t.Context(), logr.FromSlogHandler(slog.NewTextHandler(&log, nil))), cache.MetaObjectToName(zone))
+			c.syncObject(klog.NewContext(t.Context(), logr.FromSlogHandler(slog.NewTextHandler(&log, nil))), cache.MetaObjectToName(zone))
 			if (len(asked) > 0) != test.asked {
 				t.Fatalf("asked for %q", asked)
 			}

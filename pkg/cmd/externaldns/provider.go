@@ -258,7 +258,7 @@ func (p *provider) askServer(ctx context.Context, a *adjustment, c *externaldns.
 	if stands := a.standing[c.Key]; stands != nil && stands.Namespace == c.Namespace {
 		x = &change{namespace: c.Namespace, update: x.create}
 	}
-	if failed := p.carryOut(ctx, a.standing, x, []string{metav1.DryRunAll}); len(failed) > 0 {
+	if failed := p.writeChange(ctx, a.standing, x, []string{metav1.DryRunAll}); len(failed) > 0 {
 		return failed[0].err
 	}
 	return nil
@@ -313,7 +313,7 @@ func (p *provider) applyChanges(ctx context.Context, changes contract.Changes) (
 	all, refused, wrong := p.sortChanges(stands, changes)
 	orderFairly(all, func(x *change) string { return x.namespace })
 	failed := make([][]failure, len(all))
-	workqueue.ParallelizeUntil(ctx, workers, len(all), func(i int) { failed[i] = p.carryOut(ctx, stands.standing, all[i], nil) })
+	workqueue.ParallelizeUntil(ctx, workers, len(all), func(i int) { failed[i] = p.writeChange(ctx, stands.standing, all[i], nil) })
 	for _, f := range slices.Concat(failed...) {
 		switch why := readRefusal(f.err); {
 		case why != "":
@@ -401,9 +401,9 @@ func (p *provider) sortChanges(s *snapshot, changes contract.Changes) (all []*ch
 	return all, refused, wrong
 }
 
-// carryOut writes or dry-runs a change. A new type and a removed type change together: a name is never without a
+// writeChange writes or dry-runs a change. A new type and a removed type change together: a name is never without a
 // type.
-func (p *provider) carryOut(ctx context.Context, s externaldns.Standing, x *change, dry []string) (failed []failure) {
+func (p *provider) writeChange(ctx context.Context, s externaldns.Standing, x *change, dry []string) (failed []failure) {
 	writer := rrsets.Writer{Client: p.records, Namespace: x.namespace, Manager: externaldns.FieldManager, DryRun: dry}
 	write := func(c *externaldns.Candidate, changes ...rrsets.Change) {
 		made, err := writer.WriteAll(ctx, changes...)
