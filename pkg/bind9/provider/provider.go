@@ -213,8 +213,8 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	return report, err
 }
 
-// goesOver is the error of a call during which the servers began to change between signed and unsigned: the signer's
-// serial is not ahead of the zone's.
+// goesOver is the error of a call during which the servers began to change between signed and unsigned: a signer's
+// serial must not count as ahead of the zone's.
 func goesOver(plan delivery.Plan) *delivery.Error {
 	return delivery.Errorf(delivery.ReasonPending, "the servers begin to have %s from another primary", plan.Zone)
 }

@@ -16,7 +16,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// keepMember runs until ctx ends if this program cannot read the store, as after an upgrade by a newer version. The
+// keepMember runs until ctx ends if this program must not read the store, as after an upgrade by a newer version. The
 // other etcd members may need this member for their quorum, above all during a rollout. /livez passes, so that no
 // kubelet restarts the process, and /readyz fails with the reason.
 func (o *Options) keepMember(ctx context.Context, why error) error {
