@@ -32,9 +32,8 @@ import (
 )
 
 const (
-	name       = "kubizone-gardener"
-	recordType = "kubizone"
-	// gardenletTimeout is gardenlet's timeout for a DNSRecord.
+	name             = "kubizone-gardener"
+	recordType       = "kubizone"
 	gardenletTimeout = 2 * time.Minute
 )
 
@@ -44,7 +43,6 @@ func main() {
 	}
 }
 
-// options are the library's and the actuator's.
 type options struct {
 	rest       controllercmd.RESTOptions
 	manager    controllercmd.ManagerOptions

@@ -33,7 +33,6 @@ func main() {
 	}
 }
 
-// newCommand returns the command.
 func newCommand() *cobra.Command {
 	options := newOptions()
 	verbosity, logFormat := 0, "text"
@@ -76,7 +75,6 @@ reference for servers that write into something else. A line that begins with "r
 	return command
 }
 
-// newLogger returns a logger for -v and --logging-format.
 func newLogger(to io.Writer, verbosity int, format string) (*slog.Logger, error) {
 	options := &slog.HandlerOptions{Level: slog.LevelWarn}
 	if verbosity > 0 {

@@ -113,7 +113,6 @@ func codeOfConnection(err error) gardencorev1beta1.ErrorCode {
 	return gardencorev1beta1.ErrorRetryableInfraDependencies
 }
 
-// notAdopted returns the error of a Record without a zone.
 func notAdopted(condition *metav1.Condition) error {
 	code, ok := refusalCodes[condition.Reason]
 	if !ok {

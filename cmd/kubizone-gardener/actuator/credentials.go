@@ -86,7 +86,6 @@ func (g guard) RoundTrip(request *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// readSecret returns the target and the client configuration of a Secret.
 func (a *actuator) readSecret(secret *corev1.Secret) (to target, config *rest.Config, err error) {
 	at := secret.Namespace + "/" + secret.Name
 	kubeconfig, err := pickKey(secret, kubeconfigKeys)

@@ -25,8 +25,7 @@ const (
 	OwnerAnnotation = "gardener.kubi.zone/owner"
 	// zonePrefix is the prefix of the status's zone: azure-dns and google-clouddns have NAME/NAME there too.
 	zonePrefix = "kubi.zone/"
-	// managedBy is the value of label app.kubernetes.io/managed-by.
-	managedBy = "kubizone-gardener"
+	managedBy  = "kubizone-gardener"
 	// maxNameText bounds the readable part of a Record's name, which with type and hash stays below 253 characters.
 	maxNameText = 200
 	// maxString bounds a character-string of TXT in octets (RFC 1035 §3.3).
@@ -51,7 +50,6 @@ func RecordName(domainName string, of extensionsv1alpha1.DNSRecordType) string {
 	return strings.TrimLeft(text+"-", "-") + strings.ToLower(string(of)) + "-" + hex.EncodeToString(hash[:8])
 }
 
-// owner returns the OwnerAnnotation for a DNSRecord.
 func owner(dns *extensionsv1alpha1.DNSRecord) string { return dns.Namespace + "/" + dns.Name }
 
 // makeRecord returns the Record for a DNSRecord, with a zoneRef if spec.zone names a Zone.

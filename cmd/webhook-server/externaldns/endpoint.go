@@ -118,7 +118,6 @@ func makeListing(endpoints []contract.Endpoint, plainText bool) listing {
 	return all
 }
 
-// dataOf parses the targets of an endpoint.
 func dataOf(e *contract.Endpoint, t rdata.Type, plainText bool) ([]string, error) {
 	if len(e.Targets) == 0 {
 		return nil, fmt.Errorf("%s %s has no targets", e.DNSName, t)
@@ -139,7 +138,6 @@ func dataOf(e *contract.Endpoint, t rdata.Type, plainText bool) ([]string, error
 
 func sorted(data []string) []string { return slices.Compact(slices.Sorted(slices.Values(data))) }
 
-// endpointOf converts an RRset into an endpoint.
 func endpointOf(set protocol.RRset, plainText bool) (*contract.Endpoint, error) {
 	e := &contract.Endpoint{DNSName: strings.TrimSuffix(set.Name.String(), "."), RecordType: set.Type.String(), RecordTTL: int64(set.TTL)}
 	for _, data := range set.Data {

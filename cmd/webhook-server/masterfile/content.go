@@ -62,7 +62,6 @@ func (c content) marshal() ([]byte, error) {
 	return text.Bytes(), err
 }
 
-// withNextSerial returns c with the next serial.
 func (c content) withNextSerial() (content, error) {
 	fields := strings.Fields(c.soa.Data)
 	if len(fields) != 7 {

@@ -264,7 +264,6 @@ func (b *Backend) exchangeMessages(ctx context.Context, message *mdns.Msg) (*mdn
 	return answer, nil
 }
 
-// describeFailure returns the error for a failed update.
 func (b *Backend) describeFailure(zone name.Name, code int, err error) error {
 	switch {
 	case err != nil:

@@ -97,14 +97,12 @@ func (line note) id() (rrsetID, error) {
 	return rrsetID{zone, owner, t}, err
 }
 
-// hasNoted reports whether the file has this note.
 func (s *Shared) hasNoted(id rrsetID, data [][]string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.EqualFunc(s.wrote[id], data, slices.Equal)
 }
 
-// writeNotes appends notes to the file.
 func (s *Shared) writeNotes(notes map[rrsetID][][]string) error {
 	var text bytes.Buffer
 	for id, data := range notes {

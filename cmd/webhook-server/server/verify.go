@@ -20,7 +20,6 @@ const (
 	sweepEvery         = time.Minute
 )
 
-// seal has the signature headers of a request.
 type seal struct {
 	stamp, nonce string
 	at           time.Time

@@ -370,7 +370,6 @@ func (r *remembered) remindOnce(now time.Time, remind func() error) error {
 	return err
 }
 
-// noteSilent records the silent addresses, and returns them with the time of the first silence.
 func (r *remembered) noteSilent(addresses []netip.AddrPort, now time.Time) map[netip.AddrPort]time.Time {
 	silent := map[netip.AddrPort]time.Time{}
 	for _, at := range addresses {

@@ -199,7 +199,6 @@ func (w *work) askServers(ctx context.Context, f *facts) {
 	}
 }
 
-// runAction runs the action at the signer, or for the serial of the zone.
 func (w *work) runAction(ctx context.Context, f *facts, d decision) error {
 	var err error
 	targets, known := w.listTargets(), w.memory.of(w.zone.UID)

@@ -64,7 +64,6 @@ func (o *Options) Run(ctx context.Context) error {
 	return err
 }
 
-// serveAPI serves the API from etcd until ctx ends.
 func (o *Options) serveAPI(told context.Context, etcd *genericoptions.EtcdOptions) error {
 	ctx, fail := context.WithCancelCause(told)
 	defer fail(nil)

@@ -84,7 +84,6 @@ type place struct {
 	where, namespace string
 }
 
-// inParts is the next step for too many Records.
 const inParts = "apply them in parts, of which each is whole or not at all, or with kubectl apply, which writes one after the other"
 
 // changeSet reads the files, and refuses more than the limits of a change set.
@@ -160,7 +159,6 @@ func namespaceOf(set *v1alpha1.ChangeSet, from []place, namespace string, told b
 
 const maxTold = 10
 
-// outcomeUnknown is the next step if the outcome is unknown.
 const outcomeUnknown = "; whether the change set was written is not known: compare the Records with the files before you repeat it " +
 	"(Records that are as in the files stay as they are, --delete of one that is gone is refused)"
 

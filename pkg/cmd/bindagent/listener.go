@@ -87,7 +87,6 @@ func (c *connection) promote() {
 	}
 }
 
-// connectionKey is the context key of a request's connection.
 type connectionKey struct{}
 
 // withConnection implements http.Server.ConnContext.

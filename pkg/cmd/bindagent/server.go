@@ -24,11 +24,9 @@ const (
 	// Bounds of a request: headers, whole request, and answer.
 	headerTime, readTime, answerTime = 10 * time.Second, 20 * time.Second, 2 * time.Minute
 	// endTime bounds the wait for current requests at the end.
-	endTime = 20 * time.Second
-	// configPause is the interval of WatchConfig.
+	endTime     = 20 * time.Second
 	configPause = 2 * time.Second
-	// sweepPause is the interval of SweepKeys.
-	sweepPause = 10 * time.Minute
+	sweepPause  = 10 * time.Minute
 	// memberPause is the interval of WatchMembers, which recreates a lost member at the second check.
 	memberPause = 20 * time.Second
 )

@@ -27,7 +27,6 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromapi"
 )
 
-// rrset identifies an RRset.
 type rrset struct {
 	fqdn   name.Name
 	rrtype rdata.Type

@@ -53,7 +53,6 @@ type source struct {
 	transfer *transfer.Source
 }
 
-// config has the validated options.
 type config struct {
 	client  *rest.Config
 	sources []source

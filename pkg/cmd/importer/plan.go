@@ -27,7 +27,6 @@ import (
 // ErrChanges: an apply would change something.
 var ErrChanges = errors.New("an apply would change something")
 
-// planOptions are the flags of a plan.
 type planOptions struct {
 	options
 	files, kustomizations []string
@@ -46,7 +45,6 @@ const (
 // plannedKinds are the kinds that affect zones. Others are skipped.
 var plannedKinds = []string{"Zone", "Delegation", "Record", "DNSClass", "UpdateKey"}
 
-// runPlan plans all sources and prints the report.
 func (o *planOptions) runPlan(ctx context.Context, arguments []string, in io.Reader, out, progress io.Writer) error {
 	manifests := len(o.files)+len(o.kustomizations) > 0
 	switch {

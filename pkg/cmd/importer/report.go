@@ -36,13 +36,11 @@ type report struct {
 	PassedOver int           `json:"passedOver"`
 
 	byName map[string]*zoneReport
-	// unread counts the unreadable documents.
 	unread int
 	// classes is nil before the first read.
 	classes *v1alpha1.DNSClassList
 }
 
-// zoneReport has the changes in one zone.
 type zoneReport struct {
 	Zone    string        `json:"zone"`
 	FQDN    string        `json:"fqdn,omitempty"`

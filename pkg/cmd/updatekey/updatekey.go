@@ -33,7 +33,6 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// algorithm is the algorithm of new keys.
 const algorithm = "hmac-sha256"
 
 type options struct {
@@ -47,7 +46,6 @@ type options struct {
 	format, server, zone string
 }
 
-// makeClients returns clients of the API and of kube-apiserver.
 func (o *options) makeClients(argument string) (versioned.Interface, kubernetes.Interface, types.NamespacedName, error) {
 	config, namespace, err := o.client.Client()
 	if err != nil {
