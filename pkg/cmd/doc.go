@@ -5,7 +5,7 @@
 //
 // It promises:
 //
-//	C1. A sub-command is one line in a slice; nothing registers itself.
+//	C1. A slice lists the sub-commands; nothing registers itself.
 //	C2. An error is one message on stderr, with the next step; usage is only printed on request. Exit code 1: the
 //	    command completed and the answer is no (a server differs, an object was refused, the store is damaged, a check
 //	    fails). Exit code 2: there is no answer (a server did not answer, or the command line is wrong).

@@ -24,7 +24,7 @@ func (w logWriter) Write(line []byte) (int, error) {
 	return len(line), err
 }
 
-// placeBurst bounds the warnings and errors of one line of code per placeInterval. A client of the API's port makes
+// placeBurst bounds the warnings and errors of a line of code per placeInterval. A client of the API's port makes
 // libraries log an error for each request, without a hook.
 const (
 	placeBurst    = 100

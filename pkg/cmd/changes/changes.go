@@ -24,7 +24,7 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// pause separates watches, for servers that end each at once.
+// pause separates watches, if a server ends each at once.
 const pause = time.Second
 
 type options struct {

@@ -5,7 +5,7 @@
 //
 // It promises:
 //
-//  1. One error names every wrong flag.
+//  1. All errors in the flags are reported at once.
 //  2. Only clients in a flag or its default may transfer zones, and only views in a flag or its default are served.
 //  3. Metrics have no name of a zone or address of a peer, and counters never decrease.
 //

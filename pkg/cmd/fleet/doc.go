@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package fleet is the sub-command that runs BIND servers for the objects of bind9.kubi.zone. It is a separate
-// process, because only the fleet has rights on Secrets, Deployments and Services. One of several processes works.
+// process, because only the fleet has rights on Secrets, Deployments and Services. Only the holder of a Lease works.
 //
-// It promises: (1) The working process holds a Lease, and ends after losing the Lease. (2) /livez answers while the
-// process runs, /readyz when ready to work; both need no credentials. (3) The Lease, or --installation, names the
-// installation: objects of another installation are never changed.
+// It promises: (1) A process ends after losing the Lease. (2) /livez answers while the process runs, /readyz when
+// ready to work; both need no credentials. (3) The Lease, or --installation, names the installation: objects of
+// another installation are never changed.
 //
 // The package does not know the objects of a server, which are in pkg/bind9/fleet.
 //

@@ -6,7 +6,7 @@
 //
 // It promises:
 //
-//	K1. All members have certificates of one authority, however many start at once.
+//	K1. All members have certificates of the same authority, also if several start at the same time.
 //	K2. Existing certificates are kept; a leaf is renewed after two thirds of its life or for a new host. An authority
 //	    is never renewed by itself: running members would not trust the new authority.
 //	K3. Files are replaced atomically, and only their owner can read keys.

@@ -29,7 +29,7 @@ const (
 
 var errNoEndpoint = errors.New("it has no ready endpoint at an address of this pod")
 
-// waitForEndpoint waits until one of own, the addresses of this pod, has been a ready endpoint of the Service for
+// waitForEndpoint waits until an address of own, those of this pod, has been a ready endpoint of the Service for
 // proxyTime: then nodes forward packets to this pod. After endpointTimeout it logs the reason and returns, because a
 // secondary may reach the primary by another address.
 func waitForEndpoint(ctx context.Context, cluster kubernetes.Interface, service types.NamespacedName, own []net.Addr) {
@@ -48,7 +48,7 @@ func waitForEndpoint(ctx context.Context, cluster kubernetes.Interface, service 
 	}
 }
 
-// findEndpoint returns an error unless the Service has a ready endpoint at one of the addresses.
+// findEndpoint returns an error unless the Service has a ready endpoint at an address of own.
 func findEndpoint(ctx context.Context, cluster kubernetes.Interface, service types.NamespacedName, own []net.Addr) error {
 	slicesOf := labels.Set{discoveryv1.LabelServiceName: service.Name}.String()
 	found, err := cluster.DiscoveryV1().EndpointSlices(service.Namespace).List(ctx, metav1.ListOptions{LabelSelector: slicesOf})
