@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -20,6 +21,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/bind9/agent/client"
 	"kubi.zone/kubizone/pkg/bind9/agent/protocol"
+	"kubi.zone/kubizone/pkg/delivery/transfer"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/test/must"
 )
@@ -158,5 +160,44 @@ func TestCarryOut_remindsServers_S12_5(t *testing.T) {
 	}
 	if want := []string{protocol.Base + "/zones/example.org/notify"}; !slices.Equal(notified, want) {
 		t.Errorf("%q, want %q", notified, want)
+	}
+}
+
+// The servers that a signer notifies are set again until the signer has taken them, and then no more.
+func TestRunAction_repeatsTargetsThatTheSignerRefused_S12_5(t *testing.T) {
+	fails, asked := true, 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			_ = json.NewEncoder(w).Encode(protocol.Health{Agent: "kubizone"})
+			return
+		}
+		if asked++; fails {
+			http.Error(w, "restarting", http.StatusServiceUnavailable)
+			return
+		}
+		_ = json.NewEncoder(w).Encode(protocol.ZoneResponse{Success: true})
+	}))
+	t.Cleanup(server.Close)
+	zone, _ := zoneOf("team", "", v1alpha1.DNSClassReference{Name: "public"}, 0)
+	c := newController(t, func([]string, name.Name) string { return "" }, zone)
+	agent := must.Get(client.New(server.URL, http.DefaultTransport))(t)
+	w := &work{Controller: c, zone: zone, fqdn: name.MustParse("example.org."), site: site{agent: agent,
+		servers: []transfer.Secondary{{Name: "s", Addr: netip.MustParseAddrPort("192.0.2.53:53")}}}}
+	run := func() error {
+		f := &facts{now: begin, signing: signedBy("hidden")}
+		return w.runAction(t.Context(), f, decision{action: nothing, status: &v1alpha1.ZoneDNSSECStatus{}})
+	}
+	if run() == nil {
+		t.Fatal("a refusal is no error")
+	}
+	fails, asked = false, 0
+	must.Succeed(t, run())
+	if asked == 0 {
+		t.Error("the targets were not set again")
+	}
+	asked = 0
+	must.Succeed(t, run())
+	if asked > 0 {
+		t.Errorf("targets that the signer has are set again: %d requests", asked)
 	}
 }

@@ -202,8 +202,9 @@ func (w *work) askServers(ctx context.Context, f *facts) {
 func (w *work) runAction(ctx context.Context, f *facts, d decision) error {
 	var err error
 	targets, known := w.listTargets(), w.memory.of(w.zone.UID)
-	if all := strings.Join(targets, " "); (d.action == nothing || d.action == remind) && f.signing.Present && known.targets != all {
-		d.action, known.targets = ensure, all
+	all := strings.Join(targets, " ")
+	if (d.action == nothing || d.action == remind) && f.signing.Present && known.targets != all {
+		d.action = ensure
 	}
 	switch d.action {
 	case ensure:
@@ -220,6 +221,9 @@ func (w *work) runAction(ctx context.Context, f *facts, d decision) error {
 	}
 	if err != nil {
 		return err
+	}
+	if d.action == ensure {
+		known.targets = all
 	}
 	for _, one := range d.tell {
 		err := known.tellOnce(one, func() error { return w.agent.CheckDS(ctx, w.fqdn, one.keyTag, one.state) })
