@@ -11,18 +11,18 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// requestInterval is the time between two requests of a zone that are taken up: every user with the right to write the
-// Zone may ask.
+// requestInterval is the shortest time between two accepted Zone.Requests of a zone. Every user with write
+// permission on the Zone can send them.
 const requestInterval = 10 * time.Second
 
-// soonCompared is the time within which all zones of a class are compared whose servers are others than before.
+// soonCompared bounds the delay of the comparison after a change of a class's servers.
 const soonCompared = 10 * time.Second
 
-// viewWait is the time for which the view of a zone that is to be removed is waited for.
+// viewWait bounds how long a removal waits for the view of its zone.
 const viewWait = 5 * time.Minute
 
-// BeginAttempt takes in what an attempt is told. A zone that failed is tried at once where the class or the
-// zone changed since, or where its condition for a retry has come about.
+// BeginAttempt updates m at the start of an attempt. A failed delivery is retried at once after a change of the
+// class, after the zone joined or left the class, and if f.Woken or a new request asks for a retry.
 func (m *Memory) BeginAttempt(f *Facts) {
 	if f.Revision != m.revision {
 		m.revision = f.Revision
@@ -53,16 +53,15 @@ func (m *Memory) BeginAttempt(f *Facts) {
 	}
 }
 
-// Next decides what is done next for a delivery. It asks nothing and changes nothing: m is a copy, and the one that
-// it returns is what is remembered from then on. After an action that only finds something out, or makes room, it is
-// asked again. It answers in this order:
+// Next returns the next action of an attempt and the updated memory, without side effects. An attempt calls Next
+// again after an action without calls outside. Next decides in this order:
 //
-//	what failed waits until it is due;
-//	what is removed, or paused, waits for a change;
-//	the state is loaded, and another worker's intent is taken over;
-//	a zone that is to go is removed, when those that take its place are there;
-//	the zone's name is claimed;
-//	what changed is delivered, what was refused is tried again, the provider is compared.
+//	a failed delivery waits for its retry;
+//	a removed or paused delivery waits for a change;
+//	the state is loaded, and the intent of another worker taken over;
+//	a zone leaving the class is removed, if the other classes have it;
+//	the name of the zone is claimed in the class;
+//	changes are delivered, refused RRsets retried, the provider compared.
 func Next(m Memory, f *Facts) (Memory, Action) {
 	act := m.nextAction(f)
 	return m, act
@@ -106,13 +105,13 @@ func (m *Memory) nextAction(f *Facts) Action {
 		return Action{Do: DoClaim, Why: "one zone of the class has a name"}
 	}
 	if f.Taken {
-		m.State.Hash = "" // Another zone writes there, and takes away what both have when it goes.
+		m.State.Hash = "" // The removal of the other zone will remove RRsets of both.
 		return Action{Do: DoFail, Err: nameTaken(fqdn), Why: "another zone has the name"}
 	}
 	return m.nextDelivery(f)
 }
 
-// WaitReason is why a delivery that failed waits.
+// WaitReason returns the message of the last failure, or otherwise if there is none.
 func (m *Memory) WaitReason(otherwise string) string {
 	if m.State.Error == nil {
 		return otherwise
@@ -120,7 +119,6 @@ func (m *Memory) WaitReason(otherwise string) string {
 	return m.State.Error.Message
 }
 
-// endDelivery ends a delivery, unless it is not known yet that the zone ends here.
 func (m *Memory) endDelivery(f *Facts) Action {
 	if !f.Zone.Remove && !f.retains() && !f.Claims.Replaced && !f.Claims.Awaited {
 		return Action{Do: DoWait, Why: "the zone is withdrawn when the classes in force have it"}
@@ -128,16 +126,15 @@ func (m *Memory) endDelivery(f *Facts) Action {
 	return m.nextRemoval(f, "the class is not to have the zone")
 }
 
-// nextRemoval has what the provider has of the zone removed, and the state with it.
 func (m *Memory) nextRemoval(f *Facts, why string) Action {
-	// Without a name nothing was ever begun: no provider has to be asked, and none may be there to be. A name
-	// that is another zone's now stays.
+	// Without State.Zone no call was ever made, and the class may have no provider. RRsets under a name now held by
+	// another zone stay.
 	if m.State.Zone.IsZero() || f.Claims.Given || f.retains() || f.Claims.HandedOver {
 		return Action{Do: DoForget, Why: "nothing of the zone has to leave the provider"}
 	}
 	if f.View == nil {
 		if m.viewed {
-			// The view goes before the event that says what it had (Loop.Run): this attempt began between the two.
+			// Loop.Run receives the zone's last content after the view is gone. This attempt began in between.
 			if m.awaitsView(f) {
 				return Action{Do: DoWait, Until: m.due[dueView], Why: "the view of the zone has just gone, " +
 					"and what it had has not been told yet"}
@@ -147,7 +144,7 @@ func (m *Memory) nextRemoval(f *Facts, why string) Action {
 		if !f.LookedUp {
 			return Action{Do: DoLookUp, Why: "the zone has no view"}
 		}
-		// A view may be late after a restart, and without it a provider that cannot list does not learn what to remove.
+		// After a restart the view may load late. Without it, a provider without Lists cannot remove anything.
 		if f.Left == nil && m.awaitsView(f) {
 			return Action{Do: DoWait, Until: m.due[dueView], Why: "the view of the zone says what to withdraw, and has not come yet"}
 		}
@@ -161,7 +158,7 @@ func (m *Memory) nextRemoval(f *Facts, why string) Action {
 	return Action{Do: DoRemove, Why: why}
 }
 
-// awaitsView reports whether the view of a zone that is to be removed is waited for, from the first call on.
+// awaitsView reports whether a removal still waits for the view. The first call sets the deadline.
 func (m *Memory) awaitsView(f *Facts) bool {
 	if !m.due.isSet(dueView) {
 		m.due[dueView] = f.Began.Add(viewWait)
@@ -169,7 +166,7 @@ func (m *Memory) awaitsView(f *Facts) bool {
 	return m.due.waits(dueView, f.Began)
 }
 
-// nextDelivery is what is left to do for the zone to be at its serial.
+// nextDelivery returns the next action for a zone of the class.
 func (m *Memory) nextDelivery(f *Facts) Action {
 	state, at, now := &m.State, f.View.Serial, f.Began
 	if f.Repair {
@@ -210,9 +207,9 @@ func (m *Memory) nextDelivery(f *Facts) Action {
 	return Action{Do: DoWait, Settled: true, Until: m.Wake(now), Why: m.WaitReason(delivered.Message)}
 }
 
-// takeServers reports whether the class has other servers than the delivery has rows: those that came have nothing of
-// the zone, and those that went may have it still. It says so once for each set of servers, since a server that went
-// keeps its row until it has confirmed that, which is a matter of retries.
+// takeServers reports whether the class's servers and the delivery's rows differ. A new server has nothing of the
+// zone; a former server may still have all of it. True once per set of servers: the row of a former server stays
+// until the server confirms the removal, after retries if need be.
 func (m *Memory) takeServers(f *Facts) bool {
 	if f.Class.Servers == nil || m.servers != nil && slices.Equal(f.Class.Servers, m.servers) {
 		return false
@@ -221,8 +218,7 @@ func (m *Memory) takeServers(f *Facts) bool {
 	return !slices.Equal(slices.Sorted(slices.Values(m.State.ServerNames())), m.servers)
 }
 
-// scheduleComparison sets when provider and zone are compared next. Comparisons that are overdue after a
-// restart come within ten minutes, and not all at once.
+// scheduleComparison sets the next comparison. After a restart, overdue comparisons are spread over ten minutes.
 func (m *Memory) scheduleComparison(f *Facts) {
 	now, interval := f.Began, f.Class.DriftInterval
 	others := m.takeServers(f)

@@ -12,111 +12,112 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Do is what an action does.
+// Do is the kind of an Action.
 type Do string
 
 const (
 	DoWait     Do = "wait"
-	DoLoad     Do = "load"      // the state, from the Store
-	DoLookUp   Do = "look up"   // what a zone without a view left under its names
-	DoInherit  Do = "inherit"   // where a class that the zone leaves has brought it at the same place
-	DoTakeOver Do = "take over" // what another worker may have under way
-	DoClaim    Do = "claim"     // the zone's name in the class
-	DoRemove   Do = "withdraw"  // the zone, from the provider
-	DoForget   Do = "forget"    // a delivery of which nothing has to leave the provider
-	DoFail     Do = "fail"      // without asking the provider
+	DoLoad     Do = "load"      // read the state from the Store
+	DoLookUp   Do = "look up"   // list the RRsets of a zone without a view
+	DoInherit  Do = "inherit"   // continue from a class with the same target that the zone leaves
+	DoTakeOver Do = "take over" // continue from another worker's intent
+	DoClaim    Do = "claim"     // claim the zone's name in the class
+	DoRemove   Do = "withdraw"  // remove the zone from the provider
+	DoForget   Do = "forget"    // delete the state; nothing is at the provider
+	DoFail     Do = "fail"      // record a failure without a call
 	DoDeliver  Do = "deliver"
 	DoVerify   Do = "verify" // compare provider and zone
 )
 
-// Action is what is done next for a delivery, and why, in a sentence for people.
+// Action is the next step of an attempt. Why is a sentence for people.
 type Action struct {
 	Do  Do
 	Why string
-	// Until is when DoWait ends if nothing changes before; zero where it does not end by itself.
+	// Until ends DoWait if nothing changes before; zero: only a change does.
 	Until time.Time
-	// Repeat says that DoDeliver writes once more what was written when an intent was taken over. Quiet says that
-	// nothing of the worker that DoTakeOver takes over is on its way.
+	// Repeat makes DoDeliver write the RRsets of a taken-over intent once more. Quiet tells DoTakeOver that no call
+	// of the other worker is in flight.
 	Repeat, Quiet bool
-	// Err is that of DoFail.
+	// Err is the failure recorded by DoFail.
 	Err *delivery.Error
-	// Settled says that nothing is left to deliver, and Notable that DoWait may have to be looked into.
+	// Settled: nothing is left to deliver. Notable: an operator may have to look into DoWait.
 	Settled, Notable bool
 }
 
-// View is what of a zone is to be delivered.
+// View identifies the content of a zone to deliver.
 type View struct {
 	FQDN   name.Name
 	Serial serial.Serial
 	Hash   func() string
 }
 
-// Claims are what a delivery has beside the others of its class and its zone.
+// Claims relates a delivery to the others of its class and of its zone.
 type Claims struct {
-	// Awaited says that another one waits for its name; Given that another one has the name of its state first: what
-	// stands under that is not this zone's to take away.
+	// Awaited: another delivery waits for this name. Given: another delivery has precedence for the name in the
+	// state, and this one must not remove the RRsets there.
 	Awaited, Given bool
-	// Leaving are the classes that the zone is to be removed from.
+	// Leaving names the classes from which the zone is still to be removed.
 	Leaving []string
-	// Replaced says that every class in force has the zone, and HandedOver that one of them has it at the same place.
+	// Replaced: every class in force has the zone, or the zone leaves this class at once (Zone.Expelled).
+	// HandedOver: a class in force has the zone at the same target.
 	Replaced, HandedOver bool
 }
 
-// Facts are what a decision knows beside the memory of the delivery. An attempt adds its findings to them.
+// Facts is the input of Next beside the Memory. An attempt adds its findings.
 type Facts struct {
-	// Began is when the attempt began, Now when its last call ended.
+	// Began is the start of the attempt, Now the end of its last call.
 	Began, Now time.Time
-	// Random is a number below n, 0 in stories.
+	// Random returns a number in [0, n); 0 in stories.
 	Random func(n int64) int64
-	// Identity of this process, never used by another one.
+	// Identity is unique to this process.
 	Identity string
 	Backoff  delivery.Backoff
-	// RepeatAfter is when nothing of a worker that lost its intent can arrive any more.
+	// RepeatAfter is the time until no call of a worker without its intent can arrive any more.
 	RepeatAfter time.Duration
 
 	Zone  delivery.Zone
 	Class delivery.Class
-	// Revision is that of the class. Woken says that something that it waited for has come.
+	// Revision counts changes of the class. Woken asks for an immediate retry.
 	Revision int
 	Woken    bool
-	// Changed is when the oldest change that is not delivered was seen.
+	// Changed is when the oldest undelivered change was seen first.
 	Changed time.Time
-	// Removed says that nothing of the zone is there.
+	// Removed: the class has nothing of the zone.
 	Removed bool
-	// Lost is the time at which a server of the class was last found to have lost a zone: this zone is compared then.
+	// Lost is when a server of the class was last found to have lost a zone: this zone is compared then.
 	Lost   time.Time
-	View   *View // nil: none
+	View   *View // nil if the zone has no settled content here
 	Claims Claims
 
-	// What this attempt did so far. Inherited says that it has looked at other classes for what to inherit, Claimed
-	// that it has claimed the name, and Taken that another zone has the name; LookedUp that Left is what a zone
-	// without a view left, nil where that is not known; compared says that it has asked what the provider holds, and
-	// Repair that this is to be mended.
+	// Findings of this attempt. Inherited: the states of other classes were searched. Claimed: the name was claimed.
+	// Taken: another zone has the name. LookedUp: Left has the RRsets of a zone without a view, nil if unknown.
+	// compared: the provider was compared. Repair: the provider needs a repair. owed: RRsets owed before the
+	// comparison.
 	Inherited, Claimed, Taken bool
 	LookedUp                  bool
 	Left                      []delivery.RRsetKey
 	compared, Repair          bool
 	owed                      map[delivery.RRsetKey]bool
 
-	// The result. Settled says that nothing is left to deliver, Worked that the provider did what it was asked,
-	// and Again that there is more to do right after this attempt. Pause is why every zone of the class is to wait.
+	// Results of the attempt. Settled: nothing is left to deliver. Worked: the provider carried out a call. Again:
+	// another attempt follows at once. Pause: why all zones of the class have to wait.
 	Settled, Worked, Again bool
 	Pause                  *delivery.Error
-	// Missing, Differing and Others count RRsets that a comparison found and none before it.
+	// Missing, Differing and Others count RRsets newly found by a comparison.
 	Missing, Differing, Others int
 }
 
-// Wanted reports whether the class is to have the zone.
+// Wanted reports whether the class has to deliver the zone.
 func (f *Facts) Wanted() bool {
 	return slices.Contains(f.Zone.Classes, f.Class.Name) && !f.Zone.Remove
 }
 
-// retains reports whether what the zone leaves behind may stay at the provider (S8.4).
+// retains reports whether the provider keeps the zone after the removal (S8.4).
 func (f *Facts) retains() bool { return f.Zone.Retain && f.Class.AllowRetain }
 
 func (f *Facts) jitter(d time.Duration) time.Duration { return delivery.Jitter(d, f.Random) }
 
-// Serial is that of the zone, or what the provider has of one that is to go.
+// Serial returns the zone's serial, or the last confirmed serial if the zone leaves the class.
 func (f *Facts) Serial(m *Memory) serial.Serial {
 	if f.Wanted() {
 		return f.View.Serial
@@ -124,7 +125,7 @@ func (f *Facts) Serial(m *Memory) serial.Serial {
 	return m.State.Serial
 }
 
-// requested reports whether a comparison was asked for that has not been made.
+// requested reports whether a requested comparison is still to be made.
 func (m *Memory) requested(f *Facts) bool {
 	return f.Zone.Request != "" && f.Zone.Request != m.State.Request
 }

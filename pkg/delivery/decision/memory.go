@@ -10,97 +10,92 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Memory is what a process knows of one delivery: the state that is stored, and beside it what the process found out
-// and has not stored. A new process begins without it. Its worker alone reads and writes it.
+// Memory is the stored state of one delivery, and the findings of this process. Only the delivery's worker uses it.
 type Memory struct {
-	// Loaded says that Stored is what the Store has, and State what the delivery goes by; Known that it was loaded
-	// once.
+	// Loaded: Stored is the content of the Store. State is Stored with the changes of this process. Known: the state
+	// was loaded once.
 	Loaded, Known bool
 	Stored, State delivery.State
-	// Leaving says that the zone is being removed.
+	// Leaving: the zone is being removed from the class.
 	Leaving bool
-	// Why is what the delivery waits for, as it was logged last.
+	// Why is the last logged reason to wait.
 	Why string
-	// unsaved is what may stand half written and no store knows of (BeginUnrecorded).
+	// unsaved has RRsets possibly half written, if no store has them (BeginUnrecorded).
 	unsaved *delivery.Intent
-	// revision is that of the class; another one forgets failures.
+	// revision is the last Facts.Revision. A new revision resets failures.
 	revision int
-	// viewed says that this process had a view of the zone.
-	viewed bool
-	due    times
-	// failures counts those in a row. In a blocked zone nothing is tried before it passes blockedAt.
+	viewed   bool
+	due      times
+	// failures counts failures in a row. A blocked delivery waits for another serial than blockedAt.
 	failures  int
 	blocked   bool
 	blockedAt serial.Serial
 	refused   refused
-	// pending is the serial that servers are on their way to, polls how often they were asked.
+	// pending is the serial not fetched yet by servers, polls the number of polls for it.
 	pending serial.Serial
 	polls   int
-	// cannotList says that the provider cannot be compared.
+	// cannotList: the provider cannot list its content for a comparison.
 	cannotList bool
 	drift      driftCount
-	// servers are the last Class.Servers that the rows were compared with.
+	// servers are the Class.Servers last compared with the rows.
 	servers []string
-	// lost is the last Facts.Lost that was taken up.
+	// lost is the last accepted Facts.Lost.
 	lost time.Time
-	// request is the last Zone.Request that was taken up.
+	// request is the last accepted Zone.Request.
 	request  string
 	takeover takeover
-	// absent counts how often in a row the provider said that it has no such zone when it was asked to remove it.
+	// absent counts removals in a row from a provider without the zone.
 	absent int
 }
 
-// refused are RRsets that the provider refused.
 type refused struct {
-	// times is how often they were since the first refusal of one of them.
+	// times counts the retries of all of them; a newly refused RRset resets it.
 	times int
-	// aside is what was refused, and why, where that is more than the intent lists; nil where it is not, or not known
-	// since the state was loaded. turn are those of it that are still to be tried this time.
+	// aside has the error of each refused RRset, if the intent cannot list all of them. It is nil otherwise, and
+	// after a load of the state. turn has the RRsets of aside still to be retried in this round.
 	aside map[delivery.RRsetKey]*delivery.Error
 	turn  []delivery.RRsetKey
 }
 
-// driftCount is for metrics: rrsets are those that a comparison found to be missing or different and that are not
-// mended; others is how many of others the last one found, and counts from the second one on (known).
+// driftCount counts drift for metrics. rrsets are the missing and differing RRsets not repaired yet. others is the
+// number of foreign RRsets in the last comparison, if there was one (known).
 type driftCount struct {
 	rrsets map[delivery.RRsetKey]bool
 	others int
 	known  bool
 }
 
-// takeover of what another worker may have under way.
 type takeover struct {
-	// taken is its intent, which was taken over and stands in the store until the first write.
+	// taken is the other worker's intent, in the Store until the first write.
 	taken delivery.Intent
-	// rested is the State.Holder that was seen when the zone was as that one had confirmed it.
+	// rested is the last State.Holder seen with nothing to deliver.
 	rested string
-	// whole says that the repeat is of all of the zone, since that was written when the intent was taken over and not
-	// all that was written then was of one serial (atOne).
+	// atOne: all calls of the other worker were of one serial. whole: the zone was written as a whole after the
+	// takeover, without atOne. The repeat then writes the whole zone too.
 	whole, atOne bool
 }
 
-// cause is why a delivery has something to do though nothing has changed.
+// cause is a reason for an attempt without a change.
 type cause int
 
 const (
-	// dueRetry is when what failed is tried again, and nothing else before.
+	// dueRetry is the retry after a failure. Nothing else is done before.
 	dueRetry cause = iota
-	// dueOwed is when RRsets that were refused are tried again.
+	// dueOwed is the retry of refused RRsets.
 	dueOwed
-	// duePoll is when servers that are on their way to the serial are asked again.
+	// duePoll is the next poll of servers without the serial.
 	duePoll
-	// dueCompare is when provider and zone are compared.
 	dueCompare
-	// dueRepeat is when the RRsets of an intent that was taken over are written once more.
+	// dueRepeat is the second write of a taken-over intent's RRsets.
 	dueRepeat
-	// dueView is when the view of a zone that is to be removed is waited for no longer.
+	// dueView is the end of a removal's wait for the view.
 	dueView
-	// dueRequest is when the next Zone.Request is taken up. It wakes nothing by itself.
+	// dueRequest is the time from which the next Zone.Request is accepted. It wakes no attempt.
 	dueRequest
 	causes
 )
 
-// times say when each cause is due. The zero time says that it is not.
+// times has the due time of each cause, zero for none.
 type times [causes]time.Time
 
 func (t *times) clear(of ...cause) {
@@ -109,16 +104,15 @@ func (t *times) clear(of ...cause) {
 	}
 }
 
-// isSet reports whether a time stands for the cause, passed or not.
 func (t *times) isSet(c cause) bool { return !t[c].IsZero() }
 
-// waits reports whether the cause is due later.
+// waits reports whether the cause is due after now.
 func (t *times) waits(c cause, now time.Time) bool { return t[c].After(now) }
 
-// Fails reports whether what was tried last failed, or RRsets are refused.
+// Fails reports whether the last attempt failed or RRsets are refused.
 func (m *Memory) Fails() bool { return m.failures > 0 || m.refused.times > 0 || m.blocked }
 
-// LoadState goes by what is stored, and on from what this process, me, left half written and could not store.
+// LoadState sets the stored state. It adds the unsaved intent of this process, me, unless another worker has begun.
 func (m *Memory) LoadState(state delivery.State, me string) {
 	m.Loaded, m.Known, m.Stored, m.State = true, true, state, state
 	m.refused.aside, m.refused.turn = nil, nil
@@ -129,18 +123,18 @@ func (m *Memory) LoadState(state delivery.State, me string) {
 	if unsaved := m.unsaved; unsaved != nil && state.Intent == nil && state.Holder == me {
 		m.State.Intent = m.freeIntent(unsaved, me)
 	} else {
-		m.unsaved = nil // Another one has begun since, and begins with what the zone changed.
+		m.unsaved = nil // The other worker writes all changes of the zone, these RRsets included.
 	}
 }
 
-// KeepStored takes in that a state was stored.
+// KeepStored sets the state after a write to the Store.
 func (m *Memory) KeepStored(state delivery.State) { m.Stored, m.State, m.unsaved = state, state, nil }
 
-// BeginUnrecorded takes in that from here on something may stand half written, and this process alone knows: it keeps
-// the intent of next until that is stored.
+// BeginUnrecorded sets the state before the first call of an attempt without a stored intent. The intent stays in
+// memory until a state is stored.
 func (m *Memory) BeginUnrecorded(next delivery.State) { m.State, m.unsaved = next, next.Intent }
 
-// freeIntent is an intent whose RRsets are still owed and that no worker is writing.
+// freeIntent returns a copy of intent without a holder, or with me while a repeat is due.
 func (m *Memory) freeIntent(intent *delivery.Intent, me string) *delivery.Intent {
 	if intent == nil {
 		return nil
@@ -152,8 +146,8 @@ func (m *Memory) freeIntent(intent *delivery.Intent, me string) *delivery.Intent
 	return &free
 }
 
-// Wake is when there is something to do if nothing changes before, zero for never. Work that was due when the
-// last attempt began was dealt with or waits for a change.
+// Wake returns the time of the next attempt if nothing changes before, zero for none. Causes already due at began do
+// not count: the last attempt dealt with them, or they wait for a change.
 func (m *Memory) Wake(began time.Time) (wake time.Time) {
 	if m.due.isSet(dueRetry) {
 		return m.due[dueRetry]

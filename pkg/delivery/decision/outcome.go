@@ -16,19 +16,18 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Result is what an attempt leaves behind: a state to be stored and an event to be told of it. A state that is
-// stored already is not stored again.
+// Result is a state to store and an event to report. A state equal to the stored one is not stored again.
 type Result struct {
 	State delivery.State
 	Event delivery.Event
-	// Unsaved says that the event is told and nothing is stored, Untold that it is not told either, and IfNew that
-	// this holds where nothing new is to be stored.
+	// Unsaved: nothing is stored. Untold: nothing is stored or reported. IfNew: both happen only if State differs
+	// from the stored state.
 	Unsaved, Untold, IfNew bool
 }
 
 var delivered = newCondition(delivery.True, delivery.ReasonDelivered, "everything in the class has confirmed the serial")
 
-// confirmedBy is the condition of a delivery that everything in its class has confirmed.
+// confirmedBy returns Ready of a delivery confirmed by everything in the class.
 func confirmedBy(c *delivery.Class) delivery.Condition {
 	ready := delivered
 	if c.Servers != nil {
@@ -37,7 +36,7 @@ func confirmedBy(c *delivery.Class) delivery.Condition {
 	return ready
 }
 
-// BeginState is the state that is recorded before the first call outside.
+// BeginState returns the state to record before the first call outside.
 func BeginState(s delivery.State, now time.Time) delivery.State {
 	intent := *s.Intent
 	intent.Time = now
@@ -47,16 +46,15 @@ func BeginState(s delivery.State, now time.Time) delivery.State {
 	return s
 }
 
-// onTheirWay is what Ready says of servers that have not fetched yet.
 const onTheirWay = "servers are on their way to the serial"
 
-// remains is what Ready says besides, until the next serial is confirmed, where the history of the zone did not reach
-// back to what the provider had.
+// remains is added to Ready until the next confirmation, if the zone's history does not reach back to the provider's
+// content.
 const remains = "; RRsets that the zone had and has no more may still stand there, since what it lost after the last confirmed serial is " +
 	"not kept that long: " +
 	"compare what the provider has with zones/entries, and remove the rest there"
 
-// RecordAnswer is what comes of a delivery that the provider has answered, with what it did and with err.
+// RecordAnswer returns the result of a delivery from the provider's report and error.
 func (m *Memory) RecordAnswer(f *Facts, t Tried, report delivery.Report, err error) Result {
 	if t.Repeat && err == nil {
 		m.due.clear(dueRepeat)
@@ -78,7 +76,7 @@ func (m *Memory) RecordAnswer(f *Facts, t Tried, report delivery.Report, err err
 	return m.RecordFailure(f, plan.Serial, report, e)
 }
 
-// RecordFailure says why an attempt failed and decides when the next one is.
+// RecordFailure returns the result of a failed attempt and schedules the retry.
 func (m *Memory) RecordFailure(f *Facts, at serial.Serial, report delivery.Report, e *delivery.Error) Result {
 	next := m.State
 	first := next.Error == nil
@@ -106,7 +104,7 @@ func (m *Memory) RecordFailure(f *Facts, at serial.Serial, report delivery.Repor
 	return Result{State: next, Event: event}
 }
 
-// scheduleRetry is when what failed, after so many failures before, is tried again: zero where that waits for a change.
+// scheduleRetry returns zero for a permanent error without RetryAfter: the delivery waits for a change.
 func (m *Memory) scheduleRetry(f *Facts, e *delivery.Error, failures int, at serial.Serial) time.Time {
 	if e.Permanent && e.RetryAfter <= 0 {
 		m.blocked, m.blockedAt = true, at
@@ -115,12 +113,9 @@ func (m *Memory) scheduleRetry(f *Facts, e *delivery.Error, failures int, at ser
 	return f.Now.Add(f.Backoff.After(e, failures, f.jitter))
 }
 
-// recordSuccess is what comes of a delivery without an error of its own: delivered, but for RRsets refused, or on the
-// way.
 func (m *Memory) recordSuccess(f *Facts, t Tried, plan delivery.Plan, report delivery.Report) Result {
 	if stood, fresh := t.splitFailed(report.Failed); min(len(stood), len(fresh)) > maxListed {
-		// An Intent that has the whole zone written does not reach back to what was removed: the whole change is
-		// tried again.
+		// An intent for the whole zone does not reach back to removed RRsets, so the whole change is retried.
 		return m.RecordFailure(f, plan.Serial, report, newRefusal(report.Failed))
 	}
 	f.Worked = true
@@ -142,12 +137,11 @@ func (m *Memory) recordSuccess(f *Facts, t Tried, plan delivery.Plan, report del
 	event.First = had == nil && next.Error != nil
 	event.Recovered = had != nil && next.Error == nil && event.Outcome == delivery.OutcomeDelivered
 	if event.Outcome == delivery.OutcomePending && next.Error == nil {
-		next.Error = had // It has not recovered before it has arrived.
+		next.Error = had // A pending delivery has not recovered yet.
 	}
 	return Result{State: next, Event: event}
 }
 
-// awaitServers has servers asked again that are on their way to a serial.
 func (m *Memory) awaitServers(f *Facts, next *delivery.State, at serial.Serial, servers []delivery.Server) {
 	if m.pending != at {
 		m.pending, m.polls = at, 0
@@ -168,7 +162,7 @@ func (m *Memory) awaitServers(f *Facts, next *delivery.State, at serial.Serial, 
 	}
 }
 
-// confirmSerial says that everything in the class has the serial, but for what was refused.
+// confirmSerial records the serial of the class, with or without refused RRsets.
 func (m *Memory) confirmSerial(f *Facts, t Tried, next *delivery.State, plan delivery.Plan, report delivery.Report) {
 	f.Settled = true
 	next.Serial, next.Hash, next.SyncTime, next.Holder = plan.Serial, plan.Hash, f.Now, f.Identity
@@ -191,22 +185,21 @@ func (m *Memory) confirmSerial(f *Facts, t Tried, next *delivery.State, plan del
 	}
 	e := newRefusal(report.Failed)
 	describeFailure(next, e, f.Now)
-	// A change of the zone goes out meanwhile: what is refused is set aside, it holds up nothing. Nor does a change
-	// that goes out before it is due bring it forward or put it off.
+	// Refused RRsets do not delay a change of the zone, and its delivery does not move their retry. Only a newly
+	// refused RRset resets the retry.
 	if slices.ContainsFunc(report.Failed, func(failure delivery.Failure) bool { return !t.owed[failure.Key()] }) {
 		m.refused.times = 0
 		m.due.clear(dueOwed)
 	}
 	if len(m.refused.turn) > 0 {
-		f.Again = true // When the next time is, is decided at the end of this one.
+		f.Again = true // The last attempt of the round schedules the next round.
 	} else if e.RetryAfter > 0 || e.Permanent || !m.due.waits(dueOwed, f.Began) {
 		m.refused.times++
 		m.due[dueOwed] = m.scheduleRetry(f, e, m.refused.times-1, plan.Serial)
 	}
 }
 
-// confirmDrift forgets drift that is mended, and has the provider compared after what an attempt did in the place of
-// that.
+// confirmDrift removes repaired RRsets from the drift. A comparison that fell due meanwhile follows at once.
 func (m *Memory) confirmDrift(f *Facts, next *delivery.State, failed []delivery.Failure) {
 	remain := map[delivery.RRsetKey]bool{}
 	for _, failure := range failed {
@@ -220,20 +213,20 @@ func (m *Memory) confirmDrift(f *Facts, next *delivery.State, failed []delivery.
 	if f.compared {
 		next.Request = f.Zone.Request
 	} else if m.requested(f) || m.due.isSet(dueCompare) && !m.due.waits(dueCompare, f.Began) {
-		f.Again = true // A comparison fell due while something else was done.
+		f.Again = true
 	}
 }
 
-// confirmIntent says what is owed although the serial is confirmed.
+// confirmIntent sets the intent after a confirmation: for a repeat, for refused RRsets, or none.
 func (m *Memory) confirmIntent(f *Facts, t Tried, next *delivery.State, plan delivery.Plan, failed []delivery.Failure) {
 	intent := next.Intent
 	switch {
 	case m.due.isSet(dueRepeat) && intent != nil:
-		// Kept until the repeat, and mine until then: another worker that takes it over repeats it too.
+		// Until the repeat this process stays the holder: another worker taking over has to repeat too.
 		kept := *intent
 		kept.Holder, kept.Time = f.Identity, f.Now
 		m.takeover.whole = m.takeover.whole || plan.Changes == nil && !m.takeover.atOne
-		var owed []delivery.RRsetKey // A refused RRset is owed after the repeat too, and is not listed where the fence was not asked.
+		var owed []delivery.RRsetKey // Owed after the repeat too. An intent lists only planned RRsets.
 		for _, failure := range failed {
 			owed = append(owed, failure.Key())
 		}
@@ -252,8 +245,8 @@ func (m *Memory) confirmIntent(f *Facts, t Tried, next *delivery.State, plan del
 	}
 }
 
-// loseZone takes in that the provider has the zone no more. Made again there it is empty, so the next plan is of the
-// whole zone; what may stand there all the same, if it comes back as it was, stays known.
+// loseZone is called if the provider has lost the zone. A new zone there is empty, so the next plan writes the whole
+// zone. The intent keeps the earliest serial, in case the old zone comes back.
 func (m *Memory) loseZone(at serial.Serial, now time.Time) {
 	state := &m.State
 	if state.Serial == 0 {
@@ -267,8 +260,8 @@ func (m *Memory) loseZone(at serial.Serial, now time.Time) {
 	state.Serial, state.Hash, state.Intent = 0, "", &intent
 }
 
-// RecordComparison takes in what the provider was found to hold. Where that is to be repaired it is put into the
-// intent, beside what is owed, and f.Repair is set.
+// RecordComparison returns the result of a comparison. If the provider needs a repair, it sets f.Repair and adds the
+// RRsets to those owed.
 func (m *Memory) RecordComparison(f *Facts, drift delivery.Drift, err error) Result {
 	at := f.View.Serial
 	m.due[dueCompare] = f.Now.Add(f.jitter(f.Class.DriftInterval))
@@ -283,7 +276,7 @@ func (m *Memory) RecordComparison(f *Facts, drift delivery.Drift, err error) Res
 	}
 	behind := slices.ContainsFunc(drift.Servers, func(s delivery.Server) bool { return s.Err != nil || s.Serial != at })
 	keys := keysOf(drift.Missing, drift.Differing)
-	// A refused RRset is not there, and Ready says so: that is drift only where it was there before.
+	// A refused RRset is missing, and Ready reports it. It is drift only if it was drift before.
 	owed := m.listOwed()
 	refused := func(set delivery.RRset) bool { return owed[set.Key()] && !slices.Contains(m.State.Drift, set.Key()) }
 	drift.Missing, drift.Differing = slices.DeleteFunc(drift.Missing, refused), slices.DeleteFunc(drift.Differing, refused)
@@ -298,7 +291,7 @@ func (m *Memory) RecordComparison(f *Facts, drift delivery.Drift, err error) Res
 	if m.State.Intent != nil {
 		intent, f.owed = *m.State.Intent, owed
 	}
-	// A refused RRset, for good too, is tried once more.
+	// The repair retries refused RRsets too, even permanently refused ones.
 	if m.knowsAside() {
 		m.turnTo(slices.DeleteFunc(keys, func(key delivery.RRsetKey) bool { return owed[key] }))
 	} else if rrsets, unlisted := addRRsets(intent.RRsets, false, keys); unlisted {
@@ -311,8 +304,8 @@ func (m *Memory) RecordComparison(f *Facts, drift delivery.Drift, err error) Res
 	return Result{Event: event, Unsaved: true, Untold: len(drifted) == 0 && !behind}
 }
 
-// countDrift counts each RRset once that the provider does not hold, until it is mended, and those of others that came
-// since the last comparison.
+// countDrift counts each missing and differing RRset once until the repair, and the growth of foreign RRsets since
+// the last comparison.
 func (m *Memory) countDrift(f *Facts, drift delivery.Drift) {
 	others := 0
 	if m.drift.known {
@@ -331,8 +324,8 @@ func (m *Memory) countDrift(f *Facts, drift delivery.Drift) {
 	m.drift = driftCount{now, len(drift.Foreign), true}
 }
 
-// notCompared is what comes of a comparison that failed. The zone was delivered and nothing says that it no longer
-// is, so Ready stays, unless the provider says that it has no such zone, or that its servers are none to deliver to.
+// notCompared returns the result of a failed comparison. Ready changes only if the provider has lost the zone, or
+// the class has no usable server.
 func (m *Memory) notCompared(f *Facts, drift delivery.Drift, err error) Result {
 	if errors.Is(err, delivery.ErrCannotList) {
 		m.cannotList = true
@@ -362,11 +355,11 @@ func (m *Memory) notCompared(f *Facts, drift delivery.Drift, err error) Result {
 	return m.reportComparison(f)
 }
 
-// reportComparison is what a comparison leaves behind where nothing is to be repaired: a request that was carried
-// out, and news. That the provider holds the zone is none.
+// reportComparison stores the end of a comparison only after a request, or with news. A provider still holding the
+// zone is no news.
 func (m *Memory) reportComparison(f *Facts) Result {
 	next := m.State
-	sameServers := slices.EqualFunc(m.Stored.Servers, next.Servers, delivery.Server.Alike) // They may come and go.
+	sameServers := slices.EqualFunc(m.Stored.Servers, next.Servers, delivery.Server.Alike) // Servers may come and go.
 	if !m.requested(f) && sameServers && next.Drifted.Status != delivery.Unknown && m.Stored.Drifted.Status != delivery.True &&
 		m.Stored.Drifted.Status != delivery.Unknown {
 		return Result{Untold: true}
@@ -376,16 +369,15 @@ func (m *Memory) reportComparison(f *Facts) Result {
 	return Result{State: next, Event: event, IfNew: true}
 }
 
-// A provider that has lost a zone for good cannot be asked to remove it. It is taken for removed where the
-// provider has said nothing but that it has no such zone for absentTime, and to this process absentAttempts times in
-// a row: a server that is being set up anew, or loads its zones, has it again before that.
+// A provider without the zone cannot remove it. The zone counts as removed after absentTime, and absentAttempts
+// attempts of this process in a row, with no other answer. A server being rebuilt or loading its zones has the zone
+// again before that.
 const (
 	absentTime     = 24 * time.Hour
 	absentAttempts = 10
 )
 
-// IsAbsent reports whether the provider, which answers so when it is asked to remove a zone, is taken not to have it
-// any more.
+// IsAbsent reports whether the zone counts as removed, after its removal failed with e.
 func (m *Memory) IsAbsent(f *Facts, e *delivery.Error) bool {
 	since := m.State.Error
 	if e.Reason != delivery.ReasonZoneNotFound {
@@ -396,9 +388,9 @@ func (m *Memory) IsAbsent(f *Facts, e *delivery.Error) bool {
 	return since != nil && sameReason(since, e) && f.Began.Sub(since.Time) >= absentTime && m.absent >= absentAttempts
 }
 
-// ForgetDelivery forgets a delivery of which nothing is at the provider any more.
+// ForgetDelivery resets the memory of a delivery with nothing at the provider.
 func (m *Memory) ForgetDelivery(f *Facts, absent name.Name) Result {
-	f.Settled, f.Again = true, f.Wanted() // what is wanted all the same begins anew
+	f.Settled, f.Again = true, f.Wanted() // a wanted delivery starts anew
 	event := delivery.Event{Outcome: delivery.OutcomeRemoved, Serial: m.State.Serial, Absent: absent}
 	m.Loaded, m.Stored, m.State, m.unsaved = false, delivery.State{}, delivery.State{}, nil
 	m.failures, m.refused.times, m.blocked, m.pending, m.polls, m.absent = 0, 0, false, 0, 0, 0
@@ -406,7 +398,7 @@ func (m *Memory) ForgetDelivery(f *Facts, absent name.Name) Result {
 	return Result{Event: event, Unsaved: true}
 }
 
-// StateRemoving is the state while the zone is removed with a plan.
+// StateRemoving returns the state to record before a removal.
 func (m *Memory) StateRemoving(f *Facts, at serial.Serial) delivery.State {
 	next := m.State
 	intent := delivery.Intent{Serial: at, From: cmp.Or(m.State.Earliest(), at), Holder: f.Identity, Unlisted: true}
@@ -415,20 +407,20 @@ func (m *Memory) StateRemoving(f *Facts, at serial.Serial) delivery.State {
 	}
 	next.Intent = &intent
 	next.Ready = newCondition(delivery.Unknown, delivery.ReasonPending, "the zone is being withdrawn")
-	next.Hash = "" // The confirmed content does not stand any more.
+	next.Hash = "" // The removal changes the confirmed content.
 	next.Drifted, next.Drift = delivery.Condition{}, nil
 	return next
 }
 
-// StateStopped is the state that an attempt leaves behind which ends between two calls. owed says that it is to be
-// stored: no call is on its way, so no worker has to wait for one.
+// StateStopped returns the state of an attempt ended between two calls. owed reports whether to store it: no call is
+// in flight, so the next worker need not wait.
 func (m *Memory) StateStopped(f *Facts) (next delivery.State, owed bool) {
 	next = m.State
 	next.Intent = m.freeIntent(next.Intent, f.Identity)
 	return next, !m.due.isSet(dueRepeat)
 }
 
-// RetryStore has the state loaded anew after the store failed, or where it is fenced.
+// RetryStore schedules a reload of the state after an error of the store, or sooner after a refusal of the fence.
 func (m *Memory) RetryStore(f *Facts, fenced bool) {
 	m.Loaded = false
 	wait := f.Backoff.Base
@@ -439,12 +431,12 @@ func (m *Memory) RetryStore(f *Facts, fenced bool) {
 	m.due[dueRetry] = f.Now.Add(f.jitter(wait))
 }
 
-// AwaitClass has the delivery tried again when another class, which is at work on the zone, may have ended.
+// AwaitClass schedules a retry for the end of another class's attempt at the zone.
 func (m *Memory) AwaitClass(f *Facts) { m.due[dueRetry] = f.Began.Add(f.jitter(time.Second)) }
 
-// InheritState goes on from the state of another class that has brought the zone to the same place.
+// InheritState continues from the state of another class with the same target.
 func (m *Memory) InheritState(f *Facts, theirs delivery.State) {
-	// The changes that it had begun and did not write down are those of the zone since.
+	// Changes begun by the other class without an intent are among those of the zone since theirs.Serial.
 	intent := delivery.Intent{Serial: theirs.Serial, From: theirs.Serial, Time: f.Began, Unlisted: true}
 	if theirs.Intent != nil {
 		if intent = *theirs.Intent; intent.Holder != "" {
@@ -455,7 +447,6 @@ func (m *Memory) InheritState(f *Facts, theirs delivery.State) {
 	state.Zone, state.Target, state.Serial, state.Hash, state.Intent = theirs.Zone, theirs.Target, theirs.Serial, theirs.Hash, &intent
 }
 
-// nameTaken is why a zone is not delivered under its name.
 func nameTaken(zone name.Name) *delivery.Error {
 	return delivery.Errorf(delivery.ReasonConflict, "another zone of the class is named %s, or was and is being withdrawn, "+
 		"and the class has one zone of a name, whatever their views; "+
@@ -475,13 +466,12 @@ func newCondition(status delivery.Status, reason delivery.Reason, message string
 	return delivery.Condition{Status: status, Reason: reason, Message: message}
 }
 
-// describeFailure says in a state what failed since when.
 func describeFailure(s *delivery.State, e *delivery.Error, since time.Time) {
 	s.Error = &delivery.StateError{Reason: e.Reason, Code: e.Code, Message: e.Message, Said: e.Said, Time: since}
 	s.Ready = newCondition(delivery.False, e.Reason, e.Message)
 }
 
-// describeDrift says in a state what provider and zone differ in, as far as is known.
+// describeDrift sets Drift, with maxListed RRsets at most, and Drifted.
 func describeDrift(s *delivery.State, keys []delivery.RRsetKey) {
 	s.Drift = keys[:min(len(keys), maxListed):min(len(keys), maxListed)]
 	if len(keys) == 0 {
@@ -493,8 +483,7 @@ func describeDrift(s *delivery.State, keys []delivery.RRsetKey) {
 		"Ready says why it is not mended", keys[0], moreRRsets(len(keys)-1)))
 }
 
-// sameReason reports whether a failure is for the reason of the one before. The Message that a Store keeps is not the
-// provider's.
+// sameReason ignores messages: a Store does not keep the provider's.
 func sameReason(s *delivery.StateError, e *delivery.Error) bool {
 	return s.Reason == e.Reason && s.Code == e.Code
 }

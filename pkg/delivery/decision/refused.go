@@ -11,25 +11,23 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// A zone may have more RRsets that its provider refuses than an Intent lists (attack 8). The others are confirmed all
-// the same. Where what stands in the place of those that are not listed was there before, the Intent's From and
-// Unlisted say that they are among what the zone changed since; else it has no From, which says that any RRset of the
-// zone may be owed: a worker that loads it writes the whole zone once. The worker that set them aside knows all of
-// them, and tries maxInTurn in an attempt, so that a change of the zone waits for so many calls at most.
+// A provider may refuse more RRsets of a zone than an Intent lists (attack 8). The rest of the zone is confirmed
+// nevertheless. If the provider may have earlier data in place of all unlisted RRsets, From and Unlisted cover them:
+// they are among the changes of the zone since From. Otherwise From is 0: any RRset may be owed, and a worker
+// loading the state writes the whole zone once. The worker with all RRsets set aside in memory retries maxInTurn of
+// them in an attempt, so a change of the zone waits for no more calls than that.
 
-// maxListed bounds the RRsets that an Intent lists, and so what a State can weigh.
+// maxListed bounds the RRsets in an Intent, and so the size of a State.
 const maxListed = 256
 
-// maxInTurn bounds the RRsets set aside that one attempt tries again.
 const maxInTurn = 64
 
-// knowsAside reports whether this process has set RRsets aside, knows all of them, and everything else of the zone
-// was confirmed.
+// knowsAside reports whether this process knows all RRsets set aside, and the rest of the zone is confirmed.
 func (m *Memory) knowsAside() bool {
 	return m.refused.aside != nil && m.State.Serial != 0 && m.State.Intent != nil
 }
 
-// listOwed are the RRsets that were refused, as far as they are known.
+// listOwed returns the known owed RRsets.
 func (m *Memory) listOwed() map[delivery.RRsetKey]bool {
 	owed := map[delivery.RRsetKey]bool{}
 	if m.knowsAside() {
@@ -44,7 +42,7 @@ func (m *Memory) listOwed() map[delivery.RRsetKey]bool {
 	return owed
 }
 
-// inTurn is the state that plans are made from: of what is set aside they have those whose turn it is.
+// inTurn returns the state to plan from: of the RRsets set aside, its intent lists the next maxInTurn.
 func (m *Memory) inTurn() delivery.State {
 	state := m.State
 	if !m.knowsAside() {
@@ -58,7 +56,7 @@ func (m *Memory) inTurn() delivery.State {
 	return state
 }
 
-// turnTo has RRsets that the provider lost tried before those that it refused.
+// turnTo sets RRsets lost by the provider aside, to be retried first.
 func (m *Memory) turnTo(lost []delivery.RRsetKey) {
 	again := map[delivery.RRsetKey]bool{}
 	for _, key := range lost {
@@ -68,8 +66,7 @@ func (m *Memory) turnTo(lost []delivery.RRsetKey) {
 	m.refused.turn = slices.Concat(lost, slices.DeleteFunc(m.refused.turn, func(key delivery.RRsetKey) bool { return again[key] }))
 }
 
-// withAside adds to what was refused in an attempt what stays set aside. carriedOut says that what had its turn is
-// answered.
+// withAside returns failed with the other RRsets set aside, sorted. carriedOut: the planned RRsets were answered.
 func (m *Memory) withAside(plans []delivery.Plan, failed []delivery.Failure, carriedOut bool) []delivery.Failure {
 	if !m.knowsAside() || slices.ContainsFunc(plans, func(plan delivery.Plan) bool { return plan.Changes == nil }) {
 		return failed
@@ -95,8 +92,7 @@ func (m *Memory) withAside(plans []delivery.Plan, failed []delivery.Failure, car
 	return failed
 }
 
-// newRefusal is one error for RRsets that were refused: permanent if all of them are, else as urgent as the most
-// urgent.
+// newRefusal merges refusals into one error: permanent if all of them are, with the shortest RetryAfter.
 func newRefusal(failed []delivery.Failure) *delivery.Error {
 	sum := &delivery.Error{Permanent: true}
 	for _, failure := range failed {
@@ -119,7 +115,6 @@ func newRefusal(failed []delivery.Failure) *delivery.Error {
 	return sum
 }
 
-// moreRRsets is what follows the first of several.
 func moreRRsets(more int) string {
 	if more < 1 {
 		return ""

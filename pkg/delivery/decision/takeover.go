@@ -9,7 +9,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// nextForeign has another worker's intent taken over. mine says that there is none, or that it was taken over.
+// nextForeign returns DoTakeOver for another worker's intent. mine: nothing is to be taken over.
 func (m *Memory) nextForeign(f *Facts) (act Action, mine bool) {
 	intent := m.foreignIntent(f)
 	if intent == nil {
@@ -19,7 +19,7 @@ func (m *Memory) nextForeign(f *Facts) (act Action, mine bool) {
 		return Action{}, true
 	}
 	if m.State.Intent == nil && m.takeover.rested == intent.Holder {
-		// It had nothing to do when this process began to look, and has been gone since: nothing of it is on its way.
+		// The other worker had nothing to deliver when this process began, and is gone since: no call is in flight.
 		return Action{Do: DoTakeOver, Quiet: true, Why: fmt.Sprintf("the zone changed since %s, which is gone, confirmed it",
 			intent.Holder)}, false
 	}
@@ -29,8 +29,8 @@ func (m *Memory) nextForeign(f *Facts) (act Action, mine bool) {
 	return Action{}, true
 }
 
-// foreignIntent is what another worker may have under way, nil for nothing. One that keeps the zone records no
-// intent: it may be at what the zone changed since it confirmed it, which takeOver adds.
+// foreignIntent returns the intent of another worker, nil for none. A worker of an already confirmed zone records
+// none; foreignIntent then returns an intent from State.Serial on, and TakeOver adds the RRsets.
 func (m *Memory) foreignIntent(f *Facts) *delivery.Intent {
 	state, me := &m.State, f.Identity
 	if intent := state.Intent; intent != nil {
@@ -46,20 +46,19 @@ func (m *Memory) foreignIntent(f *Facts) *delivery.Intent {
 	return &delivery.Intent{Serial: state.Serial, From: state.Serial, Holder: state.Holder, Unlisted: true}
 }
 
-// TakeOver goes on from what another worker may have under way, and returns what that one began, nil where it was
-// taken over before or nothing of it is on its way (quiet). A write of that worker that may still arrive is written
-// over by a repeat, where it is not the present content. Where it recorded no intent, touched is what the zone changed
-// since it confirmed it, nil where that is not known, and once says that what of that arrives late is what is written
-// now.
+// TakeOver makes another worker's intent the current one. It returns that intent, or nil if it was taken over before
+// or no call of the other worker is in flight (quiet). A repeat is scheduled to overwrite calls arriving late.
+// touched are the RRsets changed since the confirmation, if no intent was recorded; nil if unknown. With once, late
+// calls write the present content, and no repeat is needed.
 func (m *Memory) TakeOver(f *Facts, touched []delivery.RRsetKey, once, quiet bool) (begun *delivery.Intent) {
 	intent := m.foreignIntent(f)
 	if touched != nil && len(touched) <= maxListed {
 		intent.RRsets, intent.Unlisted = touched, false
 	}
 	if !quiet && !intent.Same(&m.takeover.taken) {
-		// Once, however often the first write after it fails: else the repeat would be put off for ever. A
-		// worker that began with a serial has the content of that serial on its way, and only changes since are
-		// written over.
+		// Scheduled once, even if the first write fails often: otherwise the repeat would be postponed forever. If
+		// the other worker began from intent.Serial, its calls have the content of that serial, and only later
+		// changes are overwritten.
 		m.takeover.whole, m.takeover.atOne = false, intent.From != 0 && intent.From == intent.Serial
 		if !once {
 			m.due[dueRepeat] = f.Began.Add(f.RepeatAfter)

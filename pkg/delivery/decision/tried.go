@@ -13,19 +13,19 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Tried is what an attempt has the provider carry out.
+// Tried is the planned delivery of an attempt.
 type Tried struct {
 	Plans []delivery.Plan
-	// Intent is what carrying them out may leave half written.
+	// Intent has the RRsets possibly left half written.
 	Intent delivery.Intent
-	// Repeat says that what was written when an intent was taken over is written once more.
+	// Repeat marks the second write of a taken-over intent.
 	Repeat bool
-	// before is the state that the plans lead from, owed what was refused before.
+	// before is the state before the plans; owed are the RRsets refused before.
 	before delivery.State
 	owed   map[delivery.RRsetKey]bool
 }
 
-// PlanDelivery plans an attempt. makePlans makes those that lead from a state to what is to be delivered.
+// PlanDelivery plans a delivery. makePlans returns the plans from a state to the zone.
 func (m *Memory) PlanDelivery(f *Facts, repeat bool, makePlans func(from delivery.State) ([]delivery.Plan, error)) (Tried, error) {
 	m.due.clear(duePoll)
 	plans, err := makePlans(m.inTurn())
@@ -59,8 +59,8 @@ func (m *Memory) PlanDelivery(f *Facts, repeat bool, makePlans func(from deliver
 	return t, nil
 }
 
-// StateDelivering is the state while an attempt is carried out. covered says that what is stored lets this worker go on
-// from there without recording it: another worker finds what it leaves half written by the changes of the zone since.
+// StateDelivering returns the state during the delivery. With covered, it need not be stored: another worker finds
+// half-written RRsets among the changes of the zone since the stored serial.
 func (m *Memory) StateDelivering(f *Facts, t Tried) (next delivery.State, covered bool) {
 	next, stored := m.State, &m.Stored
 	next.Zone, next.Target, next.Intent = t.Plans[0].Zone, f.Class.Target, &t.Intent
@@ -69,9 +69,8 @@ func (m *Memory) StateDelivering(f *Facts, t Tried) (next delivery.State, covere
 		m.State.Serial == stored.Serial && stored.Zone == next.Zone && stored.Target == next.Target
 }
 
-// setAside is the intent of what was refused while all else was confirmed. Its From is that of the attempt while
-// something that the zone had stands in the place of an RRset that was refused: the history since then names it, and
-// what was in it.
+// setAside returns the intent of refused RRsets. It keeps the From of the attempt if the provider may still have
+// earlier data in place of a refused RRset; the history since From has the data.
 func (m *Memory) setAside(t Tried, at serial.Serial, failed []delivery.Failure, now time.Time) *delivery.Intent {
 	m.refused.aside = map[delivery.RRsetKey]*delivery.Error{}
 	for _, failure := range failed {
@@ -93,8 +92,8 @@ func (m *Memory) setAside(t Tried, at serial.Serial, failed []delivery.Failure, 
 	return intent
 }
 
-// splitFailed divides RRsets that were refused: those in whose place something may stand that the zone had, which is
-// in its history, and others.
+// splitFailed divides refused RRsets. In place of stood the provider may have earlier data of the zone, known from
+// the history; in place of fresh none.
 func (t Tried) splitFailed(failed []delivery.Failure) (stood, fresh []delivery.RRsetKey) {
 	if len(failed) == 0 {
 		return nil, nil
@@ -110,7 +109,7 @@ func (t Tried) splitFailed(failed []delivery.Failure) (stood, fresh []delivery.R
 			}
 		}
 	}
-	// An owed RRset of which the history keeps nothing was never there.
+	// An owed RRset without history was never at the provider.
 	lags := t.before.Earliest() != t.before.Serial
 	for _, failure := range failed {
 		if key := failure.Key(); had[key] && (lags || !t.owed[key]) {
@@ -122,8 +121,8 @@ func (t Tried) splitFailed(failed []delivery.Failure) (stood, fresh []delivery.R
 	return stood, fresh
 }
 
-// splitZoneless is what a provider says that answers for each RRset alone and has no zone for any that it was to
-// take; nil where it took one, or was asked for nothing but some that it refused before.
+// splitZoneless returns the error of a provider refusing each RRset for want of the zone. It returns nil if the
+// provider accepted an RRset, or was asked only for RRsets refused before.
 func (t Tried) splitZoneless(failures []delivery.Failure) *delivery.Error {
 	if len(failures) == 0 {
 		return nil
@@ -147,8 +146,8 @@ func (t Tried) splitZoneless(failures []delivery.Failure) *delivery.Error {
 	return zoneless
 }
 
-// halfWritten are the RRsets that stand half written while plans are carried out on what intent owes, which may be nil.
-// Where they are more than an Intent lists, they are those that are owed.
+// halfWritten returns the RRsets of intent, which may be nil, and of all changes. If they exceed maxListed, or a
+// plan has no changes, it returns those of intent and true.
 func halfWritten(intent *delivery.Intent, plans ...delivery.Plan) (rrsets []delivery.RRsetKey, unlisted bool) {
 	if intent != nil {
 		rrsets = intent.RRsets
@@ -165,7 +164,7 @@ func halfWritten(intent *delivery.Intent, plans ...delivery.Plan) (rrsets []deli
 	return addRRsets(rrsets, false, changed)
 }
 
-// addRRsets adds RRsets to those of an Intent, in order, unless there are too many then.
+// addRRsets returns the sorted union, or rrsets and true if the union exceeds maxListed.
 func addRRsets(rrsets []delivery.RRsetKey, unlisted bool, more []delivery.RRsetKey) ([]delivery.RRsetKey, bool) {
 	all := slices.Concat(rrsets, more)
 	slices.SortFunc(all, delivery.RRsetKey.Compare)
@@ -175,7 +174,7 @@ func addRRsets(rrsets []delivery.RRsetKey, unlisted bool, more []delivery.RRsetK
 	return all, unlisted
 }
 
-// listPuts are the RRsets that the provider is to take.
+// listPuts yields the RRsets to write.
 func listPuts(p delivery.Plan) iter.Seq[delivery.RRset] {
 	if p.Changes == nil {
 		return p.All
