@@ -1,15 +1,14 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package plan makes what a provider is asked to carry out: the plans that lead from the state of a delivery to what a
-// zone contains, and the plan that takes away what a provider has.
+// Package plan makes the plans of a provider: from the state of a delivery to the zone's content, and for the
+// removal of a zone.
 //
-// It promises: (1) A plan without changes is of the whole zone; one with changes names all that differs, or says what
-// is not known (Plan.Forgotten). (2) After something was written in part, what may stand there and shall not is named,
-// as far as the history of the zone reaches back.
+// It promises: (1) A plan without changes covers the whole zone. A plan with changes names all differences, or is
+// marked Plan.Forgotten. (2) After a partial write, the plan names all RRsets to remove, as far back as the zone's
+// history reaches.
 //
-// It reads zones and their history and writes nothing. It knows neither what a process remembers of a delivery nor
-// when one is tried: it imports delivery, and of the other rooms none.
+// It reads zones and their history and writes nothing. It does not know the memory or the schedule of deliveries.
 //
 // Read Source and MakePlans in plan.go.
 package plan

@@ -16,19 +16,18 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Source is where plans come from.
+// Source reads the zones for plans.
 type Source struct {
-	// Views holds the zones; what is settled there is delivered (S7.2).
+	// Views holds the zones. Settled content is delivered (S7.2).
 	Views *zoneview.Set
-	// History says what each serial after since, up to until, did to a zone, for those that Views does not reach back
-	// to. Without it there is no other source. An error that wraps zoneview.ErrTrimmed says that it does not reach back
-	// either.
+	// History returns the changes of each serial after since up to until, for serials too old for Views; nil for no
+	// such source. An error wrapping zoneview.ErrTrimmed tells that they are not kept any more.
 	History func(ctx context.Context, uid string, since, until serial.Serial) ([]dns.Change, error)
-	// Left names what a zone that ended had since a serial (S3.7). Without it that is not known.
+	// Left returns the RRsets of an ended zone since a serial (S3.7); nil if unknown.
 	Left func(ctx context.Context, uid string, since serial.Serial) ([]delivery.RRsetKey, error)
 }
 
-// FindDeliverable is what of the zone is to be delivered, nil while there is nothing.
+// FindDeliverable returns the content to deliver, nil for none: the settled content, or the content at zone.Frozen.
 func (s Source) FindDeliverable(zone delivery.Zone) *zoneview.Snapshot {
 	settled, ok := s.Views.Settled(zone.UID)
 	if !ok {
@@ -39,7 +38,7 @@ func (s Source) FindDeliverable(zone delivery.Zone) *zoneview.Snapshot {
 	}
 	steps, err := s.Views.Changes(zone.UID, zone.Frozen, settled.Serial())
 	if err != nil {
-		return nil // The content of then is not known any more; that of now must not go out.
+		return nil // The frozen content is lost, and the present content must not be delivered.
 	}
 	if settled, err = settled.UndoAll(steps); err != nil {
 		return nil
@@ -47,7 +46,7 @@ func (s Source) FindDeliverable(zone delivery.Zone) *zoneview.Snapshot {
 	return settled
 }
 
-// readChanges are what each serial after since did, up to until. No error but that there is no knowing.
+// readChanges returns the changes of each serial after since, up to until.
 func (s Source) readChanges(ctx context.Context, uid string, since, until serial.Serial) ([]dns.Change, error) {
 	if since == until {
 		return nil, nil
@@ -59,7 +58,7 @@ func (s Source) readChanges(ctx context.Context, uid string, since, until serial
 	return changes, err
 }
 
-// PlanZone is the plan of a whole zone. What bounds a call, and which servers the class has, the caller adds to a plan.
+// PlanZone returns the plan of a whole zone. The caller adds CallTimeout and Servers.
 func (s Source) PlanZone(snapshot *zoneview.Snapshot) delivery.Plan {
 	soa := snapshot.SOA()
 	return delivery.Plan{
@@ -69,7 +68,7 @@ func (s Source) PlanZone(snapshot *zoneview.Snapshot) delivery.Plan {
 	}
 }
 
-// listOwed are the RRsets that an intent owes, nil where it does not list all.
+// listOwed returns the RRsets of an intent, nil if it does not list all.
 func listOwed(i *delivery.Intent) []delivery.RRsetKey {
 	if i.Unlisted {
 		return nil
@@ -77,8 +76,8 @@ func listOwed(i *delivery.Intent) []delivery.RRsetKey {
 	return slices.Concat([]delivery.RRsetKey{}, i.RRsets)
 }
 
-// MakePlans lead from state to snapshot: one, and where the whole zone is written after something was written in part a
-// second one, of what may stand there and shall not.
+// MakePlans returns the plans from state to snapshot. After a partial write of unknown extent, the first plan writes
+// the whole zone, and a second plan removes RRsets left behind.
 func (s Source) MakePlans(ctx context.Context, state delivery.State, snapshot *zoneview.Snapshot) ([]delivery.Plan, error) {
 	plan := s.PlanZone(snapshot)
 	plan.Since, plan.Delivered = state.Serial, state.Serial != 0
@@ -108,7 +107,7 @@ func (s Source) MakePlans(ctx context.Context, state delivery.State, snapshot *z
 	}
 	touched, known := maps.Clone(stood), err == nil
 	if state.Serial != 0 && state.Serial != state.Earliest() && !intent.Unlisted {
-		// Only what is listed stands as it was at From.
+		// Only the listed RRsets may still be as they were at From.
 		changes, err := s.readChanges(ctx, plan.UID, state.Serial, plan.Serial)
 		if err != nil && !errors.Is(err, zoneview.ErrTrimmed) {
 			return nil, err
@@ -129,7 +128,7 @@ func (s Source) MakePlans(ctx context.Context, state delivery.State, snapshot *z
 	}
 	plan.Since = 0
 	plan.Forgotten = !known && (state.Serial != 0 || intent.Unlisted)
-	// All says what shall be; only what shall not be is left to say.
+	// All has the RRsets to write. Only those to remove are left.
 	removed := slices.DeleteFunc(owed, func(change delivery.Change) bool { return len(change.After.Data) > 0 })
 	if len(removed) == 0 {
 		return []delivery.Plan{plan}, nil
@@ -139,7 +138,7 @@ func (s Source) MakePlans(ctx context.Context, state delivery.State, snapshot *z
 	return []delivery.Plan{plan, second}, nil
 }
 
-// readDifference is never nil without an error.
+// readDifference returns no nil without an error.
 func (s Source) readDifference(ctx context.Context, since serial.Serial, snapshot *zoneview.Snapshot) ([]delivery.Change, error) {
 	changes := []dns.Change{}
 	if net, err := s.Views.Difference(snapshot, since); err == nil {
@@ -153,7 +152,7 @@ func (s Source) readDifference(ctx context.Context, since serial.Serial, snapsho
 	}), nil
 }
 
-// undoChanges is what changes touched, as it was before them. Names outside the present zone are left out.
+// undoChanges returns the RRsets touched by changes, as they were before. Names outside the zone are left out.
 func undoChanges(snapshot *zoneview.Snapshot, changes []dns.Change) map[delivery.RRsetKey][]dns.Entry {
 	touched := map[delivery.RRsetKey][]dns.Entry{}
 	at := func(entry dns.Entry) (delivery.RRsetKey, bool) {
@@ -181,9 +180,9 @@ func undoChanges(snapshot *zoneview.Snapshot, changes []dns.Change) map[delivery
 	return touched
 }
 
-// FindTouched names what a zone changed since a worker confirmed state without recording an intent; nil where one did,
-// or that is not known. once says that no RRset of it was changed more than once: such a worker writes differences from
-// there, so what it wrote of such an RRset is what that is now.
+// FindTouched returns the RRsets changed since a worker confirmed state without recording an intent; nil after a
+// recorded intent, or if they are unknown. once reports whether no RRset was changed more than once. The other
+// worker writes differences from there, so its write of an RRset changed once is the present content.
 func (s Source) FindTouched(ctx context.Context, state delivery.State, snapshot *zoneview.Snapshot) (
 	keys []delivery.RRsetKey, once bool) {
 	if state.Intent != nil {
@@ -209,7 +208,7 @@ func (s Source) FindTouched(ctx context.Context, state delivery.State, snapshot 
 	return keys, once
 }
 
-// toChanges is never nil.
+// toChanges returns no nil.
 func toChanges(snapshot *zoneview.Snapshot, before map[delivery.RRsetKey][]dns.Entry) []delivery.Change {
 	changes := make([]delivery.Change, 0, len(before))
 	for _, key := range slices.SortedFunc(maps.Keys(before), delivery.RRsetKey.Compare) {
@@ -228,8 +227,8 @@ func toRRset(key delivery.RRsetKey, entries []dns.Entry) delivery.RRset {
 	return set
 }
 
-// PlanRemoval is the plan that takes away what state says the provider has. snapshot may be nil: then only what the
-// provider itself knows to be ours can go, and what is left of an ended zone.
+// PlanRemoval returns the plan to remove the zone in state from the provider. Without a snapshot of that name it has
+// only the RRsets in left and in the intent. The provider removes those, and RRsets known there to be ours.
 func (s Source) PlanRemoval(ctx context.Context, uid string, state delivery.State, snapshot *zoneview.Snapshot,
 	left []delivery.RRsetKey) (delivery.Plan, error) {
 	zone := state.Zone
@@ -284,7 +283,7 @@ func (s Source) PlanRemoval(ctx context.Context, uid string, state delivery.Stat
 	return plan, nil
 }
 
-// ReadLeft is what a zone that ended had; nil where that is not known.
+// ReadLeft returns the RRsets of an ended zone, nil if unknown.
 func (s Source) ReadLeft(ctx context.Context, uid string, of delivery.State) []delivery.RRsetKey {
 	since := of.Earliest()
 	if s.Left == nil || since == 0 {
@@ -297,7 +296,7 @@ func (s Source) ReadLeft(ctx context.Context, uid string, of delivery.State) []d
 	return keys
 }
 
-// changesAway are changes after which none of touched is there. It is never nil.
+// changesAway returns removals, never nil.
 func changesAway(touched map[delivery.RRsetKey]bool) []delivery.Change {
 	changes := []delivery.Change{}
 	for _, key := range slices.SortedFunc(maps.Keys(touched), delivery.RRsetKey.Compare) {
