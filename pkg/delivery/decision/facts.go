@@ -72,7 +72,7 @@ type Facts struct {
 	// Identity is unique to this process.
 	Identity string
 	Backoff  delivery.Backoff
-	// RepeatAfter is the time until no call of a worker without its intent can arrive any more.
+	// RepeatAfter is the time until no call of a worker that lost its intent can arrive any more.
 	RepeatAfter time.Duration
 
 	Zone  delivery.Zone

@@ -18,28 +18,29 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Why a fence fails beside ErrFenced.
+// Errors of the fence beside ErrFenced.
 var (
 	errSuperseded = errors.New("class or zone changed; what is written would be out of date")
 	errStopping   = errors.New("the loop is stopping")
 )
 
-// attempt is one run of a delivery: it carries out what next decides, until there is nothing left that can be done now.
+// attempt performs the actions of a delivery until decision.Next returns DoWait or an action ends the attempt.
 type attempt struct {
 	key      delivery.Key
 	config   *Config
 	others   othersOf
 	memory   *decision.Memory
-	provider delivery.Provider // nil where the class cannot work
-	// snapshot is what is to be delivered, or removed, nil: not known. last is what a zone had that ended (S3.7).
+	provider delivery.Provider // nil if the class cannot work
+	// snapshot is the content to deliver or to remove, nil if unknown. last is the last content of an ended zone
+	// (S3.7).
 	snapshot, last *zoneview.Snapshot
 	facts          decision.Facts
 	lease          lease.Lease
-	// takesAway says that it removes, which a pause of the zone does not stop.
+	// takesAway is set during a removal, which ignores the pause of a zone.
 	takesAway bool
 }
 
-// runAttempt carries out what is decided until that is to wait, or takes the rest of the attempt.
+// runAttempt performs actions until DoWait, or until an action ends the attempt.
 func (a *attempt) runAttempt(ctx context.Context) {
 	now := time.Now()
 	a.facts.Began, a.facts.Now = now, now
@@ -67,11 +68,10 @@ func (a *attempt) runAttempt(ctx context.Context) {
 	}
 }
 
-// findSnapshot finds what there is to deliver or to remove.
 func (a *attempt) findSnapshot() {
 	a.snapshot = a.config.FindDeliverable(a.facts.Zone)
 	if a.snapshot == nil && !a.facts.Wanted() {
-		// As it was when it was frozen would be better; what is left of it names less.
+		// The frozen content would be better: the rest of the zone names fewer RRsets.
 		if a.snapshot = a.last; a.snapshot == nil {
 			a.snapshot, _ = a.config.Views.Settled(a.key.UID)
 		}
@@ -81,7 +81,7 @@ func (a *attempt) findSnapshot() {
 	}
 }
 
-// logWait logs once what the delivery waits for.
+// logWait logs a new reason to wait.
 func (a *attempt) logWait(act decision.Action) {
 	if act.Why == a.memory.Why {
 		return
@@ -95,7 +95,7 @@ func (a *attempt) logWait(act decision.Action) {
 		act.Until)
 }
 
-// carryOut does what was decided. more says that the attempt is not over.
+// carryOut performs an action. more is false if the action ends the attempt.
 func (a *attempt) carryOut(ctx context.Context, act decision.Action) (more bool) {
 	m, f := a.memory, &a.facts
 	switch act.Do {
@@ -143,8 +143,7 @@ func (a *attempt) carryOut(ctx context.Context, act decision.Action) (more bool)
 	return false
 }
 
-// storeOutcome saves the end of an attempt and tells it, unless there is nothing new in it: a retry that fails like
-// the last one writes nothing.
+// storeOutcome stores and reports the end of an attempt. A retry with the same failure writes nothing.
 func (a *attempt) storeOutcome(ctx context.Context, done decision.Result) {
 	m := a.memory
 	switch {
@@ -159,7 +158,7 @@ func (a *attempt) storeOutcome(ctx context.Context, done decision.Result) {
 		m.State, done.Event.State = done.State, done.State
 	default:
 		if err := a.lease.SaveState(ctx, done.State); err != nil {
-			a.storeFailed(ctx, "save", err) // Done and not written down: it is done again, which changes nothing (F24).
+			a.storeFailed(ctx, "save", err) // Repeating the calls changes nothing (F24).
 			return
 		}
 		done.Event.State = m.State
@@ -172,7 +171,7 @@ func (a *attempt) observe(event delivery.Event) {
 	a.config.Observer.Observe(event)
 }
 
-// storeFailed is no failure of the provider: it is neither told nor stored.
+// storeFailed schedules a retry after an error of the Store. The failure is not the provider's, and not reported.
 func (a *attempt) storeFailed(ctx context.Context, what string, err error) {
 	if ctx.Err() != nil {
 		return
@@ -186,7 +185,8 @@ func (a *attempt) storeFailed(ctx context.Context, what string, err error) {
 	a.config.Logger.Warn("The delivery could not be stored or read", "what", what, "uid", a.key.UID, "class", a.key.Class, "err", err)
 }
 
-// stopCause deals with an attempt whose fence failed: what the provider then returned says nothing.
+// stopCause reports whether the fence, or the end of the Loop, stopped the attempt. The provider's answer then means
+// nothing.
 func (a *attempt) stopCause(ctx context.Context, returned error) bool {
 	err, began := a.lease.FenceError()
 	switch {
@@ -194,17 +194,16 @@ func (a *attempt) stopCause(ctx context.Context, returned error) bool {
 		return false
 	case errors.Is(err, errStopping), errors.Is(err, errSuperseded), ctx.Err() != nil:
 		if next, owed := a.memory.StateStopped(&a.facts); began && owed {
-			_ = a.lease.SaveState(ctx, next) // Else another worker takes the intent over as it stands.
+			_ = a.lease.SaveState(ctx, next) // Otherwise another worker takes over the intent.
 		}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return false // The rate limit's wait ended with the call: an ordinary failure.
+		return false // The call ended during the wait for the rate limit: an ordinary failure.
 	default:
 		a.storeFailed(ctx, "check", err)
 	}
 	return true
 }
 
-// deliverPlans has the provider carry plans out.
 func (a *attempt) deliverPlans(ctx context.Context, repeat bool) {
 	m, f := a.memory, &a.facts
 	t, err := m.PlanDelivery(f, repeat, func(from delivery.State) ([]delivery.Plan, error) {
@@ -243,12 +242,12 @@ func (a *attempt) deliverPlans(ctx context.Context, repeat bool) {
 	a.storeOutcome(ctx, done)
 }
 
-// completePlan adds to a plan what is not of the zone.
+// completePlan adds to a plan the fields that do not depend on the zone.
 func (a *attempt) completePlan(plan *delivery.Plan) {
 	plan.CallTimeout, plan.Servers = a.config.CallTimeout, a.memory.State.ServerNames()
 }
 
-// compareProvider compares provider and zone. It reports whether there is something to repair.
+// compareProvider compares provider and zone, and reports whether a repair is needed.
 func (a *attempt) compareProvider(ctx context.Context) (repair bool) {
 	if err := a.lease.Limiter.Wait(ctx); err != nil {
 		return false
@@ -274,7 +273,7 @@ func (a *attempt) compareProvider(ctx context.Context) (repair bool) {
 	return f.Repair
 }
 
-// removeZone ends a delivery: nothing of the zone stays at the provider.
+// removeZone removes the zone from the provider, then forgets the delivery.
 func (a *attempt) removeZone(ctx context.Context) {
 	m, f := a.memory, &a.facts
 	plan, err := a.config.PlanRemoval(ctx, a.key.UID, m.State, a.snapshot, f.Left)
@@ -313,8 +312,8 @@ func (a *attempt) removeZone(ctx context.Context) {
 	a.forgetZone(ctx, name.Name{})
 }
 
-// forgetZone forgets a delivery of which nothing has to leave the provider any more. absent is the name of a zone that
-// the provider has lost.
+// forgetZone deletes the state of a delivery with nothing at the provider. absent is the name of a zone that the
+// provider has lost, zero for none.
 func (a *attempt) forgetZone(ctx context.Context, absent name.Name) {
 	if err := a.lease.DeleteState(ctx); err != nil {
 		a.storeFailed(ctx, "delete", err)
@@ -325,8 +324,8 @@ func (a *attempt) forgetZone(ctx context.Context, absent name.Name) {
 	a.storeOutcome(ctx, done)
 }
 
-// inheritState goes on from where a class that is not in force any more has brought the zone at the same place. It is
-// false while that one is at work.
+// inheritState continues from the state of a class that the zone leaves, if it has the same target. It returns
+// false, and the attempt ends, while that class is at work or after an error of the Store.
 func (a *attempt) inheritState(ctx context.Context) bool {
 	m, f := a.memory, &a.facts
 	for _, class := range f.Claims.Leaving {
@@ -340,7 +339,7 @@ func (a *attempt) inheritState(ctx context.Context) bool {
 			return false
 		}
 		if err == nil {
-			theirs, err = a.lease.ReadState(ctx, at) // as it is after its last attempt
+			theirs, err = a.lease.ReadState(ctx, at) // as of the last attempt there
 		}
 		if err != nil {
 			a.storeFailed(ctx, "load", err)
@@ -352,8 +351,8 @@ func (a *attempt) inheritState(ctx context.Context) bool {
 	return true
 }
 
-// guardCall turns what goes wrong in a provider into an error, a panic included: content must not stop the other zones
-// (attack 60).
+// guardCall counts a call and turns a panic of the provider into an error: the content of a zone must not stop other
+// zones (attack 60).
 func (c *Config) guardCall(class delivery.Class, method string, f func() error) (err error) {
 	defer func() {
 		if crash := recover(); crash != nil {
@@ -371,8 +370,8 @@ func (c *Config) guardCall(class delivery.Class, method string, f func() error) 
 	return f()
 }
 
-// callProvider runs a provider's method. When the loop stops, the call that is on its way gets some time to end, so
-// that as little as can be of it arrives later; the fence lets no further one begin.
+// callProvider calls a provider's method. When the Loop stops, the call in flight has some time to end, so that
+// little arrives later; the fence stops further calls.
 func (a *attempt) callProvider(ctx context.Context, method string, f func(context.Context) error) error {
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -394,7 +393,7 @@ func (a *attempt) callProvider(ctx context.Context, method string, f func(contex
 	return err
 }
 
-// addReport takes in the report of a further plan.
+// addReport adds the report of a plan to r.
 func addReport(r *delivery.Report, part delivery.Report) {
 	if part.Servers != nil {
 		r.Servers = part.Servers

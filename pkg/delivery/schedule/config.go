@@ -13,23 +13,22 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/plan"
 )
 
-// Config of a Loop. What has no value that 0 stands for is required.
+// Config of a Loop. Fields without a default are required.
 type Config struct {
-	// Identity of this process, never used by another one: the fence tells workers apart by it.
+	// Identity of this process, unique forever: the fence tells workers apart by identity.
 	Identity string
-	// Source has the zones.
 	plan.Source
 	Store    lease.Store
 	Observer Observer
 	Metrics  Metrics
 	Logger   *slog.Logger
-	// Lease is how long another process may think that it is the one that works after it no longer is. When Run is
-	// told to end, a call that is under way ends within half of it. 0: 15 s.
+	// Lease is how long another process may still believe to be the active worker after it lost the lease. When Run
+	// stops, a call in flight ends within half a lease. 0: 15 s.
 	Lease time.Duration
-	// CallTimeout is how long a single call outside may take. 0: half of Lease.
+	// CallTimeout bounds a call outside. 0: half of Lease.
 	CallTimeout time.Duration
-	// Workers bounds how many zones of one class are worked on at a time, of which one tenant has half, a second one
-	// half of the rest, and so on. 0: 16.
+	// Workers bounds the attempts of a class at a time. A tenant has at most half of them, a second tenant half of
+	// the rest, and so on. 0: 16.
 	Workers int
 	Backoff delivery.Backoff
 }
@@ -42,38 +41,37 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// grace is how long what is under way has to end when Run does: half a lease, so that a worker that takes over a lease
-// after this one could last renew it knows that it ended.
+// grace is the time for calls in flight to end after Run was stopped. After half a lease, a worker with the next
+// lease can rely on their end.
 func (c Config) grace() time.Duration { return c.Lease / 2 }
 
-// repeatAfter is when nothing of a worker that lost its intent can arrive any more: a lease, and the deadline of the
-// call that it may have begun at the end of it.
+// repeatAfter is the time until no call of a worker that lost its intent can arrive any more: a lease, and the
+// timeout of a call begun at the end.
 func (c Config) repeatAfter() time.Duration { return c.Lease + c.CallTimeout }
 
-// Observer is told how attempts ended. It is called from the worker of the item: it may not block for long.
+// Observer receives the events of attempts. Observe is called on the worker, and must not block for long.
 type Observer interface {
 	Observe(event delivery.Event)
 }
 
-// Metrics counts what the loop does. It is called from many goroutines.
+// Metrics counts the work of the Loop. It is called from many goroutines.
 type Metrics interface {
-	// Called is one call of a provider's method.
+	// Called counts a call of a provider's method.
 	Called(call Call)
-	// Delivered is a confirmed serial: how long after the loop first saw it settled.
+	// Delivered records a confirmed serial, and the time since the Loop saw the settled serial.
 	Delivered(class string, lag time.Duration)
-	// Drifted counts RRsets that a comparison found: missing and differing ones once until they are mended, and by
-	// how many those of others grew since the comparison before.
+	// Drifted counts the RRsets found by a comparison: each missing and differing RRset once until the repair, and
+	// the growth of foreign RRsets since the last comparison.
 	Drifted(class string, missing, differing, foreign int)
-	// Fenced is an attempt given up because another worker had the zone.
+	// Fenced counts an attempt that ended because another worker has the zone.
 	Fenced(class string)
 }
 
-// Call of a provider's method.
 type Call struct {
 	Class, Provider string
 	// Method is "Deliver", "Withdraw", "Verify", "Health" or "Close".
 	Method string
-	// Reason and Code are those of its Error, both empty on success.
+	// Reason and Code are those of the Error, empty on success.
 	Reason delivery.Reason
 	Code   string
 }

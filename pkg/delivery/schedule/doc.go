@@ -1,19 +1,17 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package schedule has the Loop: it is told which zones and classes there are, and gives each (zone, class) an attempt
-// whenever there may be something to do.
+// Package schedule has the Loop: it holds the desired zones and classes, and starts attempts at each (zone, class).
 //
-// A class has a queue of jobs (queue.go). In a class one zone has a name (names.go). A delivery learns from the others
-// of its class and its zone what it may do (others.go). An attempt carries out what package decision decides, until
-// there is nothing left that can be done now (attempt.go).
+// Each class has a queue of jobs (queue.go), and at most one zone of a name (names.go). others.go relates a delivery
+// to the others of its class and its zone. attempt.go performs the actions decided by package decision.
 //
-// It promises: (1) At most one attempt at a delivery is under way. (2) A tenant has a share of the workers of a class,
-// and never all of them. (3) A class whose provider wants to be left alone rests as a whole. (4) When Run ends, no call
-// outside is under way.
+// It promises: (1) At most one attempt at a delivery is running. (2) A tenant has a share of a class's workers,
+// never all of them. (3) While a provider asks for a pause, its whole class pauses. (4) Run returns after the last
+// call outside.
 //
-// It does not know Kubernetes: classes come in as values, statuses go out through interfaces that it and package
-// lease declare. It imports no kind of provider.
+// It does not know Kubernetes: classes come in as values, statuses go out through interfaces declared here and in
+// package lease. It imports no kind of provider.
 //
-// Read loop.go first, then attempt.go; queue.go knows nothing of deliveries.
+// Read loop.go first, then attempt.go; queue.go does not depend on deliveries.
 package schedule

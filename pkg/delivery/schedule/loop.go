@@ -20,9 +20,8 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Loop keeps every zone at its settled serial with each of its classes. It is level-triggered: it is told which zones
-// and classes there are and looks for itself what is left to do; changes while a zone is in flight become one. It is
-// safe for concurrent use.
+// Loop keeps every zone at its settled serial in each of its classes. It is level-triggered: several changes during
+// an attempt lead to a single further attempt. Safe for concurrent use.
 type Loop struct {
 	config Config
 
@@ -35,61 +34,57 @@ type Loop struct {
 	closing sync.WaitGroup
 }
 
-// knownZone is guarded by Loop.mu.
 type knownZone struct {
 	delivery.Zone
 	items map[string]*item // by class
-	// last is what a zone had that ended (S3.7): its view is gone, and its Zone is not.
+	// last is the last content of an ended zone (S3.7), whose Zone object still exists.
 	last *zoneview.Snapshot
 }
 
-// knownClass is guarded by Loop.mu.
 type knownClass struct {
 	spec     delivery.Class
-	known    bool // SetClass was called; until then its items wait
+	known    bool // SetClass was called; until then items wait
 	provider *shared
 	limiter  *rate.Limiter
 	queue    queue
-	// lost is the time at which AskLast found a server that had lost a zone last.
+	// lost is when AskLast found a server that had lost a zone, last.
 	lost time.Time
 }
 
-// item is one (zone, class). At most one worker runs it.
+// item is a (zone, class) pair with at most one worker.
 type item struct {
 	key   delivery.Key
 	class *knownClass
 	zone  *knownZone
 
-	// These are guarded by Loop.mu. removed says that nothing of the zone is there, delivered that the class has
-	// confirmed a serial of the zone (former classes go when all that are in force have).
+	// Guarded by Loop.mu, up to behind. withdrawn: the class has nothing of the zone. delivered: the class has
+	// confirmed a serial of the zone; the zone leaves former classes after all classes in force have confirmed.
 	job
 	withdrawn, delivered bool
-	// changed is when the oldest change not delivered yet was seen, since when the oldest one that is not confirmed
-	// yet was.
+	// changed is when the oldest undelivered change was seen, since when the oldest unconfirmed change was seen.
 	changed, since time.Time
-	// failing, confirmed and behind are of the memory, for Status.
+	// failing, confirmed and behind are copies from the memory, for Status.
 	failing   bool
 	confirmed serial.Serial
 	behind    []string
 
-	// The rest belongs to the worker.
+	// The worker's own.
 	decision.Memory
 }
 
-// shared closes a provider when the last one that uses it is done.
+// shared closes a provider after its last use.
 type shared struct {
 	delivery.Provider
 	uses   int // guarded by Loop.mu
 	closed bool
 }
 
-// New makes a Loop that does nothing before Run.
+// New returns a Loop, idle until Run.
 func New(config Config) *Loop {
 	return &Loop{config: config.withDefaults(), classes: map[string]*knownClass{}, zones: map[string]*knownZone{}, names: newNames()}
 }
 
-// Run works until ctx ends: when the process stops, or is not the one that delivers any more. It returns when no call
-// outside is under way, and has closed the providers. It runs once.
+// Run works until ctx ends, then closes the providers. It returns after the last call outside. Call Run once.
 func (l *Loop) Run(ctx context.Context) {
 	l.mu.Lock()
 	l.ctx = ctx
@@ -99,7 +94,7 @@ func (l *Loop) Run(ctx context.Context) {
 	l.mu.Unlock()
 	events, unsubscribe := l.config.Views.Subscribe()
 	defer unsubscribe()
-	// No event told of what changed between New and Subscribe.
+	// Changes between New and Subscribe had no event.
 	l.mu.Lock()
 	for _, z := range l.zones {
 		l.enqueueZone(z)
@@ -110,7 +105,7 @@ func (l *Loop) Run(ctx context.Context) {
 		case event := <-events:
 			l.mu.Lock()
 			if z := l.zones[event.Zone.UID]; z != nil {
-				z.last = event.Last // nil unless it is gone
+				z.last = event.Last // nil while the zone has a view
 				l.enqueueZone(z)
 			}
 			l.mu.Unlock()
@@ -138,8 +133,8 @@ func (l *Loop) closeClass(c *knownClass) {
 	c.provider, c.known = nil, false
 }
 
-// SetClass makes a class known or changes it. Another Generation, Target or Provider is a reason to try again what
-// failed, at once, and so are other Servers.
+// SetClass adds or changes a class. Failed deliveries are retried at once after a change of Generation, Target,
+// Provider or Servers.
 func (l *Loop) SetClass(spec delivery.Class) {
 	if spec.RequestsPerSecond <= 0 {
 		spec.RequestsPerSecond = 50
@@ -180,7 +175,7 @@ func (l *Loop) SetClass(spec delivery.Class) {
 	l.enqueueClass(c)
 }
 
-// RemoveClass forgets a class that no zone has, or has had and is not removed from; it is false where one has.
+// RemoveClass forgets a class. It returns false while a zone is at the class, or its removal is not finished.
 func (l *Loop) RemoveClass(name string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -204,7 +199,7 @@ func (l *Loop) RemoveClass(name string) bool {
 	return true
 }
 
-// SetZone says what shall be done with a zone, in place of what was said before.
+// SetZone adds a zone, or replaces its desired state.
 func (l *Loop) SetZone(desired delivery.Zone) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -232,7 +227,7 @@ func (l *Loop) SetZone(desired delivery.Zone) {
 	l.enqueueZone(z)
 }
 
-// RemoveZone forgets a zone whose object is gone. Nothing is removed any more.
+// RemoveZone forgets a zone after the deletion of the object. Nothing more is removed from providers.
 func (l *Loop) RemoveZone(uid string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -249,8 +244,8 @@ func (l *Loop) RemoveZone(uid string) {
 	}
 }
 
-// Health asks the class's provider whether it works (Provider.Health). It waits for nothing else of the class. Where it
-// does, or its answer does not tell, what failed for the class's sake is tried again at once.
+// Health calls the provider's Health, without waiting for other calls of the class. If the provider is healthy, or
+// cannot tell, deliveries that failed because of the class are retried at once.
 func (l *Loop) Health(ctx context.Context, class string) error {
 	l.mu.Lock()
 	c := l.classes[class]
@@ -277,12 +272,12 @@ func (l *Loop) Health(ctx context.Context, class string) error {
 	return err
 }
 
-// lostInterval is the least time between two rounds of comparisons that AskLast begins: a server with several
-// machines behind one address may answer for a newer and an older one in turns.
+// lostInterval is the shortest time between two rounds of comparisons after AskLast: a server with several machines at
+// an address may answer from a newer and an older machine in turns.
 const lostInterval = time.Minute
 
-// AskLast asks the servers of a class for the zones that they confirmed last (Provider.AskLast). If a server has lost
-// one, each zone of the class is compared at once.
+// AskLast asks the servers of a class for the zones that they confirmed last (Provider.AskLast). If a server has lost a
+// zone, each zone of the class is compared at once.
 func (l *Loop) AskLast(ctx context.Context, class string) {
 	l.mu.Lock()
 	c := l.classes[class]
@@ -311,22 +306,20 @@ func (l *Loop) AskLast(ctx context.Context, class string) {
 	}
 }
 
-// ClassStatus is how a class is doing at a moment.
+// ClassStatus is a snapshot of a class.
 type ClassStatus struct {
 	Name string
-	// Zones that are to be delivered or removed, of them Waiting for a worker, and Failing since they were last
-	// tried.
+	// Zones counts the zones to deliver or remove. Of them, Waiting wait for a worker, and Failing failed last.
 	Zones, Waiting, Failing int
-	// Oldest is since when the change waits that waits longest; the zero time for none.
+	// Oldest is when the oldest unconfirmed change was seen, zero for none.
 	Oldest time.Time
-	// Behind are the servers that, when last asked, did not have what was confirmed or was on its way to them, of one
-	// zone at least.
+	// Behind names the servers without the confirmed or current serial of some zone, when last asked.
 	Behind []string
-	// PausedUntil is when a class whose provider wants to be left alone goes on; zero while it does not.
+	// PausedUntil is the end of the pause that the class's provider asked for, zero for none.
 	PausedUntil time.Time
 }
 
-// Status is of every class, in no order.
+// Status returns the status of every class, in no order.
 func (l *Loop) Status() []ClassStatus {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -365,7 +358,7 @@ func (l *Loop) Status() []ClassStatus {
 	return statuses
 }
 
-// findLag is since when a change of a zone waits to be confirmed by a class in force; the zero time: none does.
+// findLag returns since when a change waits for the confirmation of a class in force, zero for no wait.
 func (l *Loop) findLag(z *knownZone, i *item) time.Time {
 	if !slices.Contains(z.Classes, i.key.Class) || z.Remove {
 		return time.Time{}
@@ -393,8 +386,7 @@ func (l *Loop) ensureClass(name string) *knownClass {
 	return c
 }
 
-// releaseProvider ends one use of a provider, or with closing the loop's own: it is not handed out any more. mu is
-// held.
+// releaseProvider ends a use of a provider; with closing, the Loop's own use. mu is held.
 func (l *Loop) releaseProvider(provider *shared, closing bool) {
 	if provider == nil {
 		return
@@ -439,7 +431,7 @@ func (l *Loop) enqueueZone(z *knownZone) {
 	}
 }
 
-// startItem has a worker make an attempt. It is called with mu held.
+// startItem starts a worker with an attempt. mu is held.
 func (l *Loop) startItem(i *item) {
 	a := l.newAttempt(i)
 	if i.class.provider != nil {
@@ -450,7 +442,7 @@ func (l *Loop) startItem(i *item) {
 	go l.workOnce(i, a, i.class.provider)
 }
 
-// newAttempt is what an item and its class are told of now. It is called with mu held.
+// newAttempt returns an attempt with the present zone and class. mu is held.
 func (l *Loop) newAttempt(i *item) *attempt {
 	c := i.class
 	a := &attempt{
@@ -471,7 +463,7 @@ func (l *Loop) newAttempt(i *item) *attempt {
 	return a
 }
 
-// checkCurrent fails where the class or the zone has changed since the attempt was told of them.
+// checkCurrent fails if the class or the zone has changed since newAttempt.
 func (l *Loop) checkCurrent(i *item, a *attempt) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -486,7 +478,7 @@ func (l *Loop) checkCurrent(i *item, a *attempt) error {
 	return nil
 }
 
-// probe asks whether a class that waits could go on.
+// probe asks for the health of a paused class.
 func (l *Loop) probe(c *knownClass) {
 	defer l.working.Done()
 	if err := l.Health(l.ctx, c.spec.Name); err != nil {
@@ -494,7 +486,7 @@ func (l *Loop) probe(c *knownClass) {
 	}
 }
 
-// listBehind names the servers that do not have what was confirmed, or is on its way to them.
+// listBehind names the servers without the confirmed or current serial.
 func listBehind(state *delivery.State) (names []string) {
 	for _, server := range state.Servers {
 		if server.Err != nil || server.Serial == 0 || state.Serial.Ahead(server.Serial) || state.Intent != nil &&
@@ -505,7 +497,6 @@ func listBehind(state *delivery.State) (names []string) {
 	return names
 }
 
-// workOnce makes an attempt and takes note of how it ended.
 func (l *Loop) workOnce(i *item, a *attempt, provider *shared) {
 	defer l.working.Done()
 	a.runAttempt(l.ctx)
@@ -519,9 +510,9 @@ func (l *Loop) workOnce(i *item, a *attempt, provider *shared) {
 		i.confirmed = i.State.Serial
 	}
 	if f.Settled {
-		i.since = i.changed // of what was seen meanwhile
+		i.since = i.changed // changes seen during the attempt
 	} else if i.changed.IsZero() {
-		i.changed = f.Changed // Its lag goes on.
+		i.changed = f.Changed // The lag continues.
 	}
 	q.endRun(&i.job, f.Revision, f.Pause, f.Worked)
 	if now := i.Loaded && !i.Leaving && i.State.Serial != 0 && i.State.Target == f.Class.Target; now != i.delivered &&
@@ -529,7 +520,7 @@ func (l *Loop) workOnce(i *item, a *attempt, provider *shared) {
 		i.delivered = now
 		for _, other := range i.zone.items {
 			if now && other != i {
-				other.queue.enqueueJob(&other.job) // It may wait for this one.
+				other.queue.enqueueJob(&other.job) // The other delivery may wait for this one.
 			}
 		}
 	}

@@ -13,33 +13,32 @@ import (
 	"kubi.zone/kubizone/pkg/precedence"
 )
 
-// names says which delivery has each name in a class. A provider has one zone of a name, in whichever views the
-// Zones are, so two deliveries of the name would mix their records there (H7). A delivery has the name of its state and
-// the one that it claimed to begin with. It is guarded by Loop.mu.
+// names has the deliveries with a right to each name in a class. A provider has a single zone of a name for all
+// views: two deliveries of a name would mix their records there (H7). A delivery has the name in its state, and the
+// name claimed before. Guarded by Loop.mu.
 type names struct {
 	rights map[delivery.Key]*right
-	// holders in the order of their rights: the first has the name. There are more only where more had it before this
-	// process began.
+	// holders are sorted by precedence: the first has the name. Further holders had the name before this process
+	// began.
 	holders map[className][]*right
-	// awaited are the deliveries that want a name which another one has, awaits the name that each of them wants.
+	// awaited lists the deliveries waiting for a name held by another delivery; awaits has the name awaited by each.
 	awaited map[className][]delivery.Key
 	awaits  map[delivery.Key]name.Name
 }
 
-// className is a name in a class.
 type className struct {
 	class string
 	zone  name.Name
 }
 
-// right of a delivery: of two of a name, the one that was made first has it.
+// right has the names of a delivery. Of two deliveries of a name, the earlier delivery has precedence.
 type right struct {
 	key  delivery.Key
 	rank precedence.Rank
 	has  []name.Name
-	// claimed is the name that the zone is delivered under, also where nothing is stored yet.
+	// claimed is the name to deliver the zone under, stored or not.
 	claimed name.Name
-	// ours says that the Loop itself keeps the delivery by now, and knows better than a watch.
+	// ours: the Loop keeps this delivery itself, and knows more than a watch.
 	ours bool
 }
 
@@ -51,7 +50,7 @@ func (r *right) before(other *right) int {
 	return cmp.Or(r.rank.Compare(other.rank), cmp.Compare(r.key.UID, other.key.UID))
 }
 
-// of is the right of a delivery, made at the first look.
+// of returns the right of a delivery, and creates a missing one.
 func (n *names) of(key delivery.Key) *right {
 	r := n.rights[key]
 	if r == nil {
@@ -61,7 +60,7 @@ func (n *names) of(key delivery.Key) *right {
 	return r
 }
 
-// first is the delivery that has a name, nil for none.
+// first returns the delivery that has a name, nil for none.
 func (n *names) first(at className) *right {
 	if holders := n.holders[at]; len(holders) > 0 {
 		return holders[0]
@@ -69,7 +68,7 @@ func (n *names) first(at className) *right {
 	return nil
 }
 
-// setNames says all names that a delivery has, and returns the deliveries that waited for one that it has no more.
+// setNames replaces the names of a delivery. It returns the deliveries that waited for a name now given up.
 func (n *names) setNames(r *right, has []name.Name) (waited []delivery.Key) {
 	for _, zone := range r.has {
 		if slices.Contains(has, zone) {
@@ -92,7 +91,7 @@ func (n *names) setNames(r *right, has []name.Name) (waited []delivery.Key) {
 	return waited
 }
 
-// setAwaited has a delivery wait for a name and for no other; the zero Name: for none.
+// setAwaited replaces the name awaited by a delivery; zero for none.
 func (n *names) setAwaited(key delivery.Key, zone name.Name) {
 	before := n.awaits[key]
 	if before == zone {
@@ -113,9 +112,8 @@ func (n *names) setAwaited(key delivery.Key, zone name.Name) {
 	}
 }
 
-// keepNames says the names that a delivery has by its states, beside the one that it claimed, and returns the
-// deliveries that waited for one that it has no more. leaving says that it claims and awaits none, over that it has
-// none.
+// keepNames sets the names of a delivery to those in states and the claimed name. It returns the deliveries that
+// waited for a name now given up. A leaving delivery claims and awaits no name; with over, the delivery has none.
 func (n *names) keepNames(key delivery.Key, states []delivery.State, leaving, over bool) (waited []delivery.Key) {
 	r := n.of(key)
 	r.ours = true

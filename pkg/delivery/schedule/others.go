@@ -13,9 +13,9 @@ import (
 	"kubi.zone/kubizone/pkg/precedence"
 )
 
-// Hold tells of a delivery that is stored, and of its end with the zero State: of each before Run, and of what
-// another worker changes. It has its names until the Loop sees otherwise, and of two that have the same one the one
-// that was made earlier has it; id is for those of one moment.
+// Hold adds a stored delivery, or with the zero State removes it: before Run each stored delivery, later the writes
+// of other workers. The delivery has its names until the Loop itself works on it. Of two deliveries with the same
+// name, the earlier has precedence, and id decides for the same time.
 func (l *Loop) Hold(key delivery.Key, since time.Time, id string, state delivery.State) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -33,7 +33,7 @@ func (l *Loop) Hold(key delivery.Key, since time.Time, id string, state delivery
 	l.wakeAll(waited)
 }
 
-// wakeAll has deliveries try again at once that waited for a name. It is called with mu held.
+// wakeAll retries deliveries that waited for a name. mu is held.
 func (l *Loop) wakeAll(keys []delivery.Key) {
 	for _, key := range keys {
 		if z := l.zones[key.UID]; z != nil && z.items[key.Class] != nil {
@@ -44,23 +44,22 @@ func (l *Loop) wakeAll(keys []delivery.Key) {
 	}
 }
 
-// keep brings what is known of the names of an item up to date. It is called with mu held, by its worker or while it
-// has none.
+// keep updates the names of an item. It is called with mu held, by the worker or while there is none.
 func (l *Loop) keep(i *item) {
 	over := i.gone || i.withdrawn
 	if !i.Known && !over {
-		return // what it has is what was told
+		return // Hold has its names.
 	}
 	l.wakeAll(l.names.keepNames(i.key, []delivery.State{i.State, i.Stored}, i.Leaving && i.Loaded, over))
 }
 
-// othersOf is what one delivery asks of the others of its class and its zone, and tells them.
+// othersOf relates a delivery to the others of its class and its zone.
 type othersOf struct {
 	loop *Loop
 	item *item
 }
 
-// readClaims are the names of the delivery, of which the others learn, and what they want of them.
+// readClaims updates the names of the delivery, and returns its relations to other deliveries.
 func (o othersOf) readClaims() decision.Claims {
 	l, i := o.loop, o.item
 	l.mu.Lock()
@@ -77,8 +76,8 @@ func (o othersOf) readClaims() decision.Claims {
 	return c
 }
 
-// claimName takes a name for the zone. It is false where another one has it: that one hears that it is awaited, and
-// this one when it is free.
+// claimName claims a name for the zone. It returns false if another delivery has the name: the other delivery is
+// told, and this delivery is retried when the name is free.
 func (o othersOf) claimName(zone name.Name) bool {
 	l, i := o.loop, o.item
 	l.mu.Lock()
@@ -96,19 +95,19 @@ func (o othersOf) claimName(zone name.Name) bool {
 	l.keep(i)
 	if z := l.zones[first.key.UID]; isNew && z != nil && z.items[i.key.Class] != nil {
 		other := z.items[i.key.Class]
-		other.queue.enqueueJob(&other.job) // It may be on its way out, and need not wait for another class now.
+		other.queue.enqueueJob(&other.job) // If the other delivery is leaving, it need not wait for other classes now.
 	}
 	return false
 }
 
-// setRemoved says that nothing of the zone is there, or that this is no longer so.
+// setRemoved sets whether the class has nothing of the zone.
 func (o othersOf) setRemoved(withdrawn bool) {
 	o.loop.mu.Lock()
 	defer o.loop.mu.Unlock()
 	o.item.withdrawn = withdrawn
 }
 
-// atWork reports whether another class of the zone has an attempt under way.
+// atWork reports whether another class has an attempt at the zone.
 func (o othersOf) atWork(class string) bool {
 	o.loop.mu.Lock()
 	defer o.loop.mu.Unlock()
@@ -116,9 +115,9 @@ func (o othersOf) atWork(class string) bool {
 	return other != nil && other.running
 }
 
-// replaced reports whether every class in force has the zone. Until then those that were in force before keep it, or
-// the name would be gone in between; but what is not to have it any more goes, lest a tenant keep it there by naming
-// a class that never works. It is called with mu held.
+// replaced reports whether every class in force has the zone. Until then former classes keep the zone, to leave no
+// gap. An expelled class is removed at once: otherwise a tenant could keep the zone there by naming a class that
+// never works. mu is held.
 func (l *Loop) replaced(i *item) bool {
 	if slices.Contains(i.zone.Expelled, i.key.Class) {
 		return true
@@ -129,8 +128,8 @@ func (l *Loop) replaced(i *item) bool {
 	})
 }
 
-// handedOver reports whether another class in force has the zone at the same place, where to remove it would take
-// that one's data. It is called with mu held.
+// handedOver reports whether a class in force has the zone at the same target. Removing the zone would remove the
+// data of that class. mu is held.
 func (l *Loop) handedOver(i *item) bool {
 	target := i.State.Target
 	return target != "" && !i.zone.Remove && slices.ContainsFunc(i.zone.Classes, func(class string) bool {
@@ -139,7 +138,7 @@ func (l *Loop) handedOver(i *item) bool {
 	})
 }
 
-// leaving are the classes that the zone of an item is to be removed from. It is called with mu held.
+// leaving lists the classes from which the zone is still to be removed. mu is held.
 func (l *Loop) leaving(i *item) []string {
 	var names []string
 	for class, other := range i.zone.items {

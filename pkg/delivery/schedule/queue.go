@@ -11,63 +11,61 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// job is run by a queue, by one worker at a time, when it is enqueued and when its timer fires.
+// job is run by a queue when enqueued and when the timer fires, by one worker at a time.
 type job struct {
 	queue *queue
-	// tenant has a share of the queue's workers.
+	// tenant shares the workers of the queue.
 	tenant string
-	// start begins a run, with the mutex held; the end of it is told by queue.endRun.
+	// start begins a run, with the mutex held; endRun ends it.
 	start func()
-	// again says that it was enqueued while it ran, gone that it is not run any more, and woken that something that it
-	// waited for has come.
+	// again: enqueued during the run. gone: not run any more. woken: retry at once.
 	queued, running, again, gone, woken bool
 	timer                               *time.Timer
 }
 
-// queue runs the jobs of one class: some at a time, and none while the class is to be left alone. All of its methods
-// are called with the mutex held.
+// queue runs the jobs of a class, none of them while the class is paused. All methods need the mutex.
 type queue struct {
 	mu      *sync.Mutex
 	workers int
 	backoff delivery.Backoff
-	// open says that jobs may run. probe asks whether a class that waits could go on (liftWait); it does not block.
+	// open reports whether jobs may run. probe asks for the health of a paused class, without blocking (liftWait).
 	open  func() bool
 	probe func()
 
-	// ready has what waits of each tenant, order the tenants of these, the next one first. of counts what runs of each.
+	// ready has the waiting jobs of each tenant, order those tenants, next first. of counts the running jobs of
+	// each.
 	ready   map[string][]*job
 	order   []string
 	of      map[string]int
 	waiting int
 	running int
-	// revision is counted up when failures are forgotten.
+	// revision counts restartJobs.
 	revision int
-	// until is when a class whose provider wants to be left alone goes on; failures are those in a row.
+	// until is the end of the class's pause; failures counts pauses in a row.
 	until    time.Time
 	failures int
 	timer    *time.Timer
-	// down says that jobs failed for the class's sake since one last succeeded; failed are these.
+	// down: a job failed because of the class, and none succeeded since. failed has the jobs that failed so.
 	down   bool
 	failed map[*job]bool
-	// health says what its health is worth to a class that waits; it is asked for at probeAt.
+	// health tells how far a paused class trusts Health, asked at probeAt.
 	health  health
 	probeAt time.Time
 }
 
-// health of a class that waits.
+// health is how far a paused class trusts the answer of Health.
 type health int
 
 const (
-	// healthAsked says that the class goes on where its health is good.
+	// healthAsked: good health ends the pause.
 	healthAsked health = iota
-	// healthTrusted says that it was good, so the class went on, and nothing has succeeded since.
+	// healthTrusted: good health ended a pause, and no job has succeeded since.
 	healthTrusted
-	// healthIgnored says that the provider said itself when the class goes on, or its health was good and what was
-	// tried failed all the same.
+	// healthIgnored: the provider named the end of the pause, or jobs failed despite good health.
 	healthIgnored
 )
 
-// enqueueJob has a job run, once more where it runs.
+// enqueueJob runs a job, or once more after the present run.
 func (q *queue) enqueueJob(j *job) {
 	switch {
 	case j.gone || j.queued:
@@ -84,7 +82,6 @@ func (q *queue) enqueueJob(j *job) {
 	}
 }
 
-// startNext starts what is ready.
 func (q *queue) startNext() {
 	if !q.open() {
 		return
@@ -104,8 +101,8 @@ func (q *queue) startNext() {
 	}
 }
 
-// takeNext takes what is to run next, the tenants in turn. A tenant has at most as many workers as stay free: else one
-// with thousands of changes in as many zones as there are workers would hold up all others.
+// takeNext returns the next job; tenants take turns. A tenant has at most as many workers as stay free: otherwise a
+// tenant with thousands of changes in as many zones could block all others.
 func (q *queue) takeNext() *job {
 	free := q.workers - q.running
 	if free <= 0 {
@@ -121,7 +118,7 @@ func (q *queue) takeNext() *job {
 		next := jobs[0]
 		jobs[0] = nil
 		if jobs = jobs[1:]; len(jobs) == 0 {
-			delete(q.ready, tenant) // lets go of what a burst needed
+			delete(q.ready, tenant) // frees the memory of a burst
 		} else {
 			q.ready[tenant] = jobs
 			q.order = append(q.order, tenant)
@@ -132,7 +129,7 @@ func (q *queue) takeNext() *job {
 	return nil
 }
 
-// waitFor sets when a class that waits may go on, or may be asked whether it could.
+// waitFor sets the timer for the end of a pause, or for the next probe.
 func (q *queue) waitFor(wait time.Duration) {
 	q.stop()
 	if q.health != healthIgnored {
@@ -149,8 +146,8 @@ func (q *queue) waitFor(wait time.Duration) {
 	})
 }
 
-// endRun takes note of a run that ended, which met the class as it was at revision. pause says that its provider
-// wants every job to wait, worked that it did what it was asked.
+// endRun ends a run that saw the class at revision. pause is set if the provider asks all jobs to wait, worked if it
+// carried out a call.
 func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool) {
 	j.running = false
 	q.running--
@@ -158,7 +155,7 @@ func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool)
 		delete(q.of, j.tenant)
 	}
 	switch now := time.Now(); {
-	case revision != q.revision: // what it met is no longer how the class is
+	case revision != q.revision: // The class has changed since the run began.
 	case pause != nil:
 		if q.down, q.failed[j] = true, true; q.until.After(now) {
 			return
@@ -183,14 +180,14 @@ func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool)
 	}
 }
 
-// scheduleNext has a job that ended run at once, where it is to, or at a time, the zero time: not by itself.
+// scheduleNext runs an ended job again: at once, at a time, or for the zero time not by itself.
 func (q *queue) scheduleNext(j *job, again bool, at time.Time) {
 	j.stop()
 	switch {
 	case j.gone:
 	case j.again || again:
 		j.again = false
-		q.enqueueJob(j) // From here on it may belong to the next worker.
+		q.enqueueJob(j) // From here on another worker may have the job.
 	case !at.IsZero():
 		j.timer = time.AfterFunc(time.Until(at), func() {
 			q.mu.Lock()
@@ -201,7 +198,7 @@ func (q *queue) scheduleNext(j *job, again bool, at time.Time) {
 	q.startNext()
 }
 
-// liftWait has a class that waits go on, since it was asked at revision and works.
+// liftWait ends the pause of a class found healthy at revision.
 func (q *queue) liftWait(revision int) {
 	if q.down && q.health != healthIgnored && q.revision == revision {
 		q.until, q.health = time.Time{}, healthTrusted
@@ -210,7 +207,7 @@ func (q *queue) liftWait(revision int) {
 	}
 }
 
-// retryFailed has everything tried again at once that failed for the class's sake.
+// retryFailed runs at once all jobs that failed because of the class.
 func (q *queue) retryFailed() {
 	if !q.down {
 		return
@@ -223,14 +220,12 @@ func (q *queue) retryFailed() {
 	}
 }
 
-// restartJobs forgets failures.
 func (q *queue) restartJobs() {
 	q.revision++
 	q.until, q.failures, q.down, q.health = time.Time{}, 0, false, healthAsked
 	clear(q.failed)
 }
 
-// dropJob has a job not run any more.
 func (q *queue) dropJob(j *job) {
 	j.gone = true
 	j.stop()
