@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// Backoff is when a failed delivery is tried again: after min(Base·2ⁿ, Max), less up to a fifth, for Attempts
-// times, then every Slow. The zero value of a field stands for 5 s, 60 s, 5, 10 min.
+// Backoff is the schedule of retries: Attempts delays of min(Base·2ⁿ, Max), less up to 20 %, then every Slow. Zero
+// fields mean 5 s, 60 s, 5 and 10 min.
 type Backoff struct {
 	Base, Max time.Duration
 	Attempts  int
 	Slow      time.Duration
 }
 
-// WithDefaults has a value in each field.
+// WithDefaults returns b with defaults in place of zero fields.
 func (b Backoff) WithDefaults() Backoff {
 	return Backoff{
 		Base: cmp.Or(b.Base, 5*time.Second), Max: cmp.Or(b.Max, time.Minute), Attempts: cmp.Or(b.Attempts, 5),
@@ -24,7 +24,7 @@ func (b Backoff) WithDefaults() Backoff {
 	}
 }
 
-// Delay before the next attempt, after so many that failed in a row.
+// Delay returns the delay before the next attempt, after a number of failures in a row.
 func (b Backoff) Delay(attempt int) time.Duration {
 	if attempt >= b.Attempts {
 		return b.Slow
@@ -38,7 +38,7 @@ func (b Backoff) Delay(attempt int) time.Duration {
 	return min(delay, b.Max)
 }
 
-// After is when what failed is tried again, after so many failures before.
+// After returns the delay before the retry of a failure with e, after a number of earlier failures.
 func (b Backoff) After(e *Error, failures int, jitter func(time.Duration) time.Duration) time.Duration {
 	switch {
 	case e.RetryAfter > 0:
@@ -49,7 +49,8 @@ func (b Backoff) After(e *Error, failures int, jitter func(time.Duration) time.D
 	return jitter(b.Delay(failures))
 }
 
-// Jitter takes off up to a fifth, so that what failed together does not come back together. random is a number below n.
+// Jitter shortens a delay by up to 20 %, so that retries of simultaneous failures spread out. random returns a
+// number in [0, n).
 func Jitter(d time.Duration, random func(n int64) int64) time.Duration {
 	return d - time.Duration(random(int64(d)/5+1))
 }

@@ -9,56 +9,54 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Class is one way by which zones reach name servers.
+// Class is a destination of zones: a provider with its settings.
 type Class struct {
 	// Name is unique among all classes of all kinds.
 	Name string
-	// Kind of the provider, for people: one of a handful of words.
+	// Kind of the provider is for people, from a short list.
 	Kind string
-	// Generation changes with everything that a failed delivery may have waited for, credentials included.
+	// Generation changes with every setting that may end a failure, credentials included.
 	Generation string
-	// Target stands for where zones go. When it is not the one of a State, what that confirmed is void and the whole
-	// zone is delivered.
+	// Target identifies the destination of zones. If it differs from State.Target, the whole zone is delivered
+	// again.
 	Target string
-	// Provider belongs to the Loop from now on, which closes it. It is a pointer: another one is another provider.
-	// Without it the class cannot work, and Err says why; what is retained can be let go of nevertheless.
+	// Provider belongs to the Loop, and is closed there. A new pointer is a new provider. nil: the class cannot
+	// work, and Err tells why; retained zones can be forgotten nevertheless.
 	Provider Provider
 	Err      *Error
-	// RequestsPerSecond bounds calls that write, all zones of the class together. 0: 50.
+	// RequestsPerSecond bounds the writes and comparisons of all zones of the class together. 0: 50.
 	RequestsPerSecond float64
-	// Paused says that nothing is asked of the provider.
+	// Paused: the provider is not called.
 	Paused bool
-	// DriftInterval is how often each zone is compared. 0: 1 h.
+	// DriftInterval is the time between two comparisons of a zone. 0: 1 h.
 	DriftInterval time.Duration
-	// Servers are the names of the servers that the class has now, sorted; nil: they change with the Target alone. A
-	// delivery with rows of others is compared soon.
+	// Servers names the present servers of the class, sorted. nil: they change only with Target. After a change,
+	// every delivery with other rows is compared soon.
 	Servers []string
-	// AllowRetain lets zones that say Retain stay at the provider. Without it they are removed like others (S8.4).
+	// AllowRetain keeps zones with Retain at the provider. Otherwise they are removed like others (S8.4).
 	AllowRetain bool
 }
 
-// Zone is what shall be done with a Zone object. Its content comes from Config.Views.
+// Zone is the desired state of a Zone object. The content comes from Config.Views.
 type Zone struct {
 	UID string
-	// Tenant owns the zone. Zones of tenants alternate, and each tenant has a share of a class's workers.
-	Tenant string
-	// Classes deliver the zone.
+	// Tenant owns the zone. Tenants take turns, and each has a share of a class's workers.
+	Tenant  string
 	Classes []string
-	// Former are classes that delivered it once and have a state of it left: it is removed from them. Classes
-	// that the Loop has seen in Classes itself need not be named.
+	// Former are other classes with a stored state of the zone, to be removed there. Classes once in Classes of this
+	// Loop may be omitted.
 	Former []string
-	// Expelled are classes that the zone is removed from at once. From others it is when the Classes have it.
+	// Expelled are classes to remove the zone from at once. Other classes keep it until all of Classes have it.
 	Expelled []string
-	// Remove says that the zone is going. It is removed from Classes too.
+	// Remove: the Zone is being deleted, and leaves Classes too.
 	Remove bool
-	// Retain says that at classes with AllowRetain, what is removed stays at the provider and is only let go of
-	// (S8.4).
+	// Retain: classes with AllowRetain keep the zone at the provider and forget it (S8.4).
 	Retain bool
-	// Paused says that nothing is delivered. Removing goes on.
+	// Paused: nothing is delivered. Removals go on.
 	Paused bool
-	// Request asks, where it is another than State.Request, for the zone to be compared now, and for what failed to
-	// be tried again.
+	// Request asks for an immediate comparison and retry, if it differs from State.Request.
 	Request string
-	// Frozen is the serial to stay at, 0 for none: the namespace of the zone terminates, and its records go before it.
+	// Frozen is the serial to stay at, 0 for none: the zone's namespace is terminating, and deletes the records
+	// first.
 	Frozen serial.Serial
 }

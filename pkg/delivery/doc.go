@@ -1,28 +1,27 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package delivery has the words in which zones are carried out to name servers and providers: the contract that a
-// provider keeps, what shall be delivered, what is known of each delivery, and what is told of it. It only says;
-// packages below it act, and together they keep every (zone, class) at the zone's settled serial:
+// Package delivery has the types of zone delivery to name servers: the contract of providers, the desired classes
+// and zones, the state of each delivery, and its events. Packages below act on them, to keep every (zone, class) at
+// the zone's settled serial:
 //
-//	decision   what is done next for a delivery, and what comes of it: pure, with its stories
-//	plan       what leads a provider from what it has to what a zone contains
-//	lease      the right to write a delivery: the intent that is stored, and the fence before each call outside
-//	schedule   the Loop: when a delivery has an attempt, and the attempt
+//	decision   the next action of a delivery, and its result: pure, with stories
+//	plan       the plans from a provider's content to the zone's
+//	lease      the right to write a delivery: the stored intent, and the fence before each call outside
+//	schedule   the Loop, with its attempts
 //
-// Beside them stand the kinds of providers, and dial, which bounds where they connect to.
+// Beside them are the kinds of providers, and dial, the bound on their connections.
 //
-// It promises with these: (1) A provider is asked for one plan of a zone at a time, and for none older than one it
-// was asked for before: every write outside is fenced. (2) Data that a provider did not get from us is never removed by
-// us: an empty or foreign list answer deletes nothing. (3) An error says when the same thing is tried again; nothing is
-// given up for good. (4) One slow or broken zone, class or record holds up no other. (5) What may stand half written
-// is known after every crash, and written over, also where the zone has changed back since. (6) Where nothing changes
-// nothing is written, and nothing is asked but the scheduled checks. (7) A zone that goes to another class is
-// delivered by that before it is removed. (8) In a class one zone has a name: another one of that name touches
-// nothing until the first has been removed.
+// It promises with these: (1) A provider gets one plan of a zone at a time, and never an older plan after a later
+// one: a fence precedes every write outside. (2) Data not written by us is never removed by us: an empty or foreign
+// list answer deletes nothing. (3) An error tells the time of the next retry; no delivery is given up for good. (4)
+// One slow or broken zone, class or record delays no other. (5) RRsets that may be half written are known after
+// every crash, and overwritten even if the zone has changed back. (6) Without changes, nothing is written, and only
+// scheduled checks ask providers. (7) A zone moving to another class is delivered there before it is removed here.
+// (8) A class has one zone of a name: another zone of that name touches nothing until the first is removed.
 //
-// It does not know Kubernetes, nor where zones come from: it imports the words of DNS alone. A provider imports this
+// It does not know Kubernetes or the origin of zones: it imports the packages of DNS alone. A provider imports this
 // package and nothing that acts on it, and is held to deliverytest.
 //
-// Read provider.go first, then errors.go and backoff.go; for what acts class.go, state.go and event.go.
+// Read provider.go first, then errors.go and backoff.go; for the acting packages class.go, state.go and event.go.
 package delivery

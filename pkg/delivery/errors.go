@@ -10,72 +10,70 @@ import (
 	"time"
 )
 
-// Reason is what a condition Ready says when a class does not deliver. They are API.
+// Reason of a condition Ready that is not True. Reasons are API.
 type Reason string
 
-// Reasons that providers give.
+// Reasons of providers.
 const (
-	// ReasonServerUnreachable means that there was no connection, or no answer in time.
+	// ReasonServerUnreachable means no connection, or no answer in time.
 	ReasonServerUnreachable Reason = "ServerUnreachable"
-	// ReasonServerError means that the server answered that it could not, or sent no valid answer.
+	// ReasonServerError means an answer of failure, or no valid answer.
 	ReasonServerError Reason = "ServerError"
-	// ReasonAuthenticationFailed means that the server does not let us in.
+	// ReasonAuthenticationFailed means that the server rejects the credentials.
 	ReasonAuthenticationFailed Reason = "AuthenticationFailed"
-	// ReasonSecretNotFound means that the class names a Secret, or a key in one, that is missing or empty.
+	// ReasonSecretNotFound means that a Secret of the class, or a key there, is missing or empty.
 	ReasonSecretNotFound Reason = "SecretNotFound"
-	// ReasonInvalidConfiguration means that the class cannot work as it is.
+	// ReasonInvalidConfiguration means that the class cannot work as configured.
 	ReasonInvalidConfiguration Reason = "InvalidConfiguration"
 	// ReasonValidationFailed means that the provider refuses data, or has no form for it.
 	ReasonValidationFailed Reason = "ValidationFailed"
-	// ReasonZoneNotFound means that the provider does not have the zone and cannot make it.
+	// ReasonZoneNotFound means that the provider does not have the zone and cannot create zones.
 	ReasonZoneNotFound Reason = "ZoneNotFound"
-	// ReasonConflict means that another zone or another cluster has the name at the provider.
+	// ReasonConflict means that another zone or cluster has the name at the provider.
 	ReasonConflict Reason = "Conflict"
-	// ReasonRateLimited and ReasonQuotaExceeded: the provider wants less.
+	// ReasonRateLimited and ReasonQuotaExceeded mean that the provider asks for fewer calls or less data.
 	ReasonRateLimited   Reason = "RateLimited"
 	ReasonQuotaExceeded Reason = "QuotaExceeded"
-	// ReasonSerialBehind means that a server holds a serial ahead of the zone's (S6.11).
+	// ReasonSerialBehind means that a server has a serial ahead of the zone's (S6.11).
 	ReasonSerialBehind Reason = "SerialBehind"
 )
 
-// CodeSigned is the code of a SerialBehind that rests on two signed answers of the server (S6.11).
+// CodeSigned is the code of a SerialBehind proven by two signed answers of the server (S6.11).
 const CodeSigned = "TSIG"
 
-// Reasons that the loop gives.
+// Reasons of the Loop.
 const (
-	// ReasonDelivered means that everything in the class has confirmed the serial.
+	// ReasonDelivered means that everything in the class confirmed the serial.
 	ReasonDelivered Reason = "Delivered"
-	// ReasonAllInstancesConfigured is Delivered of a class whose servers come and go: each that it has now, and that
-	// has a row, has confirmed the serial.
+	// ReasonAllInstancesConfigured is Delivered for a class with changing servers: every present server with a row
+	// has confirmed the serial.
 	ReasonAllInstancesConfigured Reason = "AllInstancesConfigured"
-	// ReasonPending means that the serial is written and servers are still on their way to it, or that it is not
-	// begun yet.
+	// ReasonPending means that servers have not fetched the serial yet, or that the delivery has not begun.
 	ReasonPending Reason = "Pending"
-	// ReasonCompared, ReasonDriftFound and ReasonCannotList are those of the condition Drifted.
+	// Reasons of the condition Drifted.
 	ReasonCompared   Reason = "Compared"
 	ReasonDriftFound Reason = "DriftFound"
 	ReasonCannotList Reason = "CannotList"
-	// ReasonInternalError means that the provider crashed on this zone. The log says where; the other zones go on.
+	// ReasonInternalError means that the provider crashed on this zone. The log has the stack; other zones go on.
 	ReasonInternalError Reason = "InternalError"
 )
 
-// Error is what went wrong at a provider, in a form that decides when it is tried again and what the user reads.
+// Error is a failure of a provider, with the data for the retry and the text for the user.
 type Error struct {
 	Reason Reason
-	// Code is the provider's own, such as an rcode or an HTTP status; empty without one.
+	// Code is the provider's own, such as an rcode or an HTTP status; empty for none.
 	Code string
-	// Message is for people: what happened and the next step. It holds no secret and nothing of a foreign answer's
-	// body.
+	// Message tells people the failure and the next step, without a secret, and nothing of a foreign answer's body.
 	Message string
-	// Said is what the provider itself says of it, in its own words: printable, short, without a secret. It goes to
-	// operators alone, into the log and the status of a class (S6.13).
+	// Said is the provider's own text: printable, short, without a secret. Only operators see it, in the log and in
+	// the status of a class (S6.13).
 	Said string
-	// Permanent says that it is not tried again before the zone, the class or its credentials change, or a comparison
-	// is asked for (Zone.Request); an RRset that was refused so, with each comparison too.
+	// Permanent: no retry before the zone, the class or its credentials change, or a comparison is requested
+	// (Zone.Request). A permanently refused RRset is also retried with each comparison.
 	Permanent bool
-	// RetryAfter is how long the provider wants to be left alone, 0: the usual backoff.
+	// RetryAfter is the delay requested by the provider; 0: the usual backoff.
 	RetryAfter time.Duration
-	// WholeClass says that it concerns every zone of the class, which waits with it.
+	// WholeClass: all zones of the class are affected, and wait.
 	WholeClass bool
 	// Err is the cause, for the log.
 	Err error
@@ -92,27 +90,26 @@ func (e *Error) Error() string {
 	return text
 }
 
-// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Errorf makes an Error; a cause among the arguments (%w) is kept.
+// Errorf returns an Error. A cause among the arguments (%w) is kept.
 func Errorf(reason Reason, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
 	return &Error{Reason: reason, Message: err.Error(), Err: errors.Unwrap(err)}
 }
 
-// ErrCannotList says that the provider has no way to say what it holds.
+// ErrCannotList means that the provider cannot list its content.
 var ErrCannotList = errors.New("the provider cannot say what it holds")
 
-// ErrNotProven says that no fault is known, and nothing proves that the provider lets us in. The text of
-// what wraps it is for people.
+// ErrNotProven means that no fault is known, but nothing proves the access. The text of a wrapping error is for
+// people.
 var ErrNotProven = errors.New("the first zone shows it")
 
-// ErrFenced says that a later plan of the zone is under way elsewhere.
+// ErrFenced means that another worker is delivering a later plan of the zone.
 var ErrFenced = errors.New("another worker delivers the zone")
 
-// AsError is the one border where errors of providers become what users read. An error that is not in the
-// contract's form may hold a secret: it goes into the log only.
+// AsError returns the *Error in err. Any other error may contain a secret, and is replaced: users read a general
+// message, and only the log has err.
 func AsError(err error) *Error {
 	var e *Error
 	switch {

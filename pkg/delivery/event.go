@@ -8,48 +8,43 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Outcome of an attempt.
 type Outcome string
 
 const (
-	// OutcomeDelivered means that everything in the class confirmed Serial, but for the RRsets in Failed.
+	// OutcomeDelivered: everything in the class confirmed Serial, except the RRsets in Failed.
 	OutcomeDelivered Outcome = "Delivered"
-	// OutcomePending means that it is written, and servers are on their way.
+	// OutcomePending: written, but servers have not fetched the serial yet.
 	OutcomePending Outcome = "Pending"
-	// OutcomeFailed means that State.Error says why, and that what is not in Failed may be missing too.
+	// OutcomeFailed: State.Error has the reason. RRsets not in Failed may be missing too.
 	OutcomeFailed Outcome = "Failed"
-	// OutcomeDrifted means that the provider held something else than was confirmed; it is repaired next.
+	// OutcomeDrifted: the provider's content differs from the confirmed content. A repair follows.
 	OutcomeDrifted Outcome = "Drifted"
-	// OutcomeCompared means that provider and zone were compared, and nothing is to be repaired; State.Drifted says
-	// more.
+	// OutcomeCompared: a comparison without a repair. State.Drifted has the details.
 	OutcomeCompared Outcome = "Compared"
-	// OutcomeRemoved means that nothing of the zone is at the provider any more, or it is left there (Retain); the
-	// state is gone.
+	// OutcomeRemoved: nothing of the zone is at the provider, or the zone is retained there. The state is deleted.
 	OutcomeRemoved Outcome = "Withdrawn"
 )
 
-// Event is the end of an attempt, told after it is stored.
+// Event is the end of an attempt, sent after its state is stored.
 type Event struct {
 	Key     Key
 	Outcome Outcome
-	// Serial that the attempt was for.
-	Serial serial.Serial
-	State  State
+	Serial  serial.Serial
+	State   State
 	// Failed are the RRsets refused in this attempt.
 	Failed []Failure
-	// First failure since a success, or Recovered: the first success since a failure. Both are for Events; what comes
-	// in between is not.
+	// First is the first failure after a success, Recovered the first success after a failure. Only they become
+	// Events.
 	First, Recovered bool
-	// Proven says that the provider lets us in (Report.Proven). OfClass is why every zone of the class waits, nil
-	// where it does not.
+	// Proven: the provider accepted the credentials (Report.Proven). OfClass is why all zones of the class wait, nil
+	// if they do not.
 	Proven  bool
 	OfClass *Error
-	// Drift of OutcomeDrifted.
+	// Drift is set for OutcomeDrifted.
 	Drift Drift
-	// Absent is the name of OutcomeRemoved where the provider said for so long that it has no such zone that it was
-	// not asked further.
+	// Absent is the name of a zone given up by OutcomeRemoved, because the provider denied its existence for too
+	// long.
 	Absent name.Name
-	// Remains is the name of a zone of which RRsets that it has no more may still stand at the provider, and nothing
-	// knows which (Report.Remains).
+	// Remains is the name of a zone of which unknown removed RRsets may still be at the provider (Report.Remains).
 	Remains name.Name
 }

@@ -12,27 +12,27 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// WriteOrder is the order in which a provider writes RRsets: those that failed in an earlier attempt go behind the
-// others, and of them the one first that failed longest ago. An attempt may end before all are written, and so RRsets
-// that fail hold up no others. It is lost with the process, and no verdict rests on it.
+// WriteOrder sorts the writes of a provider: RRsets that failed earlier come after the others, the oldest failure
+// first. An attempt may end before all are written, so failing RRsets must not delay others. The order is lost with
+// the process; no decision depends on it.
 type WriteOrder struct {
 	mu sync.Mutex
-	// failed has, for each RRset that failed, how many had failed until then.
+	// failed maps each failed RRset to the count of failures at that time.
 	failed map[name.Name]map[RRsetKey]uint64
 	count  uint64
 }
 
-// MaxFailed is how many failed RRsets of one zone a WriteOrder remembers.
+// MaxFailed bounds the failed RRsets remembered per zone.
 const MaxFailed = 4096
 
-// Failed are the RRsets of a zone that failed, each with a number that grows with the time at which it did.
+// Failed returns the failed RRsets of a zone, each with a number that grows with the time of the failure.
 func (o *WriteOrder) Failed(zone name.Name) map[RRsetKey]uint64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return maps.Clone(o.failed[zone])
 }
 
-// Note remembers that an RRset was written, or failed.
+// Note records that an RRset was written, or failed.
 func (o *WriteOrder) Note(zone name.Name, key RRsetKey, failed bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -55,14 +55,14 @@ func (o *WriteOrder) Note(zone name.Name, key RRsetKey, failed bool) {
 	}
 }
 
-// Forget is for a zone that is removed.
+// Forget drops a removed zone.
 func (o *WriteOrder) Forget(zone name.Name) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	delete(o.failed, zone)
 }
 
-// Divide divides changes in canonical order into those to be written first, and those at names at which RRsets failed.
+// Divide splits changes in canonical order into those to write first, and those at names with failed RRsets.
 func (o *WriteOrder) Divide(zone name.Name, changes []Change) (first, last []Change) {
 	failed := map[name.Name]uint64{}
 	for key, at := range o.Failed(zone) {

@@ -17,64 +17,59 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Provider makes name servers hold zones. One is made for each class and used by any number of goroutines, each for
-// another zone. Every method is idempotent, returns when its context ends, and reports what went wrong as an *Error.
+// Provider writes zones to name servers. Each class has one, used by any number of goroutines, each for another
+// zone. Every method is idempotent, ends with the context, and returns errors as *Error.
 type Provider interface {
-	// Deliver makes the provider hold plan.Zone as it is at plan.Serial. Before every call that changes something
-	// outside it asks fence; when that fails it stops at once and returns the fence's error as it is. Every single call
-	// outside ends within plan.CallTimeout. The whole may take long in a large zone, but it does not wait for servers
-	// to follow for longer than that: it reports what they have and is asked again. A report is returned beside an
-	// error too: what it says is true.
+	// Deliver brings plan.Zone at the provider to plan.Serial. It calls fence before every call with side effects
+	// outside; if fence fails, it stops and returns that error unchanged. Every call outside ends within
+	// plan.CallTimeout. Deliver as a whole may take long, but waits no longer than that for servers to follow: it
+	// reports their serials and is called again. The report is valid beside an error too.
 	Deliver(ctx context.Context, plan Plan, fence Fence) (Report, error)
-	// Remove removes what Deliver put there for the zone, and nothing that others put there. plan.All are the RRsets
-	// that stand there as far as is known, plan.Changes those that may stand there besides; their After is empty.
+	// Remove removes the RRsets that Deliver wrote for the zone, and no others. plan.All has the RRsets expected
+	// there, plan.Changes further RRsets that may be there, with an empty After.
 	Remove(ctx context.Context, plan Plan, fence Fence) (Report, error)
-	// Verify compares without changing anything. Errors: *Error; one that wraps ErrCannotList where the provider has no
-	// way to tell. Beside one of ReasonInvalidConfiguration Drift.Servers are the rows of the servers that are left.
+	// Verify compares without side effects. An error wraps ErrCannotList if the provider cannot tell its content.
+	// Beside an error of ReasonInvalidConfiguration, Drift.Servers has the rows of the remaining servers.
 	Verify(ctx context.Context, plan Plan) (Drift, error)
-	// Health asks whether the provider answers and lets us in. Errors: *Error; one that wraps ErrNotProven where its
+	// Health asks whether the provider answers and accepts the credentials. An error wraps ErrNotProven if the
 	// answer does not tell.
 	Health(ctx context.Context) error
-	// AskLast asks each server, once, for the zone that it confirmed last, and returns the names of the servers that have
-	// an earlier serial of it, or lost it: these may have lost more. A server is returned once until it confirms again.
-	// Nil from a provider whose servers do not fetch zones.
+	// AskLast asks each server once for the zone that it confirmed last. It returns the names of the servers with an
+	// earlier serial, or without the zone: they may have lost other zones too. A server is returned once until it
+	// confirms again. Nil from a provider whose servers do not fetch zones.
 	AskLast(ctx context.Context) (lost []string)
-	// Abilities are what the provider can do, the same for as long as it lives.
+	// Abilities are constant for the life of the provider.
 	Abilities() Abilities
-	// Close lets go of connections. No other method is called after it.
+	// Close closes connections, as the last call.
 	Close() error
 }
 
-// Abilities are what providers differ in. Callers go by them and ask for no kind of provider. They are one method that
-// every provider has, and no interfaces of their own: an interface that a provider lacks, or that a wrapper hides,
-// would be missed in silence. deliverytest examines a provider by what it says here. Properties that differ from zone
-// to zone or from call to call stand in the answers: ErrCannotList, ErrNotProven, Drift.Unfit, Report.Skipped, and
-// Report.Servers, whose rows are the servers that there are at that moment.
+// Abilities are the differences between providers. Callers use them, never the kind of a provider. They are a method
+// and no optional interfaces, which a wrapper could hide unnoticed. deliverytest tests a provider by its Abilities.
+// Differences by zone or call are in the answers: ErrCannotList, ErrNotProven, Drift.Unfit, Report.Skipped, and
+// Report.Servers, the servers at that moment.
 type Abilities struct {
-	// Lists says that Verify reads all that the provider holds of a zone, and reports what is foreign there. Without
-	// it Verify asks for what the zone has and sees nothing besides.
+	// Lists: Verify reads all content of a zone at the provider, and reports foreign RRsets. Without Lists, Verify
+	// asks only for the RRsets of the zone.
 	Lists bool
-	// OwnApexNS says that the provider has NS of its own at the apex, so those of the zone are not written, removed
-	// or compared.
+	// OwnApexNS: the provider has its own NS at the apex. The NS of the zone are not written, removed or compared.
 	OwnApexNS bool
-	// Fetched says that servers fetch zones from what the provider shows them, so Deliver changes nothing outside.
-	// That a zone is confirmed proves something where Report.Servers has rows, and to compare it costs a question to
-	// each of them.
+	// Fetched: servers fetch zones from the provider, so Deliver changes nothing outside. A confirmation proves
+	// something only with rows in Report.Servers, and a comparison costs a query to each server.
 	Fetched bool
-	// Claims are names of which each means one thing in all classes together, and what each means to this class: a text
-	// that is compared and never printed.
+	// Claims maps names that are unique across all classes to this class's use of them: a text to compare, never to
+	// print.
 	Claims map[string]string
 }
 
-// Fence proves that no other worker has begun to deliver a later plan of the zone. It returns an error when one has,
-// or when that cannot be told: then nothing more may be written (F22). It waits for the class's rate limit
-// first, so one call of it is one call outside. The first one makes the intent known; a Deliver that finds nothing to
-// write does not ask and leaves no trace. It is given the method's context, not that of a call, whose time would run
-// while it waits.
+// Fence proves that no other worker has begun to deliver a later plan of the zone. If that is unknown, it fails too.
+// After an error nothing may be written (F22). Fence waits for the class's rate limit, so each call outside needs
+// its own call of Fence. The first call records the intent; a Deliver without writes does not call Fence. ctx is the
+// context of the method: the timeout of a call outside would run during the wait.
 type Fence func(ctx context.Context) error
 
-// Plan is one zone at one settled serial. Say example.org. had these RRsets at serial 7, which the provider
-// confirmed, and has them at 8:
+// Plan is one zone at one settled serial. Suppose example.org. had these RRsets at serial 7, confirmed by the
+// provider, and has the following at 8:
 //
 //	at 7                        at 8
 //	@    NS  ns1.example.net.   @     NS  ns1.example.net.
@@ -90,78 +85,75 @@ type Fence func(ctx context.Context) error
 //	         www  A   Before 192.0.2.3   After 192.0.2.4
 //	All      @ NS, mail A, www A, as they are at 8
 //
-// and for a zone that was never delivered, or of which the difference is not known, Since 0, Changes nil and the same
-// All. Deliver does what this does, in as many or as few calls outside as the provider likes:
+// For a zone never delivered, or without a known difference, the plan has Since 0, Changes nil and the same All.
+// Deliver has the effect of this code, in any number of calls outside:
 //
 //	puts := the After of each of plan.Changes
 //	if plan.Changes == nil {
-//		puts = plan.All                       // what else stands there stays
+//		puts = plan.All                       // other RRsets at the provider stay
 //	}
 //	for each set of puts {
-//		stands := what the provider holds of set.Key(), where it can tell
+//		held := the RRset of the provider with set.Key(), if the provider can tell
 //		switch {
-//		case stands is set:                   // nothing to do, nothing to ask
-//		case stands is not ours:              // neither Before nor, of an Uncertain plan, in Owed or History
-//			report.Failed += set, Conflict    // or it is replaced, where the class says so
+//		case held is set:                     // nothing to do, nothing to ask
+//		case held is not ours:                // neither Before nor, of an Uncertain plan, in Owed or History
+//			report.Failed += set, Conflict    // or it is replaced, if the class says so
 //		default:
 //			if err := fence(ctx); err != nil { return report, err }
-//			make it set; remove it where set has no Data
+//			write set, or remove it if set has no Data
 //			if the provider refuses it { report.Failed += set, its reason }
 //		}
 //	}
 //	report.Confirmed = plan.Serial
 type Plan struct {
 	Zone name.Name
-	// UID of the Zone object: a zone made anew under the same name is another one.
+	// UID of the Zone object. A new Zone of the same name has another UID.
 	UID string
-	// Serial is what the provider shall hold, Hash what the zone then contains.
+	// Serial is the serial to deliver, Hash the hash of the zone's content.
 	Serial serial.Serial
 	Hash   string
-	// Since is the serial the provider confirmed last, 0 for none.
+	// Since is the last serial confirmed by the provider, 0 for none.
 	Since serial.Serial
-	// SOA is the zone's, absolute presentation form.
+	// SOA is in absolute presentation form.
 	SOA RRset
-	// Changes are the RRsets that differ between Since and Serial, as they shall be and as they were, in canonical
-	// order. They are nil where the difference is not known: then the whole zone is compared or written, and what the
-	// provider holds besides is left alone. Where they are empty and not nil the RRsets are the same, and only the
-	// serial is another.
+	// Changes are the RRsets that differ between Since and Serial, in canonical order. nil: the difference is
+	// unknown, so the whole zone is compared or written, and other RRsets at the provider stay. Empty but not nil:
+	// only the serial differs.
 	Changes []Change
-	// Uncertain says that an earlier plan was written in part, or may still arrive. What stands in the place of a
-	// Change may be neither Before nor After and ours nevertheless: it is replaced without asking what it was, but by
-	// providers that leave alone what others have there; these go by Owed and History.
+	// Uncertain: an earlier plan was written in part, or may still arrive. An RRset at the provider may be ours
+	// though neither Before nor After, and is replaced. Providers that spare foreign RRsets consult Owed and
+	// History.
 	Uncertain bool
-	// Delivered says that an earlier serial was confirmed there. Where it is not, nothing that stands there is known
-	// to be ours.
+	// Delivered: an earlier serial was confirmed. Otherwise no RRset at the provider is known to be ours.
 	Delivered bool
-	// Owed and History tell of an uncertain plan what may be ours. Owed are the RRsets that were refused, or may stand
-	// half written: of all others in Changes, Before was confirmed. Nil: more than are remembered. History is what each
-	// serial did since the earliest of which something may stand there, up to All; nil where that is not known.
+	// Owed and History of an uncertain plan tell the RRsets that may be ours. Owed are those refused or half
+	// written; for all others in Changes, Before was confirmed. nil: too many to list. History has the changes of
+	// each serial from the earliest that may be there up to All; nil if unknown.
 	Owed    []RRsetKey
 	History []dns.Change
-	// Forgotten says that what the zone has lost since an earlier delivery is not known any more, so All and Changes
-	// do not name all that may stand there and be ours.
+	// Forgotten: the RRsets removed from the zone since an earlier delivery are unknown, so All and Changes do not
+	// name all RRsets of ours that may be there.
 	Forgotten bool
-	// Named says that Changes name all that may stand there all the same, but not what was in it.
+	// Named: Changes name all RRsets that may be there nevertheless, without their data.
 	Named bool
-	// CallTimeout bounds every single call outside.
+	// CallTimeout bounds every call outside.
 	CallTimeout time.Duration
-	// Whole says that Verify compares all of the zone in this call, however long that takes. Without it a provider
-	// that asks for each RRset may compare some of them, and go on behind these the next time.
+	// Whole: Verify compares the whole zone in this call. Otherwise a provider that queries each RRset may compare
+	// some of them, and continue in the next call.
 	Whole bool
-	// All are all RRsets of the zone at Serial but the SOA, in canonical order.
+	// All yields all RRsets of the zone at Serial except SOA, in canonical order.
 	All iter.Seq[RRset]
-	// Servers are the names of the rows of the last report that was stored. A server of a class whose servers come and
-	// go may hold the zone as long as it has a row, whether or not the class has it still.
+	// Servers names the rows of the last stored report. A server with a row may hold the zone, even if it has left
+	// the class.
 	Servers []string
 }
 
-// RRsetKey names an RRset of a zone.
 type RRsetKey struct {
 	Name name.Name
 	Type rdata.Type
 }
 
-// String is "www.example.org. A".
+// String returns, for example, "www.example.org. A".
 func (k RRsetKey) String() string { return k.Name.String() + " " + k.Type.String() }
 
 // Compare is the canonical order: names (RFC 4034 §6.1), then types by number.
@@ -169,7 +161,7 @@ func (k RRsetKey) Compare(other RRsetKey) int {
 	return cmp.Or(k.Name.Compare(other.Name), cmp.Compare(k.Type, other.Type))
 }
 
-// ParseRRsetKey reads what RRsetKey.String wrote.
+// ParseRRsetKey parses the result of RRsetKey.String.
 func ParseRRsetKey(text string) (RRsetKey, error) {
 	owner, mnemonic, _ := strings.Cut(text, " ")
 	n, err := name.Parse(owner)
@@ -183,7 +175,7 @@ func ParseRRsetKey(text string) (RRsetKey, error) {
 	return RRsetKey{n, t}, nil
 }
 
-// RRset is one RRset with absolute names in presentation form; without Data there is none.
+// RRset has absolute names in presentation form. Without Data it is absent.
 type RRset struct {
 	Name name.Name
 	Type rdata.Type
@@ -191,10 +183,10 @@ type RRset struct {
 	Data []string
 }
 
-// Key of an RRset.
+// Key returns the name and type.
 func (s RRset) Key() RRsetKey { return RRsetKey{s.Name, s.Type} }
 
-// GroupRRsets groups entries in canonical order into RRsets, leaving out the SOA.
+// GroupRRsets groups entries in canonical order into RRsets, without the SOA.
 func GroupRRsets(entries iter.Seq[dns.Entry]) iter.Seq[RRset] {
 	return func(yield func(RRset) bool) {
 		var set RRset
@@ -216,41 +208,41 @@ func GroupRRsets(entries iter.Seq[dns.Entry]) iter.Seq[RRset] {
 	}
 }
 
-// Change of an RRset: what it was and shall be. Both have the name and type.
+// Change is an RRset before and after a change. Both have the name and type.
 type Change struct{ Before, After RRset }
 
-// Report says what was done.
+// Report is the result of Deliver or Remove.
 type Report struct {
-	// Confirmed is the serial that everything the class consists of holds, 0 where that is not known.
+	// Confirmed is the serial held by everything in the class, 0 if unknown.
 	Confirmed serial.Serial
-	// Servers has a row for each server or instance, in the order of the class; none where the provider is one service.
+	// Servers has a row per server or instance, in the order of the class; none if the provider is one service.
 	Servers []Server
-	// Failed are RRsets that the provider refused; all others are delivered, so Confirmed is Serial beside them.
+	// Failed has the refused RRsets. All others are delivered: Confirmed is Serial nevertheless.
 	Failed []Failure
-	// Skipped counts RRsets that the provider has no form for.
+	// Skipped counts RRsets without a form at the provider.
 	Skipped int
-	// Proven says that an answer in this call proves that the provider lets us in.
+	// Proven: an answer in this call proves the access to the provider.
 	Proven bool
-	// Remains says that of a zone of which something is Forgotten RRsets may still stand there that it has no more.
+	// Remains: of a Forgotten zone, removed RRsets may still be at the provider.
 	Remains bool
 }
 
-// Server is one server of a class.
+// Server is the row of one server of a class.
 type Server struct {
-	// Name is what the class calls it: an address, an instance.
+	// Name is an address or the name of an instance.
 	Name string
-	// Serial is the serial of the zone that it has, 0 for none or one that is not known.
+	// Serial is the server's serial of the zone, 0 for none or unknown.
 	Serial serial.Serial
-	// Note is what else there is to say about a server without Err, at the time in At.
+	// Note is a remark about a server without Err.
 	Note string
-	// Err is why it does not hold the serial, nil while it does or is on its way. Its message names the server: Ready
-	// of the Delivery says it without the row.
+	// Err is why the server does not have the serial; nil if it has, or is about to fetch it. The message names the
+	// server, because Ready of the Delivery has no row.
 	Err *Error
-	// At is when this was seen.
+	// At is the time of the observation.
 	At time.Time
 }
 
-// Alike reports whether both rows say the same, but for when.
+// Alike compares all fields but the time and the note.
 func (s Server) Alike(other Server) bool {
 	if s.Err == nil != (other.Err == nil) || s.Err != nil && s.Err.Message != other.Err.Message {
 		return false
@@ -258,27 +250,27 @@ func (s Server) Alike(other Server) bool {
 	return s.Name == other.Name && s.Serial == other.Serial
 }
 
-// Failure is one RRset that was refused.
+// Failure is one refused RRset.
 type Failure struct {
 	Name name.Name
 	Type rdata.Type
 	Err  *Error
 }
 
-// Key of the RRset.
+// Key returns the name and type.
 func (f Failure) Key() RRsetKey { return RRsetKey{f.Name, f.Type} }
 
-// Drift is what a provider holds beside and in the place of the zone.
+// Drift is the difference between a provider's content and the zone.
 type Drift struct {
-	// Missing and Differing are given as the zone has them.
+	// Missing and Differing are RRsets as the zone has them.
 	Missing, Differing []RRset
-	// Unfit are RRsets that the provider has no form for, or refuses: it does not have them, and another delivery
-	// would not change that.
+	// Unfit are RRsets without a form at the provider, or refused: missing there, and another delivery would not
+	// help.
 	Unfit []RRset
-	// Foreign are RRsets that we did not put there. They are left alone.
+	// Foreign are RRsets not written by us. They stay.
 	Foreign []RRset
 	Servers []Server
 }
 
-// Empty reports whether the provider holds the zone.
+// Empty reports whether no RRset is missing or differs.
 func (d Drift) Empty() bool { return len(d.Missing)+len(d.Differing) == 0 }

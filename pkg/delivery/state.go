@@ -11,51 +11,48 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Key names one delivery: a Zone object and a class.
+// Key identifies a delivery: a Zone object and a class.
 type Key struct {
-	// UID of the Zone object.
-	UID string
-	// Class is Class.Name.
+	UID   string
 	Class string
 }
 
-// State is what is known of one delivery and outlives the process.
+// State is the stored state of a delivery.
 type State struct {
-	// Version is the Store's, and stands for this state being the newest; empty for one that is not stored.
+	// Version is the Store's version of this state; empty if it is not stored.
 	Version string
-	// Zone is the name under which the provider has the zone; the zero Name: nothing was ever begun there.
+	// Zone is the name of the zone at the provider; zero if nothing was begun there.
 	Zone name.Name
-	// Target is the Class.Target that Serial was confirmed for.
+	// Target is the Class.Target for which Serial was confirmed.
 	Target string
-	// Serial is what everything in the class confirmed last, 0 for none, Hash what the zone contained then; empty
-	// where some of that may have been removed since.
+	// Serial is the last serial confirmed by everything in the class, 0 for none. Hash is of the content then; empty
+	// if some of the content may have been removed since.
 	Serial serial.Serial
 	Hash   string
-	// SyncTime is when Serial was confirmed, DriftCheckTime when provider and zone were compared last, as of the last
-	// write for another reason: a comparison that finds nothing is not written down.
+	// SyncTime is when Serial was confirmed. DriftCheckTime is when provider and zone were compared last, as of the
+	// last write for another reason: a comparison without findings is not stored.
 	SyncTime, DriftCheckTime time.Time
-	// Intent is what may stand at the provider in part, or is still owed to it; nil for nothing.
+	// Intent has the RRsets possibly half written, or still owed; nil for none.
 	Intent *Intent
-	// Servers are those of the last report.
+	// Servers are the rows of the last report.
 	Servers []Server
-	// Failed counts RRsets that the provider refused, Skipped those that it has no form for.
+	// Failed counts refused RRsets, Skipped those without a form at the provider.
 	Failed, Skipped int
 	// Error is the last failure, nil after a success.
 	Error *StateError
-	// Ready is the condition of that name. Drifted says what the last comparison found and is not mended; that it found
-	// nothing is written down with the next write for another reason. Drift are the RRsets that it found, some where
-	// they are many.
+	// Ready is the condition of that name. Drifted has the drift not repaired yet; its absence is stored with the
+	// next write for another reason. Drift has the RRsets, only some if there are many.
 	Ready, Drifted Condition
 	Drift          []RRsetKey
-	// Request is the Zone.Request that was carried out last.
+	// Request is the last Zone.Request carried out.
 	Request string
-	// Holder is the Config.Identity of the worker that confirmed Serial. It delivers what follows without recording an
-	// intent, because another worker that begins records one first: what it may have left half written is what the zone
-	// changed since Serial.
+	// Holder is the Config.Identity of the worker that confirmed Serial. It delivers the next serials without an
+	// intent. Another worker records an intent first, and finds half-written RRsets of the Holder among the changes
+	// since Serial.
 	Holder string
 }
 
-// ServerNames are the names of the rows.
+// ServerNames returns the names of the rows.
 func (s State) ServerNames() (names []string) {
 	for _, server := range s.Servers {
 		names = append(names, server.Name)
@@ -63,25 +60,23 @@ func (s State) ServerNames() (names []string) {
 	return names
 }
 
-// Intent of a worker: written before the first call that changes something outside, read before each further one.
+// Intent of a worker is written before its first call with side effects outside, and read before each further call.
 type Intent struct {
-	// Serial that is being delivered.
 	Serial serial.Serial
-	// From is the earliest serial of which something may stand at the provider. 0 beside a State.Serial: that one,
-	// and more RRsets than are listed were refused, so the whole zone is written.
+	// From is the earliest serial of which RRsets may be at the provider. 0 with a State.Serial: more RRsets than
+	// listed were refused, so the whole zone is written.
 	From serial.Serial
-	// Holder is the Config.Identity of the worker that writes; empty when none does and RRsets are still owed.
+	// Holder is the Config.Identity of the writing worker; empty if none is writing and RRsets are still owed.
 	Holder string
 	// Time is when the holder began.
 	Time time.Time
-	// RRsets are those that may stand half written, or that were refused and are owed still. All others are as
-	// State.Serial has them; Unlisted: all that was touched since From may stand half written or be owed, which is
-	// more than are listed.
+	// RRsets may be half written, or are owed after a refusal. All others are as at State.Serial. Unlisted: there
+	// are more, among the changes since From.
 	RRsets   []RRsetKey
 	Unlisted bool
 }
 
-// Earliest is the earliest serial of which something may stand at the provider, 0 where none is known.
+// Earliest returns the earliest serial of which RRsets may be at the provider, 0 if unknown.
 func (s State) Earliest() serial.Serial {
 	if s.Intent != nil && s.Intent.From != 0 {
 		return s.Intent.From
@@ -89,8 +84,7 @@ func (s State) Earliest() serial.Serial {
 	return s.Serial
 }
 
-// Same reports whether no other worker has written an intent since this one was read. A holder has one attempt at a
-// time.
+// Same reports whether both are of one worker and serial. A worker has one attempt at a time.
 func (i *Intent) Same(other *Intent) bool {
 	if i == nil || other == nil {
 		return i == other
@@ -98,12 +92,12 @@ func (i *Intent) Same(other *Intent) bool {
 	return i.Serial == other.Serial && i.Holder == other.Holder
 }
 
-// Alike reports whether both are the same, and nothing else is owed.
+// Alike compares all fields but the time.
 func (i *Intent) Alike(other *Intent) bool {
 	return i.Same(other) && (i == nil || i.From == other.From && i.Unlisted == other.Unlisted && slices.Equal(i.RRsets, other.RRsets))
 }
 
-// Alike reports whether they differ in nothing but times.
+// Alike compares all fields but times, Version and Holder.
 func (s State) Alike(other State) bool {
 	return s.Zone == other.Zone && s.Target == other.Target && s.Serial == other.Serial && s.Hash == other.Hash &&
 		s.Intent.Alike(other.Intent) && s.Error.Alike(other.Error) &&
@@ -117,14 +111,14 @@ type StateError struct {
 	Reason  Reason
 	Code    string
 	Message string
-	// Said is Error.Said. It is not stored: Stored says that the failure was read from where tenants read it.
+	// Said is Error.Said, and not stored. Stored: the failure was read from a place open to tenants.
 	Said   string
 	Stored bool
-	// Time of the first attempt since which each one failed for this reason.
+	// Time of the first failure in a row with this reason.
 	Time time.Time
 }
 
-// Alike reports whether both are nil, or differ in nothing but the time.
+// Alike compares all fields but Time, Said and Stored.
 func (e *StateError) Alike(other *StateError) bool {
 	if e == nil || other == nil {
 		return e == other
@@ -132,7 +126,7 @@ func (e *StateError) Alike(other *StateError) bool {
 	return e.Reason == other.Reason && e.Code == other.Code && e.Message == other.Message
 }
 
-// Status of a condition, in the words of Kubernetes.
+// Status of a condition, as in Kubernetes.
 type Status string
 
 const (
@@ -141,7 +135,6 @@ const (
 	Unknown Status = "Unknown"
 )
 
-// Condition of a delivery.
 type Condition struct {
 	Status  Status
 	Reason  Reason
