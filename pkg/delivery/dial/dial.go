@@ -12,10 +12,9 @@ import (
 	"time"
 )
 
-// dialTimeout bounds one connection attempt.
 const dialTimeout = 10 * time.Second
 
-// LocalAddressError: a name or an address of a class leads to an address that needs the class's allowLocalAddresses.
+// LocalAddressError is returned for an address that needs the class's allowLocalAddresses.
 type LocalAddressError struct {
 	Address netip.Addr
 	// Kind is "a loopback", "a link-local", "a metadata" and the like, for a sentence.
@@ -26,13 +25,12 @@ func (e *LocalAddressError) Error() string {
 	return fmt.Sprintf("%s is %s address; a class connects to it only with spec.allowLocalAddresses: true", e.Address, e.Kind)
 }
 
-// New is a dialer for TCP and UDP. With allowLocal it connects anywhere.
+// New returns a dialer for TCP and UDP. With allowLocal the dialer connects anywhere.
 func New(allowLocal bool) *net.Dialer {
 	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}
 	if !allowLocal {
-		// Control is called with the address that the kernel is about to be given, after the resolver and for each of
-		// its answers: here a decimal address, a name that changes and an alias of localhost are all what they
-		// resolve to.
+		// Control is called with each resolved address just before the connect: decimal addresses, changing names
+		// and aliases of localhost are resolved by then.
 		dialer.Control = func(_, address string, _ syscall.RawConn) error {
 			target, err := netip.ParseAddrPort(address)
 			if err != nil {
@@ -44,13 +42,13 @@ func New(allowLocal bool) *net.Dialer {
 	return dialer
 }
 
-// AsLocal is the refusal in err, if that is why a connection failed.
+// AsLocal returns the refusal in err, if any.
 func AsLocal(err error) (*LocalAddressError, bool) {
 	var local *LocalAddressError
 	return local, errors.As(err, &local)
 }
 
-// metadata are addresses, beside the link-local ones, at which a cloud tells a machine its credentials.
+// metadata has addresses of credentials of cloud machines, beside link-local addresses.
 var metadata = []netip.Addr{
 	netip.MustParseAddr("fd20:ce::254"),    // Google Cloud
 	netip.MustParseAddr("100.100.100.200"), // Alibaba Cloud
@@ -58,18 +56,18 @@ var metadata = []netip.Addr{
 	netip.MustParseAddr("192.0.0.192"),     // Oracle Cloud
 }
 
-// amazon has the addresses of AWS: fd00:ec2::254, fd00:ec2::23 (credentials of pods), and those to come.
+// amazon has the addresses of AWS: fd00:ec2::254, fd00:ec2::23 (credentials of pods), and future ones.
 var amazon = netip.MustParsePrefix("fd00:ec2::/32")
 
-// carriers are IPv6 networks whose addresses stand for an IPv4 address, and the places of its octets in the 16. One
-// that may stand at several places is looked for at each.
+// carriers are IPv6 networks with an embedded IPv4 address, and the positions of its octets. A network with several
+// possible positions has an entry for each.
 var carriers = []struct {
 	network netip.Prefix
 	at      [4]int
 	turned  bool // every bit of it
 }{
 	{netip.MustParsePrefix("64:ff9b::/96"), [4]int{12, 13, 14, 15}, false}, // NAT64, RFC 6052
-	// NAT64 of one's own network (RFC 8215), with any prefix in it: octet 8 is left out (RFC 6052 §2.2).
+	// NAT64 with a local prefix (RFC 8215). Octet 8 is skipped (RFC 6052 §2.2).
 	{rfc8215, [4]int{6, 7, 9, 10}, false},
 	{rfc8215, [4]int{7, 9, 10, 11}, false},
 	{rfc8215, [4]int{9, 10, 11, 12}, false},
@@ -83,12 +81,12 @@ var carriers = []struct {
 
 var (
 	thisNetwork = netip.MustParsePrefix("0.0.0.0/8")
-	// siteLocal is what unique local addresses replaced (RFC 3879).
+	// siteLocal is deprecated (RFC 3879).
 	siteLocal = netip.MustParsePrefix("fec0::/10")
 )
 
-// Check refuses loopback, link-local, site-local, metadata, unspecified and multicast addresses, and IPv6 addresses
-// that carry one, with a *LocalAddressError.
+// Check returns a *LocalAddressError for loopback, link-local, site-local, metadata, unspecified and multicast
+// addresses, and for IPv6 addresses with such an address embedded.
 func Check(address netip.Addr) error {
 	plain := address.Unmap().WithZone("")
 	if kind := kindOf(plain); kind != "" {
@@ -122,7 +120,7 @@ func Check(address netip.Addr) error {
 	return nil
 }
 
-// carriedKind is kindOf for an address that another one carries. Of a network with several places the others are zeros.
+// carriedKind is kindOf for an embedded address. At the wrong position of rfc8215 the octets may be zeros.
 func carriedKind(carried netip.Addr, network netip.Prefix) string {
 	kind := kindOf(carried)
 	if kind == "an unspecified" && network == rfc8215 {

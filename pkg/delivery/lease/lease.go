@@ -15,60 +15,58 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/decision"
 )
 
-// stall is how long a provider's method may go on without asking the fence.
+// stall bounds the time of a provider's method without a call of the fence.
 const stall = 5 * time.Minute
 
-// ErrConflict says that another worker wrote the state since it was loaded. Nothing was changed.
+// ErrConflict means that another worker wrote the state after it was loaded. Nothing was changed.
 var ErrConflict = errors.New("another worker or client changed the delivery")
 
-// Store keeps states. It may be used from any number of goroutines, one for each Key.
+// Store keeps states, and is safe for concurrent use with different Keys.
 type Store interface {
-	// Load returns what stands there now, past every cache: the fence rests on it. A delivery that is not stored is the
-	// zero State and no error.
+	// Load reads the present state, past every cache: the fence depends on it. A missing delivery is the zero State,
+	// not an error.
 	Load(ctx context.Context, key delivery.Key) (delivery.State, error)
-	// Save writes a state and returns its new version. An empty Version makes the delivery, and with it what keeps
-	// the zone from going while the provider has its data (S8.4). ErrConflict: what stands there is not of
-	// state.Version, or there is something where Version is empty, or nothing where it is not.
+	// Save writes a state and returns the new version. An empty Version creates the delivery. A delivery with data
+	// at the provider keeps the Zone from being deleted (S8.4). ErrConflict: the stored version is not
+	// state.Version, or only one of the two exists.
 	Save(ctx context.Context, key delivery.Key, state delivery.State) (version string, err error)
-	// Delete lets go of a delivery whose data is removed or left (S8.4). One that is not there is no error.
+	// Delete deletes the state after the data was removed or retained (S8.4). A missing state is no error.
 	Delete(ctx context.Context, key delivery.Key) error
 }
 
-// Lease is the right of one attempt to write a delivery, in the store and at the provider: an intent that is recorded
-// before the first call outside, and a fence that looks before each further one whether it still stands (F22).
+// Lease is the right of an attempt to write a delivery: the recorded intent, and the fence before each call outside
+// (F22).
 type Lease struct {
 	Key    delivery.Key
 	Store  Store
 	Memory *decision.Memory
-	// Grace bounds a call of the Store.
-	Grace time.Duration
-	// Current fails where what the attempt was told of class and zone does not hold any more.
+	Grace  time.Duration
+	// Current fails if the attempt's class or zone is outdated.
 	Current func() error
 	// Limiter bounds the calls outside of all zones of the class together.
 	Limiter *rate.Limiter
 
 	mu sync.Mutex
-	// next is what the intent is recorded in.
+	// next is the state with the intent to record.
 	next     delivery.State
 	recorded bool
-	// covered says that by the stored state this worker alone may begin, and begun that it was asked and still said so.
+	// covered: the stored state permits only this worker to begin. begun: the fence has confirmed that.
 	covered, begun bool
-	// err is the first that the fence returned; it stays.
+	// err is the first error of the fence, returned by all later calls.
 	err   error
 	watch *time.Timer
 }
 
-// PrepareFence prepares the fence for calls that next describes.
+// PrepareFence prepares the fence for the calls described by next.
 func (l *Lease) PrepareFence(next delivery.State, covered bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.next, l.covered, l.recorded, l.begun, l.err = next, covered, false, false, nil
 }
 
-// PassFence is the Fence of an attempt. The first call records the intent, so that a later worker knows what may
-// stand half written; every further one looks whether it still stands (F22). A worker whose own confirmation is the
-// last word on the zone need not record one (State.Holder), but looks. It asks last what can change fastest: nothing
-// lies between a look at the store and the provider's call but the provider.
+// PassFence is the Fence of an attempt. The first call records the intent, so that a later worker knows the RRsets
+// possibly half written; every further call checks the intent (F22). A covered worker only checks the own
+// confirmation (State.Holder). The check of the store comes last, directly before the provider's call.
 func (l *Lease) PassFence(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -77,7 +75,7 @@ func (l *Lease) PassFence(ctx context.Context) error {
 	}
 	if err := l.Limiter.Wait(ctx); err != nil {
 		if l.err = ctx.Err(); l.err == nil {
-			l.err = context.DeadlineExceeded // Wait does not begin what it cannot end in time.
+			l.err = context.DeadlineExceeded // Wait fails at once if the deadline is too near.
 		}
 		return l.err
 	}
@@ -98,7 +96,7 @@ func (l *Lease) PassFence(ctx context.Context) error {
 	return l.err
 }
 
-// RunWatched runs f, which ends when the fence was not asked for too long.
+// RunWatched runs f, and calls stop if f does not call the fence for too long.
 func (l *Lease) RunWatched(stop func(), f func() error) error {
 	l.mu.Lock()
 	l.watch = time.AfterFunc(stall, stop)
@@ -112,7 +110,7 @@ func (l *Lease) RunWatched(stop func(), f func() error) error {
 	return f()
 }
 
-// FenceError is why the fence failed, and whether a call may have gone out before.
+// FenceError returns the error of the fence, and whether a call may have gone out before.
 func (l *Lease) FenceError() (err error, began bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -128,7 +126,7 @@ func (l *Lease) recordIntent(ctx context.Context) error {
 	return nil
 }
 
-// checkConfirmation looks whether the confirmation still is the last word.
+// checkConfirmation fails if another worker wrote after this worker's confirmation.
 func (l *Lease) checkConfirmation(ctx context.Context) error {
 	m := l.Memory
 	now, err := l.ReadState(ctx, l.Key)
@@ -157,8 +155,8 @@ func (l *Lease) checkIntent(ctx context.Context) error {
 	return nil
 }
 
-// SaveState stores a state. A conflict with a write that left the intent alone (labels of the object, say) is
-// overcome; with another worker it is ErrFenced.
+// SaveState stores a state. A conflict with a write that left intent, holder and serial alone, such as a write of
+// labels, is retried. A conflict with another worker is ErrFenced.
 func (l *Lease) SaveState(ctx context.Context, next delivery.State) error {
 	m, store := l.Memory, l.Store
 	storing, cancel := l.boundStoring(ctx)
@@ -179,7 +177,7 @@ func (l *Lease) SaveState(ctx context.Context, next delivery.State) error {
 		version, err = store.Save(storing, l.Key, next)
 	}
 	if err != nil {
-		m.Loaded = false // Whether it arrived is not known, or what stands there is not.
+		m.Loaded = false // The write may have arrived, or the stored state is unknown.
 		return err
 	}
 	next.Version = version
@@ -187,14 +185,13 @@ func (l *Lease) SaveState(ctx context.Context, next delivery.State) error {
 	return nil
 }
 
-// ReadState returns what is stored now, of this delivery or of another class of the zone.
+// ReadState returns the present state, of this delivery or of another class of the zone.
 func (l *Lease) ReadState(ctx context.Context, key delivery.Key) (delivery.State, error) {
 	storing, cancel := l.boundStoring(ctx)
 	defer cancel()
 	return l.Store.Load(storing, key)
 }
 
-// DeleteState lets go of a delivery of which nothing is at the provider.
 func (l *Lease) DeleteState(ctx context.Context) error {
 	if l.Memory.Stored.Version == "" {
 		return nil
@@ -204,7 +201,7 @@ func (l *Lease) DeleteState(ctx context.Context) error {
 	return l.Store.Delete(storing, l.Key)
 }
 
-// boundStoring bounds a call of the Store. It goes on while the loop stops: what was done must be written down.
+// boundStoring bounds a call of the Store. Stopping the Loop does not end the call: results must be stored.
 func (l *Lease) boundStoring(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), l.Grace)
 }
