@@ -18,17 +18,16 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// Dial connects to a server.
 type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-// Served is the answer of a server about a zone.
+// Served is the answer of a server for a zone.
 type Served struct {
-	// Keys are its DNSKEY records, Serial that of its SOA.
+	// Keys are the DNSKEY records, Serial is the serial of the SOA.
 	Keys   map[string]bool
 	Serial uint32
 }
 
-// AskKeys asks a secondary for the keys and the serial of a zone, until ctx ends.
+// AskKeys asks a secondary for the DNSKEY records and the serial of a zone, until ctx ends.
 func AskKeys(ctx context.Context, connect Dial, server Secondary, zone name.Name) (Served, error) {
 	got := Served{Keys: map[string]bool{}}
 	keys, err := askRRset(ctx, connect, server.Addr, server.Key, zone, mdns.TypeDNSKEY)
@@ -52,12 +51,12 @@ func AskKeys(ctx context.Context, connect Dial, server Secondary, zone name.Name
 	return got, nil
 }
 
-// ServedDS is the answer of a server of the parent about the DS of a zone.
+// ServedDS is the answer of a server of the parent for the DS of a zone.
 type ServedDS struct {
-	// Data of the DS records, and the longest of their TTLs.
+	// Data of the DS records, and the longest TTL.
 	Data []string
 	TTL  time.Duration
-	// NoName: the name of the zone is not there: a parent may lose the delegation together with the DS.
+	// NoName: the zone's name does not exist: a parent may remove the delegation with the DS.
 	NoName bool
 }
 
@@ -78,7 +77,7 @@ func AskDS(ctx context.Context, connect Dial, at netip.AddrPort, zone name.Name)
 	return got, nil
 }
 
-// askRRset returns an authoritative answer.
+// askRRset returns an authoritative answer, or an error.
 func askRRset(ctx context.Context, connect Dial, at netip.AddrPort, key *transfer.Key, zone name.Name, of uint16) (*mdns.Msg, error) {
 	conn, err := connect(ctx, "tcp", at.String())
 	if err != nil {
@@ -102,8 +101,8 @@ func askRRset(ctx context.Context, connect Dial, at netip.AddrPort, key *transfe
 	return answer, nil
 }
 
-// withoutPorts is the error of a connection without its addresses: the local port is another one at each question, and
-// a status that has the error would be written each time.
+// withoutPorts returns a connection's error without addresses: the local port changes with each question, and a
+// status with the error would be written each time.
 func withoutPorts(err error) error {
 	var failed *net.OpError
 	if errors.As(err, &failed) {

@@ -18,11 +18,11 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// digest is the sum of the hashes of records: it does not depend on their order, and that of a record that goes is
-// subtracted, so it follows a zone by its differences. It leaves out what a signer makes by itself, and the SOA.
+// digest is the sum of the hashes of a zone's records, without the SOA and the records made by signers. The sum is
+// independent of order, and follows differences by addition and subtraction.
 //
-// The hashes are keyed with random octets of this process, because sums of hashes that can be computed elsewhere can be
-// made to meet. Digests are therefore never stored.
+// The hashes are keyed with random octets of this process, because collisions of unkeyed sums can be constructed. So
+// digests are never stored.
 type digest [4]uint64
 
 var digestKey = func() []byte {
@@ -31,7 +31,7 @@ var digestKey = func() []byte {
 	return key
 }()
 
-// hashRecord is the digest of one record; owner and data are in presentation format, names absolute.
+// hashRecord returns the digest of a record. owner and data are in presentation format with absolute names.
 func hashRecord(owner string, t rdata.Type, ttl uint32, data string) (d digest) {
 	if t == rdata.SOA || t.BySigner() {
 		return d
@@ -60,7 +60,7 @@ func (d *digest) subtract(other digest) {
 	}
 }
 
-// hashZone is the digest of all of a plan.
+// hashZone returns the digest of plan.All.
 func hashZone(plan delivery.Plan) (d digest) {
 	for set := range plan.All {
 		owner := set.Name.String()
@@ -71,7 +71,7 @@ func hashZone(plan delivery.Plan) (d digest) {
 	return d
 }
 
-// hashTransferred is the digest of a record as a server transfers it.
+// hashTransferred returns the digest of a transferred record.
 func hashTransferred(rr mdns.RR) digest {
 	header := rr.Header()
 	t := rdata.Type(header.Rrtype)
@@ -85,12 +85,12 @@ func hashTransferred(rr mdns.RR) digest {
 			return hashRecord(owner.String(), t, header.Ttl, data)
 		}
 	}
-	// Data that cannot be read here is no record of the zone, and makes the digest another one.
+	// Unreadable data is no record of the zone, and changes the digest.
 	return hashRecord("", t, header.Ttl, rr.String())
 }
 
-// readData is the canonical text of the data of a record, by way of its octets: the library writes some types
-// otherwise.
+// readData returns the canonical text of a record's data, by way of the wire format: the library formats some types
+// differently.
 func readData(rr mdns.RR) (string, error) {
 	var generic mdns.RFC3597
 	if err := generic.ToRFC3597(rr); err != nil {
@@ -99,7 +99,7 @@ func readData(rr mdns.RR) (string, error) {
 	return rdata.FromRR(rdata.Type(rr.Header().Rrtype), `\# `+strconv.Itoa(len(generic.Rdata)/2)+" "+generic.Rdata, name.Root)
 }
 
-// formatSOA is an SOA without its serial.
+// formatSOA returns an SOA without its serial.
 func formatSOA(ttl uint32, data string) string {
 	fields := strings.Fields(data)
 	if len(fields) == 7 {

@@ -14,8 +14,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// confirmations are the last zone that each secondary confirmed, by the name of the secondary. A secondary that starts
-// again from an old disk answers with an earlier serial of that zone.
+// confirmations has the last zone confirmed by each secondary, by the name of the secondary. A secondary restarted from
+// an old disk answers with an earlier serial of that zone.
 type confirmations struct {
 	mu   sync.Mutex
 	last map[string]confirmation
@@ -25,11 +25,11 @@ type confirmation struct {
 	server Secondary
 	uid    string
 	zone   name.Name
-	serial serial.Serial // in the server's answer: of one that signs, its own
+	serial serial.Serial // as answered: of a signing secondary, its own
 	at     time.Time
 }
 
-// confirmationKept is the time after which a secondary that confirms nothing is not asked: it left the class.
+// confirmationKept is the time after which a secondary without confirmations is not asked: it has left the class.
 const confirmationKept = 2 * time.Hour
 
 func (c *confirmations) noteConfirmed(s Secondary, plan delivery.Plan, answered serial.Serial) {
@@ -61,7 +61,7 @@ func (p *Provider) AskLast(ctx context.Context) (lost []string) {
 			}
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			if c.last[one.server.Name].at.Equal(one.at) { // it confirmed nothing meanwhile
+			if c.last[one.server.Name].at.Equal(one.at) { // no confirmation meanwhile
 				delete(c.last, one.server.Name)
 				lost = append(lost, one.server.Name)
 			}

@@ -19,24 +19,24 @@ import (
 )
 
 const (
-	// packetTimeout is how long one answer is waited for, followTimeout how long one Deliver waits for the secondaries,
-	// healthTimeout how long a health check takes.
+	// packetTimeout bounds the wait for an answer, followTimeout the wait of a Deliver for the secondaries,
+	// healthTimeout a health check.
 	packetTimeout, followTimeout, healthTimeout = time.Second, 2 * time.Second, 10 * time.Second
-	// udpSize is the most octets of an answer over UDP, which no link fragments.
+	// udpSize is the largest answer over UDP, in octets, not fragmented on any link.
 	udpSize = 1232
-	// secondLook is the time between the two answers that prove that a secondary is ahead.
+	// secondLook is the time between the two answers that prove a secondary ahead.
 	secondLook = 500 * time.Millisecond
-	// firstPause is between the first two questions to a secondary that is behind; it doubles up to lastPause.
+	// firstPause is the time between the first two questions to a lagging secondary, doubled up to lastPause.
 	firstPause, lastPause = 10 * time.Millisecond, 500 * time.Millisecond
 )
 
-// seen is what a secondary answers about a zone.
+// seen is the answer of a secondary for a zone.
 type seen struct {
 	serial serial.Serial
 	err    *delivery.Error
-	// note is what there is to say about it without an error.
+	// note is a remark without an error.
 	note string
-	// passing: what is wrong may be over in a moment.
+	// passing: the problem may be over in a moment.
 	passing bool
 }
 
@@ -53,7 +53,7 @@ func (p *Provider) probeSOA(ctx context.Context, s Secondary, zone name.Name, li
 	}
 	defer conn.Close()
 	question := transfer.NewQuestion(zone, mdns.TypeSOA)
-	question.SetEdns0(udpSize, false) // a signed answer with many name servers passes 512 octets
+	question.SetEdns0(udpSize, false) // a signed answer with many name servers exceeds 512 octets
 	deadline, _ := ctx.Deadline()
 	var answer *mdns.Msg
 	if err = conn.SetDeadline(deadline); err == nil {
@@ -66,7 +66,7 @@ func (p *Provider) probeSOA(ctx context.Context, s Secondary, zone name.Name, li
 		e.Code = mdns.RcodeToString[refusal.TSIG]
 		return seen{err: e}
 	case errors.As(err, &refusal) && refusal.Rcode != mdns.RcodeSuccess:
-		// Some servers sign no answer about a zone that they do not have.
+		// Some servers do not sign answers for a missing zone.
 		return p.explainAbsent(s, zone, refusal.Rcode)
 	case errors.As(err, &refusal):
 		return seen{err: delivery.Errorf(delivery.ReasonAuthenticationFailed, "%s: its answer is not signed by its key; "+
@@ -80,8 +80,8 @@ func (p *Provider) probeSOA(ctx context.Context, s Secondary, zone name.Name, li
 	return p.explainAbsent(s, zone, answer.Rcode)
 }
 
-// explainAbsent is for a zone that the secondary does not serve, yet or at all. BIND that follows a catalog makes a
-// zone that it lost again when it has transferred the catalog, which it does by itself only after a change of it.
+// explainAbsent returns the error for a zone that the secondary does not serve. BIND following a catalog recreates a
+// lost zone only after a transfer of the catalog, and transfers the catalog only after a change.
 func (p *Provider) explainAbsent(s Secondary, zone name.Name, rcode int) seen {
 	remedy := "make the zone there"
 	if catalog := p.config.Catalog; !catalog.IsZero() && !s.NoCatalog {

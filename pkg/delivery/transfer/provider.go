@@ -23,63 +23,62 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// Members are the zones of one class as they are stored, which is what every primary shows. A zone is in the class from
-// the moment in which the fence has written the intent to deliver it until that is let go of. So a primary that is
-// started again, or another one, shows the same, and a worker that lost its turn neither shows nor hides anything.
+// Members are the stored zones of a class, served by every primary. A zone is a member from the fence's first intent
+// until its Delivery is deleted. So all primaries serve the same, restarted or not, and a fenced worker can neither
+// show nor hide a zone.
 type Members interface {
-	// Name is that under which a zone is in the class; the zero Name: it is not in it.
+	// Name returns the name of a member, zero for a zone that is none.
 	Name(uid string) name.Name
-	// Holder is the zone of the class that has the name, "" for none.
+	// Holder returns the UID of the member with the name, "" for none.
 	Holder(zone name.Name) (uid string)
 }
 
-// Secondary is a name server that is waited for.
+// Secondary is a name server to wait for.
 type Secondary struct {
-	// Name is what the class calls it.
 	Name string
 	Addr netip.AddrPort
-	// Key signs what it is asked and has to sign what it answers; nil: neither.
+	// Key signs questions, and has to sign the answers; nil: neither.
 	Key *transfer.Key
-	// NoCatalog: it does not follow the class's catalog.
+	// NoCatalog: the secondary does not follow the class's catalog.
 	NoCatalog bool
-	// Signs: it signs what it transfers, so its serials are its own. Signer names the one that signs from which it
-	// transfers; "": it transfers from us.
+	// Signs: the secondary signs the zone, with serials of its own. Signer names the signing secondary from which
+	// this one transfers; "": it transfers from us.
 	Signs  bool
 	Signer string
-	// Unsigned: it may transfer from us as well, as a zone that a signer begins to sign.
+	// Unsigned: the secondary may also transfer from us, for a zone that a signer begins to sign.
 	Unsigned bool
 }
 
-// ownSerials says that its serials are not those of the zone.
+// ownSerials reports whether the secondary's serials are not the zone's.
 func (s Secondary) ownSerials() bool { return s.Signs || s.Signer != "" }
 
-// Config of a Provider.
 type Config struct {
 	Members     Members
 	Secondaries []Secondary
-	// Catalog is the catalog zone of the class, which Health asks for; zero: there is none.
+	// Catalog is the catalog zone of the class, used by Health; zero for none.
 	Catalog name.Name
-	// Claims are what each name of a TSIG key means to the class (delivery.Abilities): a primary has one key of a name.
+	// Claims maps names of TSIG keys to their use by the class (delivery.Abilities): a primary has one key of a
+	// name.
 	Claims map[string]string
-	// Served is the serial that the zone has here, 0 for none, which may be newer than a plan's; Latest is the one
-	// that it has where it is kept, asked there: a secondary may have been told before we were.
+	// Served returns the zone's serial in this process, 0 for none, which may be later than a plan's. Latest reads
+	// the stored serial: a secondary may be notified before this process.
 	Served func(uid string) serial.Serial
 	Latest func(ctx context.Context, uid string) (serial.Serial, error)
-	// Changes are those of each serial of the zone since one up to another one, an error where they are not kept: by
-	// them the content that a signer has is recognised. nil: none are kept.
+	// Changes returns the changes of each serial after since up to until, to recognise a signer's content; an error
+	// if they are not kept. nil: none are kept.
 	Changes func(uid string, since, until serial.Serial) ([]dns.Change, error)
-	// Dial connects, over TCP to secondaries that sign and over UDP to all; nil: to what dial.New(false) does.
+	// Dial connects over TCP to signing secondaries, and over UDP to all; nil: dial.New(false).
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Provider delivers zones to the secondaries of one class.
+// Provider delivers zones to the secondaries of a class.
 type Provider struct {
 	config Config
 	*signedZones
 	confirmed *confirmations
 }
 
-// signedZones are what is known of zones at secondaries that sign them.
+// signedZones has the zones at signing secondaries.
 type signedZones struct {
 	mu      sync.Mutex
 	zones   map[signedKey]*signedZone
@@ -89,8 +88,8 @@ type signedZones struct {
 
 var _ delivery.Provider = (*Provider)(nil)
 
-// ParseAddress reads an address of a class: "192.0.2.1", "192.0.2.1:5353", "[2001:db8::1]:53", "2001:db8::1". The port
-// is 53 where none is given.
+// ParseAddress parses an address of a class: "192.0.2.1", "192.0.2.1:5353", "[2001:db8::1]:53", "2001:db8::1". The
+// default port is 53.
 func ParseAddress(text string) (netip.AddrPort, error) {
 	if at, err := netip.ParseAddrPort(text); err == nil && at.Port() != 0 {
 		return at, nil
@@ -103,7 +102,7 @@ func ParseAddress(text string) (netip.AddrPort, error) {
 	return netip.AddrPortFrom(addr, 53), nil
 }
 
-// New checks the configuration; its error is a *delivery.Error. It sends nothing.
+// New validates the configuration, without network access. The error is a *delivery.Error.
 func New(config Config) (*Provider, error) {
 	if uid := config.Members.Holder(config.Catalog); uid != "" {
 		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "transfer.catalogZone: a zone of the class is named %s; "+
@@ -126,7 +125,7 @@ func New(config Config) (*Provider, error) {
 	return &Provider{config, &signedZones{zones: map[signedKey]*signedZone{}}, &confirmations{last: map[string]confirmation{}}}, nil
 }
 
-// WithSecondaries returns a provider for other secondaries, which shares with this one the memory of their answers.
+// WithSecondaries returns a provider for other secondaries. The memory of their answers is common to both.
 func (p *Provider) WithSecondaries(secondaries []Secondary) (*Provider, error) {
 	config := p.config
 	config.Secondaries = secondaries
@@ -138,8 +137,8 @@ func (p *Provider) WithSecondaries(secondaries []Secondary) (*Provider, error) {
 	return other, nil
 }
 
-// Deliver puts the zone into the class and waits a moment for the secondaries to have it. A longer wait would keep a
-// worker from the other zones of a class of which one secondary is down.
+// Deliver makes the zone a member of the class and waits briefly for the secondaries. A longer wait would keep a
+// worker from other zones while one secondary is down.
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	switch holder := p.config.Members.Holder(plan.Zone); {
 	case plan.Zone == p.config.Catalog:
@@ -174,11 +173,11 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	return report, nil
 }
 
-// Remove asks the fence. The zone leaves the class when its Delivery is let go of; secondaries that follow the
-// catalog then remove it by themselves.
+// Remove only calls the fence. The zone leaves the class when its Delivery is deleted; secondaries that follow the
+// catalog then remove it.
 func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	if p.config.Members.Name(plan.UID) != plan.Zone {
-		return delivery.Report{}, ctx.Err() // a zone is in a class under one name
+		return delivery.Report{}, ctx.Err() // a class has a zone under one name
 	}
 	err := fence(ctx)
 	if err == nil {
@@ -188,8 +187,8 @@ func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence deliver
 	return delivery.Report{}, err
 }
 
-// Verify asks each secondary once. A secondary with the zone's serial has the content that it transferred from the
-// primary; of one that signs the content is compared.
+// Verify asks each secondary once. A secondary with the zone's serial has the content transferred from the primary.
+// Of a signing secondary the content is compared.
 func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
 	if len(p.config.Secondaries) == 0 {
 		return delivery.Drift{}, delivery.ErrCannotList
@@ -198,8 +197,8 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 	return drift, ctx.Err()
 }
 
-// Health asks each secondary for the SOA of the catalog that it follows, or of the root. One that answers and does not
-// serve that is reachable; whether it takes zones the first zone shows.
+// Health asks each secondary for the SOA of its catalog, or of the root. A secondary that answers without serving
+// that zone is reachable, but its access to zones is unproven.
 func (p *Provider) Health(ctx context.Context) error {
 	if len(p.config.Secondaries) == 0 {
 		return fmt.Errorf("the class names no secondary that could be asked; each server that has its key may follow it: %w",
@@ -237,12 +236,11 @@ func (p *Provider) Health(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Abilities implements delivery.Provider.
 func (p *Provider) Abilities() delivery.Abilities {
 	return delivery.Abilities{Fetched: true, Claims: p.config.Claims}
 }
 
-// Close does nothing: the zones stay in the class, because a provider is made anew with each change of it.
+// Close does nothing: the zones stay members, because every change of the class makes a new provider.
 func (p *Provider) Close() error { return nil }
 
 func (p *Provider) eachSecondary(do func(i int, s Secondary)) {
@@ -253,8 +251,8 @@ func (p *Provider) eachSecondary(do func(i int, s Secondary)) {
 	all.Wait()
 }
 
-// askSecondaries has a row for each secondary. With wait each is asked until it has the serial or followTimeout is
-// over. A transfer from one that signs is waited for.
+// askSecondaries returns a row for each secondary. With wait, each is asked until it has the serial or followTimeout
+// is over. A transfer from a signing secondary may take longer.
 func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait bool) []delivery.Server {
 	limit := followTimeout
 	if plan.CallTimeout != 0 {
@@ -263,12 +261,12 @@ func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait 
 	asking, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	deadline, _ := asking.Deadline()
-	// A question that the end of the time cuts off may fail before the context says so, and is no answer.
+	// A question cut off by the deadline may fail before the context ends, and is no answer.
 	ended := func() bool { return asking.Err() != nil || !time.Now().Before(deadline) }
 	rows := make([]delivery.Server, len(p.config.Secondaries))
-	theirs := make([]serial.Serial, len(rows)) // of those with serials of their own
+	theirs := make([]serial.Serial, len(rows)) // of secondaries with own serials
 	p.eachSecondary(func(i int, s Secondary) {
-		var before seen // ahead, and seen once
+		var before seen // ahead, seen once
 		for pause := firstPause; ; pause = min(2*pause, lastPause) {
 			now := p.probeSOA(asking, s, plan.Zone, packetTimeout)
 			answered := now.serial
@@ -311,7 +309,7 @@ func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait 
 		}
 	})
 	for i, s := range p.config.Secondaries {
-		if s.Signer != "" && rows[i].Err == nil { // Its signer may have been asked later than itself.
+		if s.Signer != "" && rows[i].Err == nil { // The signer may have been asked later.
 			now := p.findBehind(s, plan, theirs[i])
 			rows[i].Serial, rows[i].Note = now.serial, now.note
 		}
@@ -319,7 +317,7 @@ func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait 
 	return rows
 }
 
-// resolveSerial is what a secondary with serials of its own has of the zone.
+// resolveSerial returns the zone's serial at a secondary with own serials.
 func (p *Provider) resolveSerial(ctx context.Context, s Secondary, plan delivery.Plan, theirs serial.Serial) seen {
 	if s.Signs {
 		return p.askSigner(ctx, s, plan, theirs)
@@ -327,10 +325,10 @@ func (p *Provider) resolveSerial(ctx context.Context, s Secondary, plan delivery
 	return p.findBehind(s, plan, theirs)
 }
 
-// reaches says that a server has the serial, or a later one; 0 is none.
+// reaches reports whether a server has the serial or a later serial; 0 is none.
 func reaches(has, want serial.Serial) bool { return has != 0 && !want.Ahead(has) }
 
-// mayBeAhead says that no serial of the zone that is known here is as late as that.
+// mayBeAhead reports whether a serial is later than every serial of the zone known here.
 func (p *Provider) mayBeAhead(plan delivery.Plan, at serial.Serial) bool {
 	served := p.config.Served(plan.UID)
 	return at.Ahead(plan.Serial) && (served == 0 || at.Ahead(served))

@@ -22,27 +22,26 @@ import (
 )
 
 const (
-	// maxVersions bounds the serials of a zone whose digests are kept, maxProven those of a signer that are kept with
-	// the serial of the zone that each has: servers behind it may be some of them late.
+	// maxVersions bounds the kept digests of a zone, by serial. maxProven bounds a signer's serials kept with the
+	// zone's serial of each: servers behind a signer may lag by several.
 	maxVersions, maxProven = 64, 16
-	// transferTimeout is how long one transfer from a signer may take, and shortWait is slept before one.
+	// transferTimeout bounds a transfer from a signer. A wait up to shortWait is slept before a transfer.
 	transferTimeout, shortWait = 2 * time.Minute, 500 * time.Millisecond
-	// firstShare is how far behind the transfers of a class may be where a zone is transferred that never was. After a
-	// start all zones are such: a signer that hands out none in time would keep all workers of the class with each of
-	// them, one after the other.
+	// firstShare is how far the class's pace may lag for the first transfer of a zone. After a start every zone has
+	// its first transfer, and a signer that times out for each would occupy all workers of the class.
 	firstShare = 5 * time.Minute
 )
 
-// A transfer from a signer pauses the next one of the zone from it, so that of each second the transfers of a zone take
-// at most zonePace octets and a fifth of the time, and those of all zones of the class at most classPace octets and the
-// time of two workers. A tenant that writes into a large zone of a signer that hands out no differences can cause no
-// more than that. A zone that was never transferred from a signer waits for no other one.
+// After a transfer from a signer, the next transfer waits: the transfers of a zone use at most zonePace octets per
+// second and a fifth of the time, those of a class at most classPace octets per second and the time of two workers.
+// This bounds the load of a tenant writing into a large zone of a signer without differences. The first transfer of
+// a zone waits only if the class is more than firstShare behind.
 const (
 	zonePace, classPace   = 1 << 20, 16 << 20
 	zoneShare, classShare = 4, 0.5
 )
 
-// pace is the time before which no further transfer begins.
+// pace is the time before which no transfer begins.
 type pace struct{ free time.Time }
 
 func (p *pace) charge(now time.Time, took time.Duration, octets int, perSecond int, share float64) {
@@ -52,50 +51,48 @@ func (p *pace) charge(now time.Time, took time.Duration, octets int, perSecond i
 	p.free = p.free.Add(max(time.Duration(float64(octets)/float64(perSecond)*float64(time.Second)), time.Duration(share*float64(took))))
 }
 
-// signedZone is what is known of one zone at secondaries that sign it.
+// signedZone is a zone at its signing secondaries.
 type signedZone struct {
 	mu sync.Mutex
-	// versions are the latest serials of the zone, newest last.
+	// versions are the latest serials, newest last.
 	versions []version
 	signers  map[string]*signer
 }
 
-// version is the content of a zone at one serial.
 type version struct {
 	serial serial.Serial
 	digest digest
 }
 
-// signer is what one secondary that signs had when the zone was transferred from it last.
+// signer is the zone at a signing secondary after the last transfer.
 type signer struct {
-	// serial is the signer's own, 0: no transfer has succeeded.
+	// serial is the signer's own, 0 before the first successful transfer.
 	serial serial.Serial
 	digest digest
 	soa    string
-	// whole says that the zone was transferred as a whole, and not by differences.
+	// whole: the transfer was full, not incremental.
 	whole bool
-	// holds are serials of the signer and the serial of the zone that each was found to have, newest last.
+	// holds has the signer's serials with the proven serial of the zone, newest last.
 	holds []holding
 	pace  pace
 }
 
-// holding says that a serial of a signer has the data of a serial of the zone.
+// holding means that serial theirs of a signer has the data of serial ours of the zone.
 type holding struct{ theirs, ours serial.Serial }
 
-// signedKey is a zone under one name.
 type signedKey struct {
 	uid  string
 	zone name.Name
 }
 
-// findSigned is what is known of the zone of a plan.
+// findSigned returns the signedZone of a plan, and creates a missing one.
 func (p *Provider) findSigned(plan delivery.Plan) *signedZone {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	key := signedKey{plan.UID, plan.Zone}
 	z := p.zones[key]
 	if z == nil {
-		if len(p.zones) >= p.sweepAt { // Not every zone is removed by this process.
+		if len(p.zones) >= p.sweepAt { // Zones may be removed by other processes.
 			maps.DeleteFunc(p.zones, func(key signedKey, _ *signedZone) bool { return p.config.Members.Name(key.uid) != key.zone })
 			p.sweepAt = 2*len(p.zones) + 1024
 		}
@@ -105,15 +102,14 @@ func (p *Provider) findSigned(plan delivery.Plan) *signedZone {
 	return z
 }
 
-// forgetSigned forgets a zone that leaves the class under a name.
 func (p *Provider) forgetSigned(plan delivery.Plan) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.zones, signedKey{plan.UID, plan.Zone})
 }
 
-// askSigner is what a secondary that signs has of the zone: the serial of the zone whose data it has. It is transferred
-// where its own serial is another one than when that was looked at last.
+// askSigner returns the zone's serial whose data the signer has. If the signer's own serial has changed, the zone is
+// transferred first.
 func (p *Provider) askSigner(ctx context.Context, s Secondary, plan delivery.Plan, theirs serial.Serial) seen {
 	z := p.findSigned(plan)
 	z.mu.Lock()
@@ -147,7 +143,7 @@ func (p *Provider) askSigner(ctx context.Context, s Secondary, plan delivery.Pla
 	return z.compareSigner(p, plan, known)
 }
 
-// waitToTransfer is how long no transfer from the signer may begin.
+// waitToTransfer returns the time until a transfer from the signer may begin.
 func (p *Provider) waitToTransfer(known *signer) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -158,7 +154,7 @@ func (p *Provider) waitToTransfer(known *signer) time.Duration {
 	return max(0, time.Until(known.pace.free), time.Until(class))
 }
 
-// transferSigned transfers what has changed at a signer since it was looked at last, or all of its zone.
+// transferSigned transfers the signer's changes since the last transfer, or the whole zone.
 func (p *Provider) transferSigned(ctx context.Context, s Secondary, plan delivery.Plan, z *signedZone, known *signer,
 	theirs serial.Serial) *delivery.Error {
 	ctx, cancel := context.WithTimeout(ctx, transferTimeout)
@@ -195,7 +191,7 @@ func (p *Provider) transferSigned(ctx context.Context, s Secondary, plan deliver
 	}
 	if since == 0 || !theirs.Ahead(since) || err != nil && ctx.Err() == nil {
 		next = *known
-		err = fetch(nil) // It has no differences, or has begun anew.
+		err = fetch(nil) // The signer has no differences, or has started over.
 	}
 	z.mu.Lock()
 	p.mu.Lock()
@@ -219,14 +215,14 @@ func explainNoTransfer(s Secondary, err error) *delivery.Error {
 	var refusal *transfer.Refusal
 	if errors.As(err, &refusal) {
 		switch reason = delivery.ReasonServerError; refusal.Rcode {
-		case mdns.RcodeRefused, mdns.RcodeNotAuth, mdns.RcodeSuccess: // the last one: not signed as it should be
+		case mdns.RcodeRefused, mdns.RcodeNotAuth, mdns.RcodeSuccess: // RcodeSuccess: not signed as required
 			reason = delivery.ReasonAuthenticationFailed
 		}
 	}
 	return delivery.Errorf(reason, "%s signs, so what it has is found out by a transfer from it, which fails: %w", s.Name, err)
 }
 
-// compareSigner says which serial of the zone a signer has.
+// compareSigner finds the zone's serial whose data a signer has.
 func (z *signedZone) compareSigner(p *Provider, plan delivery.Plan, known *signer) seen {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -240,7 +236,7 @@ func (z *signedZone) compareSigner(p *Provider, plan delivery.Plan, known *signe
 			continue
 		}
 		if !plan.Serial.Ahead(one.serial) && known.soa != soa {
-			continue // The zone had another SOA before, or the signer alters it.
+			continue // The zone had another SOA before, or the signer changes it.
 		}
 		known.hold(holding{known.serial, one.serial})
 		return seen{serial: one.serial, note: fmt.Sprintf("it signs the zone; its serial %d has the data of %d", known.serial, one.serial)}
@@ -249,12 +245,12 @@ func (z *signedZone) compareSigner(p *Provider, plan delivery.Plan, known *signe
 		"nor of any serial known before: it has not transferred that yet, or it alters the zone; "+
 		"kubizone verify names the RRsets that differ", known.serial, plan.Serial)}
 	if !known.whole {
-		known.serial = 0 // Differences may be wrong: the next look is at the whole zone.
+		known.serial = 0 // Differences may be wrong: the next transfer is full.
 	}
 	return at
 }
 
-// extendVersions has the digests of the plan's serial and of those that the zone has had since.
+// extendVersions adds the digests of the plan's serial and of later serials.
 func (z *signedZone) extendVersions(p *Provider, plan delivery.Plan) {
 	until := plan.Serial
 	if served := p.config.Served(plan.UID); served.Ahead(until) {
@@ -264,7 +260,7 @@ func (z *signedZone) extendVersions(p *Provider, plan delivery.Plan) {
 		z.followChanges(p, plan.UID, until)
 	}
 	if !slices.ContainsFunc(z.versions, func(one version) bool { return one.serial == plan.Serial }) {
-		// The changes that lead here are not known, or never were.
+		// The changes up to here are unknown.
 		z.versions = append(z.versions[:0], version{plan.Serial, hashZone(plan)})
 		z.followChanges(p, plan.UID, until)
 	}
@@ -273,7 +269,7 @@ func (z *signedZone) extendVersions(p *Provider, plan delivery.Plan) {
 	}
 }
 
-// followChanges adds the serials from the newest one to until, as far as their changes are known.
+// followChanges adds the serials after the newest up to until, as far as their changes are known.
 func (z *signedZone) followChanges(p *Provider, uid string, until serial.Serial) {
 	at := z.versions[len(z.versions)-1]
 	if !until.Ahead(at.serial) {
@@ -305,7 +301,7 @@ func (s *signer) hold(found holding) {
 	}
 }
 
-// latest is what the signer was found to have last, zero: nothing.
+// latest returns the last proven serials, zero for none.
 func (s *signer) latest() holding {
 	if len(s.holds) == 0 {
 		return holding{}
@@ -313,8 +309,8 @@ func (s *signer) latest() holding {
 	return s.holds[len(s.holds)-1]
 }
 
-// findBehind is what a secondary has that transfers from a signer and answers with a serial: what that signer had with
-// this serial. Of one that transfers from us as well, a serial of the zone is its own.
+// findBehind returns the zone's serial at a secondary that transfers from a signer: the signer's serial theirs
+// proves it. A secondary that also transfers from us may have a serial of the zone itself.
 func (p *Provider) findBehind(s Secondary, plan delivery.Plan, theirs serial.Serial) seen {
 	if s.Unsigned && !p.mayBeAhead(plan, theirs) {
 		return seen{serial: theirs}
