@@ -20,20 +20,19 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// maxTheirs bounds the conflicts of one zone that are remembered.
+// maxTheirs bounds the remembered conflicts of a zone.
 const maxTheirs = 256
 
-// maxTransfer bounds what is held in memory of one transfer, in octets on the wire: some four million records.
+// maxTransfer bounds the memory of a transfer, in octets on the wire: some four million records.
 const maxTransfer = 256 << 20
 
-// contents are the RRsets of a zone as the server has it, and which types each name has.
+// contents has the RRsets of a zone at the server, and the types at each name.
 type contents struct {
 	sets  map[delivery.RRsetKey]delivery.RRset
 	names map[name.Name][]rdata.Type
 }
 
-// fetchZone transfers the zone. It leaves out records that cannot belong to the zone, and those that a signing server
-// makes by itself.
+// fetchZone transfers the zone, without records outside the zone and records made by a signing server.
 func (w *work) fetchZone(ctx context.Context) (contents, error) {
 	text, err := transfer.Receive(ctx, transfer.Source{
 		Server: w.config.TransferServer, Zone: w.plan.Zone, Key: &w.config.Key, Dial: w.config.Dial, Wait: w.wait, Most: maxTransfer,
@@ -70,7 +69,7 @@ func (w *work) fetchZone(ctx context.Context) (contents, error) {
 	return held, nil
 }
 
-// at is the RRset that the server has, without Data where there is none.
+// at returns the server's RRset, without Data if there is none.
 func (c contents) at(key delivery.RRsetKey) delivery.RRset {
 	if set, ok := c.sets[key]; ok {
 		return set
@@ -86,7 +85,7 @@ func same(a, b delivery.RRset) bool {
 	return sameData(a, b) && (a.TTL == b.TTL || len(a.Data) == 0)
 }
 
-// without is a less the data of b.
+// without returns a without the data of b.
 func without(a, b delivery.RRset) delivery.RRset {
 	gone := map[string]bool{}
 	for _, data := range b.Data {
@@ -96,7 +95,7 @@ func without(a, b delivery.RRset) delivery.RRset {
 	return a
 }
 
-// findDifferences lists what differs between the server's zone and the plan's when no history of it is known.
+// findDifferences returns the changes from the server's zone to the plan's, for want of a history.
 func (w *work) findDifferences(held contents) []delivery.Change {
 	var changes []delivery.Change
 	for want := range w.plan.All {
@@ -113,7 +112,7 @@ func (w *work) findDifferences(held contents) []delivery.Change {
 	return w.dropAliasConflicts(changes, held)
 }
 
-// findRemovals lists what of the plan stands at the server, as changes that remove it.
+// findRemovals returns the changes that remove the plan's RRsets from the server.
 func (w *work) findRemovals(held contents) []delivery.Change {
 	changes := []delivery.Change{}
 	seen := map[delivery.RRsetKey]bool{}
@@ -137,8 +136,7 @@ func (w *work) findRemovals(held contents) []delivery.Change {
 	return changes
 }
 
-// compareZone compares. An RRset of ours in whose place foreign data stands is Differing: the server does not have the
-// zone's.
+// compareZone compares the server's zone with the plan's. An RRset replaced by foreign data is Differing.
 func (w *work) compareZone(held contents) delivery.Drift {
 	var d delivery.Drift
 	left := maps.Clone(held.sets)
@@ -162,8 +160,7 @@ func (w *work) compareZone(held contents) delivery.Drift {
 	return d
 }
 
-// reviseChanges says what is left to do of changes that the server did not take as they were, now that its zone is
-// known. Their Before is what the server has.
+// reviseChanges revises changes whose prerequisites failed, by the server's zone. Before is the server's RRset.
 func (w *work) reviseChanges(changes []delivery.Change, held contents) []delivery.Change {
 	var todo []delivery.Change
 	for _, change := range changes {
@@ -172,7 +169,7 @@ func (w *work) reviseChanges(changes []delivery.Change, held contents) []deliver
 		switch {
 		case same(is, change.After):
 		case len(change.After.Data) == 0:
-			// Our records go, those of another client stay.
+			// Our records are removed; those of another client stay.
 			if left := w.subtractOurs(is, change); len(left.Data) < len(is.Data) {
 				todo = append(todo, delivery.Change{Before: is, After: left})
 			}
@@ -185,9 +182,9 @@ func (w *work) reviseChanges(changes []delivery.Change, held contents) []deliver
 	return w.dropAliasConflicts(todo, held)
 }
 
-// setKnownConflictsAside sets aside the changes in whose place the foreign data of the last comparison still stands.
-// One message of prerequisites asks for all of it; without that, a zone with one conflict would be transferred with
-// each of its changes. It returns the other changes.
+// setKnownConflictsAside sets aside the changes that still conflict with the foreign data of the last comparison,
+// and returns the others. A single message of prerequisites checks all of that data. Otherwise a zone with a
+// conflict would be transferred for each of its changes.
 func (w *work) setKnownConflictsAside(ctx context.Context, changes []delivery.Change) ([]delivery.Change, error) {
 	held := contents{map[delivery.RRsetKey]delivery.RRset{}, map[name.Name][]rdata.Type{}}
 	var conceded, rest []delivery.Change
@@ -230,8 +227,8 @@ func (w *work) setKnownConflictsAside(ctx context.Context, changes []delivery.Ch
 	return append(rest, w.reviseChanges(conceded, held)...), nil
 }
 
-// mayReplace says whether what the server has in the place of a change is ours, or the class lets it be replaced. It is
-// ours where the zone had it at a serial of which something may stand there, so the answer is the same after a restart.
+// mayReplace reports whether the server's RRset is ours, or the class replaces foreign data. An RRset is ours if the
+// zone had it at a serial that may be at the server, so the answer is the same after a restart.
 func (w *work) mayReplace(is delivery.RRset, change delivery.Change) bool {
 	switch {
 	case len(is.Data) == 0, w.config.Replace, sameData(is, change.Before), sameData(is, change.After):
@@ -239,15 +236,14 @@ func (w *work) mayReplace(is delivery.RRset, change delivery.Change) bool {
 	case !w.plan.Uncertain && w.plan.Changes != nil:
 		return false
 	case w.plan.History == nil:
-		// The history does not reach back. Content that was delivered and never refused is taken for ours.
+		// The history is too short. Content delivered and never refused counts as ours.
 		return w.plan.Delivered && !w.owed(change.After.Key())
 	}
 	return slices.ContainsFunc(w.listVersions(change), func(ours delivery.RRset) bool { return sameData(is, ours) })
 }
 
-// subtractOurs is what is left of an RRset of the server when what we put there is gone. An RRset that was refused, or
-// is half written, is either one of our versions or foreign. From any other, to which other clients may have added
-// records, our records go.
+// subtractOurs returns the server's RRset without our records. A refused or half-written RRset is either a version
+// of ours or foreign. Other clients may have added records to any other RRset, and only our records go.
 func (w *work) subtractOurs(is delivery.RRset, change delivery.Change) delivery.RRset {
 	nothing := delivery.RRset{Name: is.Name, Type: is.Type}
 	versions := w.listVersions(change)
@@ -265,13 +261,12 @@ func (w *work) subtractOurs(is delivery.RRset, change delivery.Change) delivery.
 	return is
 }
 
-// owed says whether the RRset was refused or may stand half written. Where more are owed than are remembered, each of
-// them may be.
+// owed reports whether the RRset may be refused or half written; true for all if there are too many to list.
 func (w *work) owed(key delivery.RRsetKey) bool {
 	return w.plan.Uncertain && (w.plan.Owed == nil || slices.Contains(w.plan.Owed, key))
 }
 
-// listVersions lists what the zone had in the place of a change, as far as some of it may stand at the server.
+// listVersions returns the earlier RRsets of the zone that may be at the server in place of a change.
 func (w *work) listVersions(change delivery.Change) []delivery.RRset {
 	var versions []delivery.RRset
 	add := func(set delivery.RRset) {
@@ -304,13 +299,13 @@ func (w *work) listVersions(change delivery.Change) []delivery.RRset {
 	return versions
 }
 
-// step is what one change of the zone did to an RRset.
+// step has the changes of an RRset at a serial.
 type step struct {
 	at             int // in Plan.History
 	added, removed []string
 }
 
-// findStep finds the step of the change at number at for the RRset of an entry, or begins it.
+// findStep returns the step of an entry's RRset for the change number at, and creates it if missing.
 func (w *work) findStep(at int, entry dns.Entry) *step {
 	key := delivery.RRsetKey{Name: entry.Name, Type: entry.Type}
 	steps := w.steps[key]
@@ -321,8 +316,8 @@ func (w *work) findStep(at int, entry dns.Entry) *step {
 	return &steps[len(steps)-1]
 }
 
-// dropAliasConflicts sets aside what a server would ignore without an error (RFC 2136 §3.4.2.2): a CNAME beside other
-// data, other data beside a CNAME.
+// dropAliasConflicts sets aside changes that the server would ignore without an error (RFC 2136 §3.4.2.2): a CNAME
+// beside other data, or the reverse.
 func (w *work) dropAliasConflicts(changes []delivery.Change, held contents) []delivery.Change {
 	gone := map[delivery.RRsetKey]bool{}
 	for _, change := range changes {
@@ -349,7 +344,7 @@ func (w *work) dropAliasConflicts(changes []delivery.Change, held contents) []de
 	})
 }
 
-// listFailures lists what was set aside, in canonical order.
+// listFailures returns the RRsets set aside, in canonical order.
 func (w *work) listFailures() []delivery.Failure {
 	out := make([]delivery.Failure, 0, len(w.failed))
 	for key, err := range w.failed {

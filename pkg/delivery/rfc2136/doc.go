@@ -1,18 +1,18 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rfc2136 writes zones into a primary that another party runs, by dynamic update (RFC 2136).
+// Package rfc2136 writes zones to a primary of another operator by dynamic update (RFC 2136).
 //
-// It promises: (1) Nothing is overwritten unseen. Each RRset is written under the prerequisite that it is as we left
-// it. Where it is not, the zone is transferred and compared. Data that the zone never had there is foreign: it stays
-// and is a Conflict, on the first delivery and after every restart, unless the class says that it is replaced. Foreign
-// data at other names, or of other types, always stays. (2) It removes the records that we put there, one by one; of
-// an RRset that is not known to be ours nothing is. (3) Messages are signed, answers that decide something are
-// verified, and one update is one transaction of the server: the changes of a serial go out as one wherever 64 KiB hold
-// them. (4) A record that the server refuses is set aside and named; the others go out.
+// It promises: (1) Nothing is overwritten unseen. Each RRset is written with the prerequisite of its last known
+// content. If the prerequisite fails, the zone is transferred and compared. Data that the zone never had is foreign:
+// it stays and is a Conflict, on the first delivery and after every restart, unless the class replaces it. Foreign
+// data at other names or of other types always stays. (2) Our records are removed one by one; of an RRset not known
+// to be ours none are. (3) Messages are signed, deciding answers are verified, and an update is a transaction of the
+// server: the changes of a serial are one update if they fit 64 KiB. (4) A refused record is set aside and named;
+// the others are delivered.
 //
-// It does not know the server's own data, which are its SOA with the serial, its NS at the apex and its signatures. It
-// makes no zones.
+// It does not know the server's own data: the SOA with the serial, the NS at the apex, and signatures. It creates no
+// zones.
 //
-// Read provider.go first, then update.go for the messages and compare.go for what is ours.
+// Read provider.go first, then update.go for the messages and compare.go for the ownership of data.
 package rfc2136

@@ -24,41 +24,40 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// Config of a Provider.
 type Config struct {
-	// Server takes the updates: HOST or HOST:PORT, port 53 where none is given.
+	// Server receives the updates: HOST or HOST:PORT, default port 53.
 	Server string
-	// TransferServer hands the zone out to be compared, in the same form; empty: Server.
+	// TransferServer is the source of transfers for comparisons, in the same form; empty: Server.
 	TransferServer string
-	// Key signs: hmac-sha256, hmac-sha384 or hmac-sha512.
+	// Key signs with hmac-sha256, hmac-sha384 or hmac-sha512.
 	Key transfer.Key
-	// Replace: RRsets of others in the place of the zone's are replaced. Otherwise they stay, and are a Conflict.
+	// Replace: foreign RRsets in place of the zone's are replaced. Otherwise they stay, and are a Conflict.
 	Replace bool
-	// Dial connects over TCP; nil: to what dial.New(false) does.
+	// Dial connects over TCP; nil: dial.New(false).
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Provider updates zones at one server.
+// Provider updates zones at a server.
 type Provider struct {
 	config Config
 
-	// order puts RRsets that the server refused alone behind the others.
+	// order moves RRsets that the server refused alone behind the others.
 	order delivery.WriteOrder
 
 	mu sync.Mutex
-	// theirs is the foreign data in the place of a zone's RRsets at the last comparison, by the UID of the zone. It
-	// saves transfers, and no verdict rests on it.
+	// theirs has the foreign data in place of a zone's RRsets at the last comparison, by UID. It saves transfers; no
+	// decision depends on it.
 	theirs map[string]map[delivery.RRsetKey][]delivery.RRset
-	// last is the zone that was delivered last.
+	// last is the last delivered zone.
 	last name.Name
 }
 
 var _ delivery.Provider = (*Provider)(nil)
 
-// callTimeout bounds a call. A DNS server that takes longer counts as unreachable.
+// callTimeout bounds a call. A slower DNS server counts as unreachable.
 const callTimeout = 10 * time.Second
 
-// New checks the configuration; its error is a *delivery.Error. It connects to nothing.
+// New validates the configuration, without network access. The error is a *delivery.Error.
 func New(config Config) (*Provider, error) {
 	if config.Server == "" {
 		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "rfc2136.server: required; "+
@@ -84,7 +83,7 @@ func addPort(server string) string {
 	return net.JoinHostPort(strings.Trim(server, "[]"), "53")
 }
 
-// Deliver writes the changes, or, where they are not known, what is missing and what differs.
+// Deliver writes the plan's changes, or for want of changes the differences found by a transfer.
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	w := p.begin(plan, fence)
 	defer w.end()
@@ -120,8 +119,7 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	return report, err
 }
 
-// Remove removes, of the RRsets of the zone, the records that are the zone's. An RRset that is half written goes
-// whole.
+// Remove removes our records from the RRsets of the zone.
 func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	w := p.begin(plan, fence)
 	defer w.end()
@@ -142,8 +140,8 @@ func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence deliver
 	return delivery.Report{Failed: w.listFailures(), Remains: plan.Forgotten && len(changes) < len(held.sets)}, err
 }
 
-// explainMissingZone is for a removal where the server that hands the zone out does not have it. Where another
-// server takes the updates it asks that one, at which the data stands.
+// explainMissingZone explains a removal that finds no zone at the transfer server. If another server receives the
+// updates, it asks that server, which has the data.
 func (w *work) explainMissingZone(ctx context.Context, err error) error {
 	var e *delivery.Error
 	if !errors.As(err, &e) || e.Reason != delivery.ReasonZoneNotFound || w.config.TransferServer == w.config.Server {
@@ -160,7 +158,7 @@ func (w *work) explainMissingZone(ctx context.Context, err error) error {
 		"does not: make it there, or name another server", w.config.Server, w.plan.Zone, w.config.TransferServer)
 }
 
-// Verify transfers the zone and compares.
+// Verify transfers and compares the zone.
 func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
 	w := p.begin(plan, nil)
 	defer w.end()
@@ -174,7 +172,8 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 	return w.compareZone(held), nil
 }
 
-// ReadSerial asks for the serial that the server has of a zone; ReasonZoneNotFound: it answers, and serves none.
+// ReadSerial asks for the server's serial of a zone. ReasonZoneNotFound: the server answers without serving the
+// zone.
 func (p *Provider) ReadSerial(ctx context.Context, zone name.Name) (serial.Serial, error) {
 	w := p.begin(delivery.Plan{Zone: zone}, nil)
 	defer w.end()
@@ -190,9 +189,8 @@ func (p *Provider) ReadSerial(ctx context.Context, zone name.Name) (serial.Seria
 		"SOA of %s, and does not serve the zone", p.config.Server, code, zone)}
 }
 
-// Health asks for the SOA of the zone that was delivered last, and for that of the root before the first one. A signed
-// answer proves that the server accepts the key, whatever it has. Some servers refuse a zone that they do not have
-// without looking at the key.
+// Health asks for the SOA of the last delivered zone, or of the root before the first delivery. A signed answer
+// proves the key, with any rcode of a working server. Some servers refuse an unknown zone before they check the key.
 func (p *Provider) Health(ctx context.Context) error {
 	p.mu.Lock()
 	zone := p.last
@@ -217,7 +215,7 @@ func (p *Provider) Health(ctx context.Context) error {
 	return err
 }
 
-// isBrokenRcode says that no working server answers a question for a SOA so.
+// isBrokenRcode reports whether no working server answers a question for an SOA with rcode.
 func isBrokenRcode(rcode int) bool {
 	return rcode == mdns.RcodeServerFailure || rcode == mdns.RcodeNotImplemented || rcode == mdns.RcodeFormatError
 }
@@ -225,29 +223,29 @@ func isBrokenRcode(rcode int) bool {
 // AskLast implements delivery.Provider: no server fetches zones from it.
 func (*Provider) AskLast(context.Context) []string { return nil }
 
-// Abilities implements delivery.Provider: a transfer lists all that the server has, and it has NS of its own.
+// Abilities implements delivery.Provider: a transfer lists all content, and the server has its own NS.
 func (p *Provider) Abilities() delivery.Abilities {
 	return delivery.Abilities{Lists: true, OwnApexNS: true}
 }
 
-// Close lets go of nothing: connections end with the call that made them.
+// Close does nothing: connections end with their call.
 func (p *Provider) Close() error { return nil }
 
-// work is one call for one zone.
+// work is a call for one zone.
 type work struct {
 	*Provider
 	plan  delivery.Plan
 	fence delivery.Fence
 	wait  time.Duration
-	conn  net.Conn // nil: none yet, or lost
-	// proven: the server answered so that the key vouches for it.
+	conn  net.Conn // nil if there is none, or it was lost
+	// proven: an answer was signed with the key.
 	proven bool
-	// failed is why an RRset was set aside. taken are those that the server took, alone those that it refused alone.
+	// failed has the reason for each RRset set aside; taken are the accepted RRsets, alone those refused alone.
 	failed       map[delivery.RRsetKey]*delivery.Error
 	taken, alone map[delivery.RRsetKey]bool
-	// theirs are the RRsets of others for which RRsets were set aside.
+	// theirs are the foreign RRsets in conflict.
 	theirs map[delivery.RRsetKey][]delivery.RRset
-	// steps are Plan.History by RRset, nil before they are asked for.
+	// steps are Plan.History by RRset, nil until needed.
 	steps map[delivery.RRsetKey][]step
 }
 
@@ -266,7 +264,7 @@ func (w *work) end() {
 	}
 }
 
-// askServer sends one message within the time of a call and returns the answer. The error is a *delivery.Error.
+// askServer sends a message within the call timeout and returns the answer. The error is a *delivery.Error.
 func (w *work) askServer(ctx context.Context, question *mdns.Msg) (*mdns.Msg, error) {
 	call, cancel := context.WithTimeout(ctx, w.wait)
 	defer cancel()
@@ -292,18 +290,15 @@ func (w *work) askServer(ctx context.Context, question *mdns.Msg) (*mdns.Msg, er
 	return answer, nil
 }
 
-// isServerOwned says that an RRset is the server's own: it makes the SOA, and the apex NS name the servers that serve
-// there.
+// isServerOwned reports whether an RRset is the server's own: the SOA, or the NS at the apex.
 func (w *work) isServerOwned(key delivery.RRsetKey) bool {
 	return key.Type == rdata.SOA || key.Type == rdata.NS && key.Name == w.plan.Zone
 }
 
-// dropServerOwned leaves out the changes of RRsets that are the server's own.
 func (w *work) dropServerOwned(changes []delivery.Change) []delivery.Change {
 	return slices.DeleteFunc(slices.Clone(changes), func(change delivery.Change) bool { return w.isServerOwned(change.After.Key()) })
 }
 
-// setAsideConflict sets an RRset aside because of the foreign data at its name.
 func (w *work) setAsideConflict(key delivery.RRsetKey, what string, theirs ...delivery.RRset) {
 	w.theirs[key] = theirs
 	w.failed[key] = delivery.Errorf(delivery.ReasonConflict, "the server has %s that is not from this zone; remove it there, "+

@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// explainRcode says what an rcode of a verified answer means.
+// explainRcode explains the rcode of a verified answer.
 func (w *work) explainRcode(rcode int) *delivery.Error {
 	var e *delivery.Error
 	switch rcode {
@@ -38,7 +38,7 @@ func (w *work) explainRcode(rcode int) *delivery.Error {
 	return e
 }
 
-// explainNoAnswer says why there is no verified answer.
+// explainNoAnswer explains the lack of a verified answer.
 func (w *work) explainNoAnswer(server string, err error) *delivery.Error {
 	var refusal *transfer.Refusal
 	if errors.As(err, &refusal) {
@@ -58,9 +58,8 @@ func (w *work) explainRefusal(server string, refusal *transfer.Refusal) *deliver
 	case refusal.TSIG != 0:
 		reason = delivery.ReasonAuthenticationFailed
 	case refusal.Rcode == mdns.RcodeNotAuth, refusal.Rcode == mdns.RcodeNotZone:
-		// An error about the key has a TSIG (RFC 8945 §5.2), as BIND, Knot and PowerDNS do; without one it is
-		// about the zone (RFC 2136 §3.1.1). Knot looks for the zone before it looks at the key, and so cannot sign
-		// it.
+		// An error about the key has a TSIG (RFC 8945 §5.2), as from BIND, Knot and PowerDNS. Without TSIG it is
+		// about the zone (RFC 2136 §3.1.1): Knot looks for the zone before the key, and so cannot sign.
 		reason = delivery.ReasonZoneNotFound
 	case refusal.Rcode == mdns.RcodeRefused:
 		reason = delivery.ReasonInvalidConfiguration

@@ -19,24 +19,24 @@ import (
 )
 
 const (
-	// maxUpdate is what the records of an update may take, in octets: the 64 KiB of a message less its header, its
-	// zone and the largest signature.
+	// maxUpdate bounds the records of an update, in octets: 64 KiB less the header, the zone and the largest
+	// signature.
 	maxUpdate = 1<<16 - 1 - 12 - 260 - 700
-	// maxReviews is how often a zone is transferred again because another client changes it meanwhile.
+	// maxReviews bounds the repeated transfers of a zone that another client changes meanwhile.
 	maxReviews = 3
-	// maxIsolating is how many updates of one delivery search for the records that the server refuses: so many for what
-	// it did not refuse before, and as many for what it did.
+	// maxIsolating bounds the updates of a delivery that search for refused records: for records not refused before,
+	// and again for the others.
 	maxIsolating = 64
-	// soon is when the search goes on.
+	// soon is the delay before the search continues.
 	soon = 5 * time.Second
 )
 
-// written is one change as it goes into a message.
+// written is a change, encoded for a message.
 type written struct {
 	delivery.Change
-	// blind: Before says nothing about what stands there, and it is ours whatever it is.
+	// blind: Before is not checked, and any data there counts as ours.
 	blind bool
-	// asks: whether the server took a CNAME is only known by asking for it.
+	// asks: only a query tells whether the server accepted the CNAME.
 	asks                   bool
 	given, removals, comes []mdns.RR
 }
@@ -51,17 +51,17 @@ func (w written) octets() int {
 	return n
 }
 
-// write carries changes out in as few updates as hold them, with those of one name in one update. revise says what is
-// left of changes that met another zone than they were made for.
+// write sends changes in as few updates as possible, all changes of a name in the same. revise adapts changes whose
+// prerequisites failed to the server's zone.
 type write struct {
 	*work
 	revise func(changes []delivery.Change, held contents) []delivery.Change
-	// isolated counts updates that search for refused records. held is the zone as it was when one of them was to go.
+	// isolated counts updates of the search. held is the zone during the search, nil until needed.
 	isolated int
 	held     *contents
 }
 
-// writeAll carries out changes. seen: they were made from what the server has, else from what we left there.
+// writeAll sends changes. seen: their Before is the server's content, not our last.
 func (w *write) writeAll(ctx context.Context, changes []delivery.Change, seen bool, reviews int) error {
 	for _, batch := range w.divideIntoBatches(changes, seen) {
 		if err := w.sendUpdate(ctx, batch, reviews); err != nil {
@@ -89,7 +89,7 @@ func (w *write) divideIntoBatches(changes []delivery.Change, seen bool) [][]writ
 		for len(group) > 0 {
 			part := group
 			if octets > maxUpdate {
-				part = group[:1] // a name that fills messages goes RRset by RRset
+				part = group[:1] // a name larger than a message goes RRset by RRset
 			}
 			group = group[len(part):]
 			for _, one := range part {
@@ -115,7 +115,7 @@ func (w *write) divideIntoBatches(changes []delivery.Change, seen bool) [][]writ
 	return batches
 }
 
-// encodeName turns the changes of one name into records, and says how many octets they take.
+// encodeName encodes the changes of a name, and returns their octets.
 func (w *write) encodeName(changes []delivery.Change, seen bool) ([]written, int) {
 	aliasChanges := slices.ContainsFunc(changes, func(change delivery.Change) bool { return change.After.Type == rdata.CNAME })
 	somethingWas := slices.ContainsFunc(changes, func(change delivery.Change) bool { return len(change.Before.Data) > 0 })
@@ -130,11 +130,11 @@ func (w *write) encodeName(changes []delivery.Change, seen bool) ([]written, int
 		header := mdns.RR_Header{Name: change.After.Name.String(), Class: mdns.ClassNONE}
 		alias := change.After.Type == rdata.CNAME
 		switch {
-		case len(change.After.Data) == 0: // what goes has nothing to stand beside
+		case len(change.After.Data) == 0: // a removal has no conflicts
 		case alias && !seen && (one.blind || somethingWas && len(change.Before.Data) == 0):
 			one.asks = true
 		case alias && !somethingWas && !one.blind:
-			header.Rrtype = mdns.TypeANY // "name is not in use" (RFC 2136 §2.4.5), which says more than "no such RRset"
+			header.Rrtype = mdns.TypeANY // "name is not in use" (RFC 2136 §2.4.5), stronger than "no such RRset"
 			one.given = []mdns.RR{&mdns.ANY{Hdr: header}}
 		case !alias && !aliasChanges:
 			header.Rrtype = mdns.TypeCNAME
@@ -146,19 +146,18 @@ func (w *write) encodeName(changes []delivery.Change, seen bool) ([]written, int
 	return out, total
 }
 
-// isBlind says that what stands there is replaced without looking at it, as the class says, or removed where no history
-// says what it was.
+// isBlind reports whether the change needs no prerequisite: the class replaces foreign data, or a removal has no
+// history.
 func (w *work) isBlind(change delivery.Change) bool {
 	return w.config.Replace && w.plan.Uncertain && (len(change.After.Data) > 0 || w.plan.History == nil)
 }
 
-// encodeChange makes the records of one change: its prerequisites, what is deleted, what is added (RFC 2136 §2.4,
-// §2.5).
+// encodeChange encodes a change: prerequisites, deletions, additions (RFC 2136 §2.4, §2.5).
 func (w *written) encodeChange() *delivery.Error {
 	header := mdns.RR_Header{Name: w.After.Name.String(), Rrtype: uint16(w.After.Type)}
 	add := func(to *[]mdns.RR, class uint16, ttl uint32, set delivery.RRset) *delivery.Error {
 		for _, text := range set.Data {
-			// The wire form, written as an unknown type (RFC 3597): no text of a user is parsed again on its way out.
+			// Wire format as an unknown type (RFC 3597): no text of a user is parsed again.
 			wire, err := rdata.Value{Type: set.Type, Text: text}.Pack(name.Name{})
 			if err != nil {
 				return delivery.Errorf(delivery.ReasonValidationFailed, "%s: %w", set.Key(), err)
@@ -197,7 +196,7 @@ func (w *written) encodeChange() *delivery.Error {
 	return err
 }
 
-// sendUpdate sends one update and handles the server's answer.
+// sendUpdate sends an update and handles the answer.
 func (w *write) sendUpdate(ctx context.Context, batch []written, reviews int) error {
 	if len(batch) == 0 {
 		return nil
@@ -206,9 +205,9 @@ func (w *write) sendUpdate(ctx context.Context, batch []written, reviews int) er
 		return err
 	}
 	answer, err := w.askServer(ctx, w.newUpdate(batch))
-	// A server that cannot parse the message cannot verify it, and answers FORMERR without a signature of its own.
-	// Knot denies a name that the key may not update as it denies a key that it does not know. Any host on the way can
-	// forge such an answer, so it only has the batch tried in parts; an update without records decides.
+	// A server that cannot parse the message cannot verify it, and answers FORMERR unsigned. Knot rejects a name
+	// forbidden to the key like an unknown key. Any host on the path can forge such answers, so they only split the
+	// batch; an update without records decides.
 	if refusal := (*transfer.Refusal)(nil); errors.As(err, &refusal) {
 		switch {
 		case refusal.Rcode == mdns.RcodeFormatError && refusal.TSIG == 0:
@@ -238,7 +237,7 @@ func (w *write) sendUpdate(ctx context.Context, batch []written, reviews int) er
 	return w.isolateRefused(ctx, batch, answer.Rcode, reviews)
 }
 
-// newUpdate puts what is deleted before what is added: a CNAME takes the place of other data only when that is gone.
+// newUpdate puts deletions before additions: a CNAME replaces other data only after its deletion.
 func (w *work) newUpdate(batch []written) *mdns.Msg {
 	m := new(mdns.Msg)
 	m.SetUpdate(w.plan.Zone.String())
@@ -252,7 +251,7 @@ func (w *work) newUpdate(batch []written) *mdns.Msg {
 	return m
 }
 
-// reviseBatch transfers the zone and carries out what is left to do there.
+// reviseBatch transfers the zone and sends the changes still to be made.
 func (w *write) reviseBatch(ctx context.Context, batch []written, reviews int) error {
 	if reviews == maxReviews {
 		return delivery.Errorf(delivery.ReasonServerError, "%s: another client keeps changing what this zone changes; "+
@@ -290,7 +289,7 @@ func (w *write) findMissedAliases(ctx context.Context, batch []written) ([]writt
 	return missed, nil
 }
 
-// isolateRefused finds the changes that the server refuses where it takes others of the zone.
+// isolateRefused finds the refused changes, if the server accepts updates of the zone at all.
 func (w *write) isolateRefused(ctx context.Context, batch []written, rcode, reviews int) error {
 	answer, err := w.askServer(ctx, w.newUpdate(nil))
 	if err != nil {
@@ -311,7 +310,7 @@ func (w *write) isolateRefused(ctx context.Context, batch []written, rcode, revi
 	}
 	key := batch[0].After.Key()
 	if len(batch[0].After.Data) == 0 {
-		// An RRset that was refused before was never there, and need not go.
+		// An RRset refused before was never there, and needs no removal.
 		stands, err := w.standsAtServer(ctx, batch[0].Change)
 		if err != nil || !stands {
 			return err
@@ -329,9 +328,8 @@ func (w *write) isolateRefused(ctx context.Context, batch []written, rcode, revi
 	return nil
 }
 
-// endIsolation ends the search in a batch and sets the batch aside: no tenant keeps the records of another from being
-// confirmed, however many of its own the server refuses. Where the server has taken nothing yet, the cause may be the
-// key, and the attempt fails.
+// endIsolation ends the search and sets the batch aside: no tenant can block the confirmation of another's records
+// by refused records. If the server has accepted nothing yet, the cause may be the key, and the attempt fails.
 func (w *write) endIsolation(batch []written, rcode int) error {
 	if len(w.taken) == 0 {
 		e := w.explainRcode(rcode)
@@ -349,7 +347,7 @@ func (w *write) endIsolation(batch []written, rcode int) error {
 	return nil
 }
 
-// hasNewRefusal says that an RRset was refused alone that was not before, and that will be remembered.
+// hasNewRefusal reports whether an RRset was refused alone for the first time, with space in the order.
 func (w *work) hasNewRefusal() bool {
 	known := w.order.Failed(w.plan.Zone)
 	for key := range w.alone {
@@ -360,7 +358,7 @@ func (w *work) hasNewRefusal() bool {
 	return false
 }
 
-// noteOrder remembers which changes were refused alone, and which were taken.
+// noteOrder records the changes refused alone and accepted.
 func (w *work) noteOrder(changes []delivery.Change) {
 	for _, change := range changes {
 		if key := change.After.Key(); w.alone[key] || w.taken[key] {
@@ -369,8 +367,7 @@ func (w *work) noteOrder(changes []delivery.Change) {
 	}
 }
 
-// standsAtServer says whether the server has data of the zone in the place of a change that removes it. The zone is
-// transferred for that once.
+// standsAtServer reports whether the server has our data in place of a removal. The first call transfers the zone.
 func (w *write) standsAtServer(ctx context.Context, change delivery.Change) (bool, error) {
 	if w.held == nil {
 		held, err := w.fetchZone(ctx)
