@@ -27,26 +27,25 @@ import (
 )
 
 const (
-	// maxRetryAfter bounds how long a server can have a class wait.
+	// maxRetryAfter bounds the delay that a server can impose on a class.
 	maxRetryAfter = time.Hour
-	// quotaRetry is how often a record is tried again that a quota had no room for.
+	// quotaRetry is the retry interval of a record over quota.
 	quotaRetry = 10 * time.Minute
-	// maxForeign bounds what is quoted of a server's answer, in characters.
+	// maxForeign bounds a quote of a server's answer, in characters.
 	maxForeign = 200
 )
 
-// answer is the server's answer to one request.
 type answer struct {
 	status int
 	header http.Header
 	body   []byte
-	// secrets went out with the request: what comes back may repeat them.
+	// secrets were sent in the request, so the answer may repeat them.
 	secrets []string
 }
 
-// callServer sends one signed request. Where the server says that it has seen the nonce, it sends it once more with
-// another one. before is asked before each attempt, nil for requests that change nothing; its error is returned as it
-// is. The other errors are *delivery.Error and mean that there is no answer.
+// callServer sends a signed request. If the server knows the nonce already, it sends the request once more with
+// another. before is called before each attempt, nil for requests without changes, and its error is returned
+// unchanged. Other errors are *delivery.Error and mean no answer.
 func (p *Provider) callServer(ctx context.Context, timeout time.Duration, before delivery.Fence, method, path string, body []byte) (answer,
 	error) {
 	for again := false; ; again = true {
@@ -67,7 +66,7 @@ func (p *Provider) callServer(ctx context.Context, timeout time.Duration, before
 	}
 }
 
-// boundTimeout is how long a call may take: timeout, and never longer than the class allows. 0 is as long as that.
+// boundTimeout returns timeout, at most the class's; for 0 the class's.
 func (p *Provider) boundTimeout(timeout time.Duration) time.Duration {
 	if timeout <= 0 {
 		return p.config.Timeout
@@ -99,7 +98,7 @@ func (p *Provider) sendRequest(ctx context.Context, timeout time.Duration, metho
 	return got, nil
 }
 
-// newRequest makes a signed request with a nonce of its own. Errors are *delivery.Error.
+// newRequest returns a signed request with its own nonce, and the secrets sent. Errors are *delivery.Error.
 func (p *Provider) newRequest(ctx context.Context, method, path string, body []byte) (*http.Request, []string, error) {
 	target := *p.base
 	unescaped, err := url.PathUnescape(path)
@@ -143,8 +142,8 @@ func (p *Provider) newRequest(ctx context.Context, method, path string, body []b
 	return request, secrets, nil
 }
 
-// explainUnreachable is for a request without an answer. Its message has only what this program and the system say:
-// some errors hold what a foreign server answered in the place of HTTP.
+// explainUnreachable explains a request without an answer. The message has only text of this program and the system:
+// some errors contain what a foreign server sent in place of HTTP.
 func (p *Provider) explainUnreachable(ctx context.Context, err error, timeout time.Duration, secrets []string) *delivery.Error {
 	var known *delivery.Error
 	if errors.As(err, &known) {
@@ -189,7 +188,7 @@ func (p *Provider) explainUnreachable(ctx context.Context, err error, timeout ti
 	return failure
 }
 
-// cleanForeign makes foreign text fit for a log: short, printable, and without the secrets of the request.
+// cleanForeign makes foreign text fit for a log: short, printable, without the secrets of the request.
 func cleanForeign(text string, secrets []string) string {
 	for _, secret := range secrets {
 		if secret != "" {
@@ -209,7 +208,7 @@ func cleanForeign(text string, secrets []string) string {
 	return text
 }
 
-// quoteServer quotes what a server wrote into an error.
+// quoteServer quotes the server's text of an error.
 func quoteServer(refusal *protocol.Error, secrets []string) string {
 	text := refusal.Message
 	if details := string(refusal.Details); len(details) > len("null") {
@@ -218,8 +217,8 @@ func quoteServer(refusal *protocol.Error, secrets []string) string {
 	return cleanForeign(text, secrets)
 }
 
-// readResponse reads an answer, with no failure for success. spoken: it is one of the protocol. A 404 is a failure like
-// any other.
+// readResponse parses an answer. failure is nil for success, and set for a 404. spoken: the answer is of the
+// protocol.
 func (got answer) readResponse() (response protocol.Response, spoken bool, failure *delivery.Error) {
 	spoken = json.Unmarshal(got.body, &response) == nil && response.Success != nil
 	if spoken && *response.Success && got.status/100 == 2 {
@@ -231,8 +230,8 @@ func (got answer) readResponse() (response protocol.Response, spoken bool, failu
 	return response, spoken, got.explainFailure(response.Error, spoken)
 }
 
-// explainFailure says what an answer other than success means. refusal is nil where the answer had none; spoken: the
-// answer was one of the protocol.
+// explainFailure explains an answer other than success. refusal is nil if the answer had none. spoken: the answer is
+// of the protocol.
 func (got answer) explainFailure(refusal *protocol.Error, spoken bool) *delivery.Error {
 	code := ""
 	failure := new(delivery.Error)
@@ -241,7 +240,7 @@ func (got answer) explainFailure(refusal *protocol.Error, spoken bool) *delivery
 	}
 	failure.Code = code
 	if !isProtocolCode(code) {
-		// A code that is not the protocol's is foreign text.
+		// An unknown code is foreign text.
 		failure.Code = strconv.Itoa(got.status)
 	}
 	status := got.status
@@ -305,7 +304,7 @@ func isProtocolCode(code string) bool {
 	return false
 }
 
-// retryAfter is the header Retry-After, 0 for none (RFC 9110 §10.2.3).
+// retryAfter returns the delay in the header Retry-After, 0 for none (RFC 9110 §10.2.3).
 func (got answer) retryAfter() time.Duration {
 	text := got.header.Get("Retry-After")
 	wait := time.Duration(0)

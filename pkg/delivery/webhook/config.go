@@ -21,31 +21,31 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Config of a Provider, as a class has it. No credential is logged or put into an error. When one changes the
-// controller makes another Provider.
+// Config of a Provider, from a class. No credential is logged or part of an error. A changed Config needs a new
+// Provider.
 type Config struct {
 	// Server is the base URL, http or https, without user, query and fragment.
 	Server string
-	// Timeout bounds one request; 0: 30 s.
+	// Timeout bounds a request; 0: 30 s.
 	Timeout time.Duration
-	// HMAC signs requests; nil: they are not signed.
+	// HMAC signs requests; nil: unsigned.
 	HMAC *HMAC
-	// CABundle are PEM certificates that the server's is checked with; empty: the system's.
+	// CABundle has PEM certificates to verify the server's with; empty: the system's.
 	CABundle []byte
-	// ClientCertificate is the certificate for a server that asks for one; nil: there is none.
+	// ClientCertificate is presented to a server that asks for one; nil: none.
 	ClientCertificate *tls.Certificate
-	// BearerToken is sent in the Authorization header, and only over https; empty: none is.
+	// BearerToken is sent in the Authorization header, over https only; empty: none.
 	BearerToken string
-	// AllowLocalAddresses: the class may connect to loopback, link-local and metadata addresses.
+	// AllowLocalAddresses permits connections to loopback, link-local and metadata addresses.
 	AllowLocalAddresses bool
 	// OwnApexNS: the NS RRset at the apex is the provider's own (delivery.Abilities).
 	OwnApexNS bool
-	// VerifyAtMost bounds how many RRsets one Verify asks for, each by a request of its own, while the zone's delivery
-	// waits; the next one goes on behind them. 0: 500.
+	// VerifyAtMost bounds the RRsets in a Verify, each a request, during which the zone's delivery waits. The next
+	// Verify continues after them. 0: 500.
 	VerifyAtMost int
 }
 
-// HMAC is the shared secret and what it is used with.
+// HMAC is the shared secret with its algorithm.
 type HMAC struct {
 	Algorithm protocol.Algorithm
 	Secret    []byte
@@ -57,7 +57,7 @@ const (
 	maxHeader      = 64 << 10
 )
 
-// New makes the provider of a class and connects to nothing. The error is a *delivery.Error that names all faults.
+// New returns the provider of a class, without network access. The error is a *delivery.Error naming all faults.
 func New(config Config) (*Provider, error) {
 	base, wrong := readServer(config)
 	fault := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
@@ -72,7 +72,7 @@ func New(config Config) (*Provider, error) {
 			fault("hmacAuth: the secret is empty; put one under the key that the class names")
 		}
 	}
-	// Tokens are kept in files, and files end in a newline.
+	// Tokens come from files, which end in a newline.
 	config.BearerToken = strings.TrimSpace(config.BearerToken)
 	if strings.IndexFunc(config.BearerToken, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0 {
 		fault("bearerTokenFrom: the token has octets that a header cannot have")
@@ -93,12 +93,12 @@ func New(config Config) (*Provider, error) {
 	}
 	config.Timeout, config.VerifyAtMost = cmp.Or(config.Timeout, defaultTimeout), cmp.Or(config.VerifyAtMost, defaultVerify)
 	transport := &http.Transport{
-		// There is no proxy: nothing checks the addresses that a proxy connects to.
+		// No proxy: the addresses that a proxy connects to are unchecked.
 		DialContext:         dial.New(config.AllowLocalAddresses).DialContext,
 		TLSClientConfig:     client,
 		TLSHandshakeTimeout: config.Timeout,
 		ForceAttemptHTTP2:   true,
-		// No compression is asked for or undone, so a bound on a body is a bound on memory.
+		// No compression, so a bound on a body is a bound on memory.
 		DisableCompression:     true,
 		MaxResponseHeaderBytes: maxHeader,
 		MaxIdleConnsPerHost:    16,
@@ -109,19 +109,19 @@ func New(config Config) (*Provider, error) {
 		transport: transport,
 		client: &http.Client{
 			Transport: transport,
-			// A redirect may lead to a host that must not have what is signed for this one, or must not be reached.
+			// A redirect may lead to a host that must not receive the signed request, or must not be reached.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}, nil
 }
 
-// readServer parses the URL of the server, and says what is wrong with it.
+// readServer parses the URL of the server, and returns its faults.
 func readServer(config Config) (base *url.URL, wrong []error) {
 	fault := func(text string) { wrong = append(wrong, errors.New(text)) }
 	base, err := url.Parse(config.Server)
 	switch {
 	case err != nil:
-		// The error of url.Parse repeats the text, which may hold a password.
+		// The error of url.Parse repeats the text, which may contain a password.
 		fault("server: is no URL")
 	case base.Scheme != "http" && base.Scheme != "https", base.Host == "", base.Opaque != "":
 		fault("server: must begin with http:// or https:// and name a host")

@@ -1,15 +1,15 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package webhook delivers zones to an HTTP service that speaks the webhook protocol: the client half of it.
+// Package webhook delivers zones to an HTTP service: the client of the webhook protocol.
 //
-// It promises: (1) the unit is the RRset: what is posted replaces all of it, and it is deleted only when it is empty;
-// what is deleted follows from what changed, because the protocol has no list; (2) with a secret configured nothing
-// goes out unsigned, and every attempt has a nonce of its own; (3) nothing that the server answers can send us
-// elsewhere, fill our memory, or be read in a message, and only the protocol's own JSON is an answer; (4) an RRset
-// that the server refuses, or that the protocol has no form for, is set aside and named: the rest of the zone goes out.
+// It promises: (1) The unit is the RRset. A post replaces the whole RRset, and only an empty RRset is deleted.
+// Deletions follow from changes, because the protocol has no list. (2) With a secret configured no request is
+// unsigned, and every attempt has its own nonce. (3) No answer of the server can redirect a request, fill the
+// memory, or appear in a message, and only the protocol's JSON counts as an answer. (4) An RRset that the server
+// refuses, or without a form in the protocol, is set aside and named; the rest of the zone is delivered.
 //
-// It does not know where secrets are kept, nor when something is tried again; it reports what went wrong.
+// It does not know the storage of secrets or the schedule of retries.
 //
-// Read provider.go, then call.go; protocol/sign.go and protocol/record.go are what both ends share.
+// Read provider.go, then call.go; protocol/sign.go and protocol/record.go are common to client and server.
 package webhook

@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// Provider is the delivery.Provider of a class with a webhook.
+// Provider implements delivery.Provider for a class with a webhook.
 type Provider struct {
 	config    Config
 	base      *url.URL
@@ -32,17 +32,17 @@ type Provider struct {
 	mu         sync.Mutex
 	extensions []string
 	askedAt    time.Time
-	verified   map[name.Name]delivery.RRsetKey // where the last Verify ended, of zones that it compared in part
+	verified   map[name.Name]delivery.RRsetKey // the last RRset of a partial Verify, by zone
 	order      delivery.WriteOrder
 }
 
 var _ delivery.Provider = (*Provider)(nil)
 
-// extensionsLife is how long the server's list of extensions is used before it is asked again.
+// extensionsLife is how long the server's list of extensions is cached.
 const extensionsLife = 10 * time.Minute
 
-// Deliver posts and deletes what changed, or posts all. An RRset that the server refuses is in the report's Failed,
-// with Confirmed at plan.Serial. After an error it is not known what arrived.
+// Deliver writes the plan's changes, or all RRsets. Refused RRsets are in Failed, with Confirmed at plan.Serial.
+// After an error it is unknown which writes arrived.
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	w := &writer{provider: p, plan: plan, fence: fence, timeout: p.boundTimeout(plan.CallTimeout)}
 	err := w.writeAll(ctx)
@@ -55,8 +55,7 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	return w.report, err
 }
 
-// writeAll writes the RRsets that failed when they were written last behind the rest, as an attempt may end before all
-// are written.
+// writeAll writes RRsets that failed earlier after the others, because an attempt may end before all are written.
 func (w *writer) writeAll(ctx context.Context) error {
 	behind := w.provider.order.Failed(w.plan.Zone)
 	if w.plan.Changes == nil {
@@ -89,7 +88,7 @@ func (w *writer) writeAll(ctx context.Context) error {
 	return w.writeNames(ctx, last)
 }
 
-// beginBehind begins with the RRsets that failed before, if there are any.
+// beginBehind starts the writes of RRsets that failed earlier, if any.
 func (w *writer) beginBehind(ctx context.Context, behind int) error {
 	if behind == 0 {
 		return nil
@@ -99,8 +98,8 @@ func (w *writer) beginBehind(ctx context.Context, behind int) error {
 	return err
 }
 
-// writeNames writes changes, name by name. At each it removes first, because a CNAME takes the place of other types and
-// they take its place.
+// writeNames writes changes name by name. Removals of a name come first, because a CNAME and other types exclude
+// each other.
 func (w *writer) writeNames(ctx context.Context, changes []delivery.Change) error {
 	for len(changes) > 0 {
 		end := 1
@@ -126,7 +125,7 @@ func (w *writer) writeNames(ctx context.Context, changes []delivery.Change) erro
 	return nil
 }
 
-// Remove deletes every RRset of the plan. The protocol has no way to tell whether an RRset that stands there is ours.
+// Remove deletes every RRset of the plan. The protocol cannot tell whether the RRset at the provider is ours.
 func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	w := &writer{provider: p, plan: plan, fence: fence, timeout: p.boundTimeout(plan.CallTimeout), mayStay: listNameServers(plan)}
 	err := func() error {
@@ -159,11 +158,10 @@ func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence deliver
 	return w.report, err
 }
 
-// errNoGet: the server has no GET for records, which the protocol does not demand.
+// errNoGet: the server lacks the optional GET for records.
 var errNoGet = fmt.Errorf("its server does not answer GET for records: %w", delivery.ErrCannotList)
 
-// Verify asks for every RRset of the zone, because the protocol has no list: what stands at the provider besides is
-// not seen.
+// Verify asks for every RRset of the zone. The protocol has no list, so other RRsets are not found.
 func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
 	var drift delivery.Drift
 	p.mu.Lock()
@@ -183,7 +181,7 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 		}
 		behind = set.Key()
 		want := protocol.RRset{Zone: plan.Zone, Name: set.Name, Type: set.Type, TTL: set.TTL, Data: set.Data}
-		// It is decoded as the server's is: strings that the protocol joins are joined in both.
+		// Decoded like the server's answer: strings joined by the protocol are joined in both.
 		record, err := protocol.Encode(want)
 		if err != nil || !protocol.Exact(want) {
 			has, err := p.hasExtension(ctx, plan.CallTimeout, protocol.FeaturePresentation)
@@ -237,13 +235,13 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 	return drift, nil
 }
 
-// Health asks GET /health.
+// Health calls GET /health.
 func (p *Provider) Health(ctx context.Context) error {
 	_, err := p.askHealth(ctx, 0)
 	return err
 }
 
-// askHealth asks GET /health and remembers the extensions, also those of a server that is not healthy.
+// askHealth calls GET /health and caches the extensions, even of an unhealthy server.
 func (p *Provider) askHealth(ctx context.Context, timeout time.Duration) ([]string, error) {
 	got, err := p.callServer(ctx, timeout, nil, http.MethodGet, protocol.HealthPath, nil)
 	if err != nil {
@@ -269,7 +267,7 @@ func (p *Provider) askHealth(ctx context.Context, timeout time.Duration) ([]stri
 	return health.Features, nil
 }
 
-// hasExtension says whether the server has an extension. A server that says that it is not healthy can have one too.
+// hasExtension reports whether the server has an extension, even if it is unhealthy.
 func (p *Provider) hasExtension(ctx context.Context, timeout time.Duration, extension string) (bool, error) {
 	p.mu.Lock()
 	extensions, fresh := p.extensions, time.Since(p.askedAt) < extensionsLife
@@ -283,7 +281,7 @@ func (p *Provider) hasExtension(ctx context.Context, timeout time.Duration, exte
 	return slices.Contains(extensions, extension), nil
 }
 
-// forgetExtension forgets an extension that the server does not have, whatever it said.
+// forgetExtension drops an extension that the server announced but does not have.
 func (p *Provider) forgetExtension(extension string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -298,13 +296,13 @@ func (p *Provider) Abilities() delivery.Abilities {
 	return delivery.Abilities{OwnApexNS: p.config.OwnApexNS}
 }
 
-// Close closes the connections that are idle; those in use are closed by their contexts.
+// Close closes idle connections. Others end with their contexts.
 func (p *Provider) Close() error {
 	p.transport.CloseIdleConnections()
 	return nil
 }
 
-// listNameServers lists the address RRsets of the zone's own name servers in the zone.
+// listNameServers returns the address RRsets of the zone's name servers inside the zone.
 func listNameServers(plan delivery.Plan) map[delivery.RRsetKey]bool {
 	keys := map[delivery.RRsetKey]bool{}
 	if plan.All == nil {
@@ -323,12 +321,12 @@ func listNameServers(plan delivery.Plan) map[delivery.RRsetKey]bool {
 	return keys
 }
 
-// skips says whether the RRset is the provider's own.
+// skips reports whether the RRset is the provider's own.
 func (p *Provider) skips(zone name.Name, key delivery.RRsetKey) bool {
 	return p.config.OwnApexNS && isApexNS(zone, key)
 }
 
-// isApexNS says whether it is the NS RRset at the apex, without which a zone cannot be.
+// isApexNS reports whether key is the NS RRset at the apex, required in every zone.
 func isApexNS(zone name.Name, key delivery.RRsetKey) bool {
 	return key.Name == zone && key.Type == rdata.NS
 }

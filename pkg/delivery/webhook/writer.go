@@ -18,29 +18,27 @@ import (
 )
 
 const (
-	// maxStreak is how many RRsets in a row may fail with an error that may be theirs or the server's before GET
-	// /health is asked which it is. Where the server says that it is healthy the rest of the zone goes out, so a tenant
-	// whose records the server cannot handle holds up no other tenant's.
+	// maxStreak RRsets failing in a row, with errors of unclear origin, lead to a GET /health. If the server is
+	// healthy, the rest of the zone is written, so that a tenant's unacceptable records do not block other tenants.
 	maxStreak = 3
-	// maxSilent is how many RRsets may time out before each of the others in the attempt has half of the time, although
-	// the server says that it is healthy; of those that failed before, the rest is not tried then. maxFailed is how
-	// many may fail in one attempt.
+	// After maxSilent timeouts at a healthy server, the timeout of the remaining RRsets is halved; of RRsets that
+	// failed earlier, the rest is skipped. maxFailed bounds the failures of an attempt.
 	maxSilent, maxFailed = 2 * maxStreak, 256
-	// soon is when an attempt goes on that ended because too many RRsets failed for the first time. These are written
-	// last then.
+	// soon is the retry delay of an attempt that ended because too many RRsets failed for the first time. The retry
+	// writes them last.
 	soon = 5 * time.Second
 )
 
-// least is the shortest time that an RRset has when others time out. It has at least slack times as long as the slowest
-// answer of the attempt took, so that a slow RRset is not taken for one that is never answered.
+// least is the shortest timeout after halving. A timeout is at least slack times the slowest answer of the attempt,
+// so that a slow RRset differs from a silent one.
 var least = time.Second
 
 const slack = 4
 
-// featureRetry is how often a server is asked for an extension that a record needs.
+// featureRetry is the retry interval of a record that needs an extension.
 const featureRetry = 10 * time.Minute
 
-// writer carries one plan out.
+// writer writes a plan.
 type writer struct {
 	provider *Provider
 	plan     delivery.Plan
@@ -49,27 +47,27 @@ type writer struct {
 
 	waiting []item
 	size    int // octets of waiting in a batch
-	// streak are the failures in a row since a success or a healthy answer; failed and silent are those of the attempt.
+	// streak counts failures in a row since a success or a healthy answer; failed and silent are those of the
+	// attempt.
 	streak, failed, silent int
-	// timeout is how long a write may take, slowest how long the slowest took that was answered.
+	// timeout bounds a write, slowest is the longest time of an answered write.
 	timeout, slowest time.Duration
-	full             *delivery.Error // why nothing new is written: the quota is used up
-	// last: what failed before is being written, and all else is. spent: so much of that failed that the rest is not
-	// tried this time.
+	full             *delivery.Error // the used-up quota: no new RRset is written
+	// last: only RRsets that failed earlier are left to write. spent: too many of them failed, and the rest is
+	// skipped.
 	last, spent bool
-	// refused are the items that the server refused for good so far; helped: others succeeded after one of them.
+	// refused are permanently refused items; helped: a write succeeded after a refusal.
 	refused []item
 	helped  bool
-	// mayStay are RRsets of which a refusal to remove them is accepted.
+	// mayStay are RRsets whose removal may be refused.
 	mayStay map[delivery.RRsetKey]bool
 }
 
-// item is one RRset to write.
 type item struct {
 	key     delivery.RRsetKey
 	request protocol.Request
-	path    string // of a Delete
-	fresh   bool   // there was none before
+	path    string // for a Delete
+	fresh   bool   // a new RRset
 }
 
 func (w *writer) set(key delivery.RRsetKey) protocol.RRset {
@@ -130,8 +128,8 @@ const (
 	notKnown
 )
 
-// needsExtension asks whether the server has an extension that the RRset needs. Where it does not answer, the RRset is
-// set aside, or an error ends the plan.
+// needsExtension reports whether the server has an extension needed by an RRset. Without an answer, it sets the
+// RRset aside, or returns an error that ends the plan.
 func (w *writer) needsExtension(ctx context.Context, key delivery.RRsetKey, extension string) (answered, error) {
 	has, err := w.provider.hasExtension(ctx, w.plan.CallTimeout, extension)
 	var unknown *delivery.Error
@@ -147,7 +145,6 @@ func (w *writer) needsExtension(ctx context.Context, key delivery.RRsetKey, exte
 	return notKnown, err
 }
 
-// quoteSome quotes a few of many values.
 func quoteSome(values []string) string {
 	const most = 4
 	var quoted []string
@@ -163,7 +160,7 @@ func quoteSome(values []string) string {
 func (w *writer) removeRRset(ctx context.Context, key delivery.RRsetKey) error {
 	record, err := protocol.Encode(w.set(key))
 	if err != nil || w.provider.skips(w.plan.Zone, key) {
-		return nil // It was never written.
+		return nil // never written
 	}
 	path, err := protocol.RecordPath(w.plan.Zone, key.Name, key.Type)
 	if err != nil {
@@ -172,13 +169,13 @@ func (w *writer) removeRRset(ctx context.Context, key delivery.RRsetKey) error {
 	return w.addItem(ctx, item{key: key, request: protocol.Request{Record: record, Operation: protocol.Delete}, path: path})
 }
 
-// addItem puts an item behind those that wait, and writes these where a batch is full.
+// addItem appends an item. If the batch is full, it writes the waiting items first.
 func (w *writer) addItem(ctx context.Context, i item) error {
 	body, err := protocol.Marshal(i.request)
 	if err != nil {
 		return err
 	}
-	const around = 64 // what a batch has besides its items
+	const around = 64 // JSON around the items of a batch
 	if len(body)+around > protocol.MaxBody {
 		w.failRRset(i.key, &delivery.Error{Reason: delivery.ReasonValidationFailed, Permanent: true,
 			Message: fmt.Sprintf("the RRset is %d octets long in the webhook protocol, which takes %d", len(body),
@@ -195,13 +192,12 @@ func (w *writer) addItem(ctx context.Context, i item) error {
 	return nil
 }
 
-// writeWaiting writes what waits: in one request where there is more than one and the server has batches, else one by
-// one.
+// writeWaiting writes the waiting items: as a batch if the server has batches, else one by one.
 func (w *writer) writeWaiting(ctx context.Context) error {
 	items := w.waiting
 	w.waiting, w.size = nil, 0
 	if len(items) > 1 && !w.spent {
-		// Where the server does not say, the plain protocol will do: health informs and holds up nothing.
+		// Without an answer of Health, the plain protocol suffices: health must not block writes.
 		if has, err := w.provider.hasExtension(ctx, w.plan.CallTimeout, protocol.FeatureBatch); err == nil && has {
 			done, err := w.writeBatch(ctx, items)
 			if done || err != nil {
@@ -217,9 +213,8 @@ func (w *writer) writeWaiting(ctx context.Context) error {
 	return nil
 }
 
-// finishWriting writes what waits. RRsets that were refused are written once more where others were written since:
-// the server may refuse an MX until the address of its host is there, and may refuse to remove an address before what
-// names it.
+// finishWriting writes the waiting items. Refused RRsets are retried if other writes succeeded since: the server may
+// refuse an MX before the address of its host, and the removal of an address before the RRset naming it.
 func (w *writer) finishWriting(ctx context.Context) error {
 	if err := w.writeWaiting(ctx); err != nil || !w.helped {
 		return err
@@ -240,7 +235,7 @@ func (w *writer) finishWriting(ctx context.Context) error {
 	return w.writeWaiting(ctx)
 }
 
-// writeBatch writes items in one request. It reports false where they have to be written one by one.
+// writeBatch writes items in one request. It returns false if they are to be written one by one.
 func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 	var batch protocol.Batch
 	for _, i := range items {
@@ -255,7 +250,7 @@ func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 	if errors.As(err, &none) && ctx.Err() == nil && !none.WholeClass && (none.Reason == delivery.ReasonServerUnreachable ||
 		none.Reason == delivery.ReasonServerError) {
 		w.silent++
-		return false, nil // One item may be what the server cannot handle; written alone each gets its own answer.
+		return false, nil // Some item may cause this; single writes find it.
 	}
 	if err != nil {
 		return false, err
@@ -271,7 +266,7 @@ func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 			(concernsClass(refusal) || refusal.Reason == delivery.ReasonQuotaExceeded) {
 			return false, refusal
 		}
-		return false, nil // The answer does not say which item it is about; written alone each gets its own answer.
+		return false, nil // The answer does not name the item; single writes find it.
 	}
 	var ended error
 	for at, result := range response.Results {
@@ -280,7 +275,7 @@ func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 		if result.Success == nil || !*result.Success || result.Status/100 != 2 {
 			refusal = alone.explainFailure(result.Error, result.Success != nil)
 		}
-		// The server has carried out all of them: one that ends the attempt changes nothing for those behind it.
+		// The server has processed all of them: later results count even if this one ends the attempt.
 		if err := w.recordOutcome(ctx, items[at], refusal, true); err != nil && ended == nil {
 			ended = err
 		}
@@ -313,7 +308,7 @@ func (w *writer) writeItem(ctx context.Context, i item) error {
 		_, spoken, failure := got.readResponse()
 		return w.recordOutcome(ctx, i, failure, spoken)
 	case errors.As(err, &failure) && ctx.Err() == nil && failure.Reason == delivery.ReasonServerUnreachable && !failure.WholeClass:
-		// The server accepted the connection and did not answer, which the record may have caused.
+		// The server accepted the connection and did not answer, perhaps because of the record.
 		w.silent++
 		return w.recordOutcome(ctx, i, failure, true)
 	case errors.As(err, &failure) && ctx.Err() == nil && failure.Reason == delivery.ReasonServerError && !failure.WholeClass:
@@ -322,8 +317,8 @@ func (w *writer) writeItem(ctx context.Context, i item) error {
 	return err
 }
 
-// recordOutcome records how an item ended. It returns an error where nothing more is to be asked. spoken: the answer
-// was one of the protocol, or there was none.
+// recordOutcome records the end of an item. An error ends the attempt. spoken: the answer was of the protocol, or
+// there was none.
 func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Error, spoken bool) error {
 	switch {
 	case failure == nil, i.request.Operation == protocol.Delete && failure.Reason == delivery.ReasonZoneNotFound:
@@ -332,13 +327,13 @@ func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Er
 		w.helped = w.helped || len(w.refused) > 0
 		return nil
 	case i.request.Operation == protocol.Delete && failure.Permanent && (isApexNS(w.plan.Zone, i.key) || w.mayStay[i.key]):
-		// The zone stays at the provider, and so do the name servers that it cannot be without.
+		// The zone stays at the provider, and with it the name servers that it requires.
 		w.streak = 0
 		return nil
 	case concernsClass(failure):
 		return failure
 	}
-	// An answer without a code of the protocol may come from a proxy that inspects what a record says.
+	// An answer without a code of the protocol may come from a proxy that filters records.
 	strange := failure.WholeClass || !spoken && !failure.Permanent
 	if strange && w.streak == 0 && !w.isServerHealthy(ctx) {
 		return failure
@@ -358,7 +353,7 @@ func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Er
 		w.refused = append(w.refused, i)
 	}
 	if failure.Reason == delivery.ReasonQuotaExceeded && w.plan.Changes != nil {
-		// A new RRset would be refused too; removals and replacements need no quota.
+		// A new RRset would be refused too. Removals and replacements need no quota.
 		w.full = failure
 	}
 	if !strange && failure.Reason != delivery.ReasonServerError && failure.Reason != delivery.ReasonServerUnreachable {
@@ -398,12 +393,12 @@ func (w *writer) callServer(ctx context.Context, method, path string, body []byt
 	return got, err
 }
 
-// concernsClass says whether the failure concerns every zone of the class, whatever was asked.
+// concernsClass reports whether a failure concerns every zone of the class.
 func concernsClass(failure *delivery.Error) bool {
 	return failure.WholeClass && (isProtocolCode(failure.Code) || failure.Reason == delivery.ReasonRateLimited)
 }
 
-// isServerHealthy asks GET /health whether failures are those of RRsets and not the server's.
+// isServerHealthy calls GET /health, to tell failures of RRsets from failures of the server.
 func (w *writer) isServerHealthy(ctx context.Context) bool {
 	_, err := w.provider.askHealth(ctx, w.plan.CallTimeout)
 	return err == nil

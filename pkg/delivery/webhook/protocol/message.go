@@ -10,7 +10,7 @@ import (
 	"net/http"
 )
 
-// Codes of errors.
+// Error codes.
 const (
 	CodeInvalidRecord  = "INVALID_RECORD"
 	CodeInvalidDomain  = "INVALID_DOMAIN"
@@ -24,19 +24,19 @@ const (
 	CodeQuotaExceeded  = "QUOTA_EXCEEDED"
 )
 
-// Error is the error of an answer.
+// Error is the error in an answer.
 type Error struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
-	// Details are any JSON that a server adds.
+	// Details are optional JSON of the server.
 	Details json.RawMessage `json:"details,omitempty"`
-	// Status is the HTTP status that goes with it, 0: the one of the code.
+	// Status is the HTTP status; 0: the default of the code.
 	Status int `json:"-"`
 }
 
 func (e *Error) Error() string { return e.Code + ": " + e.Message }
 
-// HTTPStatus is the status that an answer with this error has.
+// HTTPStatus returns the HTTP status of an answer with this error.
 func (e *Error) HTTPStatus() int {
 	if e.Status != 0 {
 		return e.Status
@@ -54,7 +54,7 @@ func (e *Error) HTTPStatus() int {
 	return http.StatusInternalServerError
 }
 
-// Refuse makes an Error.
+// Refuse returns an Error.
 func Refuse(code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
@@ -65,13 +65,14 @@ const (
 	Delete = "delete"
 )
 
-// Request is the body of POST /records, with the operation Upsert, and one item of a batch.
+// Request is the body of POST /records, with the operation Upsert, and an item of a batch.
 type Request struct {
 	Record    Record `json:"record"`
 	Operation string `json:"operation"`
 }
 
-// Response answers every request but those for health and batches. Success is absent in what is not the protocol's.
+// Response answers all requests but those for health and batches. Success is absent if the answer is not the
+// protocol's.
 type Response struct {
 	Success *bool   `json:"success"`
 	Record  *Record `json:"record,omitempty"`
@@ -81,20 +82,20 @@ type Response struct {
 
 // Health answers GET /health.
 type Health struct {
-	// Status is Healthy or anything else.
+	// Status is Healthy, or any other text.
 	Status    string `json:"status"`
 	Message   string `json:"message,omitempty"`
 	Timestamp string `json:"timestamp"`
-	// Features are extensions that the server has.
+	// Features are the extensions of the server.
 	Features []string `json:"features,omitempty"`
 }
 
-// Healthy is the Status of a server that works.
+// Healthy is the Status of a working server.
 const Healthy = "healthy"
 
-// Extensions, negotiated by Health.Features.
+// Extensions, announced in Health.Features.
 const (
-	// FeatureBatch: POST /records/batch takes a Batch.
+	// FeatureBatch: POST /records/batch accepts a Batch.
 	FeatureBatch = "batch"
 	// FeatureValueMetadata: the metadata of a record may be an array beside its values.
 	FeatureValueMetadata = "value-metadata"
@@ -102,33 +103,33 @@ const (
 	FeaturePresentation = "presentation"
 )
 
-// Batch is the body of POST /records/batch. Its items are carried out in their order, each by itself: one that fails
-// stops no other. The record of a Delete has no values.
+// Batch is the body of POST /records/batch. Items are processed in order; a failed item stops no other. The record
+// of a Delete has no values.
 type Batch struct {
 	Operations []Request `json:"operations"`
 }
 
-// BatchResponse answers a batch that was taken: one result for each item, in their order. Success: all succeeded. A
-// batch that was not taken is answered by a Response.
+// BatchResponse answers an accepted batch: a result for each item, in order. Success: all succeeded. A rejected
+// batch is answered by a Response.
 type BatchResponse struct {
 	Success *bool         `json:"success"`
 	Results []BatchResult `json:"results"`
 }
 
-// BatchResult is the answer that an item would have had alone.
+// BatchResult is the answer to an item.
 type BatchResult struct {
 	Status int `json:"status"`
 	Response
 }
 
 const (
-	// MaxBatch is the most items of a batch.
+	// MaxBatch bounds the items of a batch.
 	MaxBatch = 100
-	// MaxBody is the most octets of a body, either way.
+	// MaxBody bounds the octets of a body, in both directions.
 	MaxBody = 1 << 20
 )
 
-// Marshal is value as compact JSON in which "<", ">" and "&" stand for themselves.
+// Marshal returns compact JSON without escapes of "<", ">" and "&".
 func Marshal(value any) ([]byte, error) {
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)

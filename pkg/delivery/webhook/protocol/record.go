@@ -17,13 +17,12 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// DefaultTTL is what a record without a ttl gets, in seconds.
+// DefaultTTL is the TTL of a record without a ttl, in seconds.
 const DefaultTTL = 300
 
 const maxTTL = 1<<31 - 1 // RFC 2181 §8
 
-// RRset is what a record stands for: names are absolute, Data is in presentation format as rdata.Value.Resolve
-// returns it. Without Data there is none.
+// RRset has absolute names, and Data in presentation format as from rdata.Value.Resolve. It is absent without Data.
 type RRset struct {
 	Zone, Name name.Name
 	Type       rdata.Type
@@ -31,41 +30,41 @@ type RRset struct {
 	Data       []string
 }
 
-// Record is an RRset as the protocol has it.
+// Record is an RRset in the form of the protocol.
 type Record struct {
 	Type string `json:"type"`
 	// Domain is the zone without its trailing dot, Subdomain the rest of the owner or "@".
 	Domain    string `json:"domain"`
 	Subdomain string `json:"subdomain"`
-	// FQDN is Domain and Subdomain together; servers may say it.
+	// FQDN is Domain and Subdomain together, optional in answers.
 	FQDN string `json:"fqdn,omitempty"`
-	// Values are addresses, hosts without a trailing dot (NS, CNAME, PTR, DNAME, MX, SRV), texts without quotes (TXT),
-	// and in all other types what a zone file has, with names in full.
+	// Values are addresses, hosts without a trailing dot (NS, CNAME, PTR, DNAME, MX, SRV), texts without quotes
+	// (TXT), and for all other types the format of zone files, with full names.
 	Values []string `json:"values,omitempty"`
 	// TTL in seconds; absent: DefaultTTL.
 	TTL *int64 `json:"ttl,omitempty"`
 	// Metadata is for MX and SRV.
 	Metadata MetadataList `json:"metadata,omitempty"`
-	// Format is empty, or Presentation: the values are in presentation format, each name absolute, and there is no
-	// metadata.
+	// Format is empty, or Presentation: values in presentation format with absolute names, and no metadata.
 	Format string `json:"format,omitempty"`
 }
 
-// Presentation is the Format for what the plain one cannot say, or not octet by octet: texts that are no UTF-8, or
-// whose strings are not as long as they may be.
+// Presentation is the Format for RRsets that the plain format cannot represent exactly: texts that are not UTF-8, or
+// with strings shorter than 255 octets in the middle.
 const Presentation = "presentation"
 
-// Metadata is what an MX (priority) or SRV (all) value has beside its host.
+// Metadata has the fields of an MX (priority) or SRV (all) value beside its host.
 type Metadata struct {
 	Priority *uint16 `json:"priority,omitempty"`
 	Weight   *uint16 `json:"weight,omitempty"`
 	Port     *uint16 `json:"port,omitempty"`
 }
 
-// MetadataList has one Metadata for all values, or one for each. As JSON one is an object, and several are an array.
+// MetadataList has one Metadata for all values, or one for each. In JSON, a single Metadata is an object, several
+// are an array.
 type MetadataList []Metadata
 
-// MarshalJSON writes an object for one.
+// MarshalJSON writes an object for one Metadata.
 func (l MetadataList) MarshalJSON() ([]byte, error) {
 	if len(l) == 1 {
 		return json.Marshal(l[0])
@@ -82,10 +81,10 @@ func (l *MetadataList) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, &(*l)[0])
 }
 
-// ByValue: the record needs FeatureValueMetadata.
+// ByValue reports whether the record needs FeatureValueMetadata.
 func (r Record) ByValue() bool { return len(r.Metadata) > 1 }
 
-// ErrNoForm: the protocol cannot say it.
+// ErrNoForm means that the protocol cannot represent a value.
 var ErrNoForm = errors.New("the webhook protocol has no form for it")
 
 func noForm(format string, args ...any) error {
@@ -103,7 +102,8 @@ func split(zone, owner name.Name) (domain, subdomain string, err error) {
 	return strings.TrimSuffix(zone.String(), "."), relative.String(), nil
 }
 
-// Encode writes an RRset. Without Data the record names it for Delete. Errors wrap ErrNoForm and name the value.
+// Encode returns the Record of an RRset. Without Data it identifies the RRset, for Delete. Errors wrap ErrNoForm and
+// name the value, unless the owner is outside the zone.
 func Encode(set RRset) (Record, error) {
 	domain, subdomain, err := split(set.Zone, set.Name)
 	if err != nil {
@@ -131,8 +131,8 @@ func Encode(set RRset) (Record, error) {
 	return record, nil
 }
 
-// Exact says that Decode reads what Encode writes of set as the same: no text in it is split into strings in a way of
-// its own.
+// Exact reports whether Decode returns the same RRset from Encode's record: the strings of its texts have the
+// standard lengths.
 func Exact(set RRset) bool {
 	if set.Type != rdata.TXT {
 		return true
@@ -145,7 +145,7 @@ func Exact(set RRset) bool {
 	return true
 }
 
-// EncodePresentation writes an RRset of any kind but for one in the root zone.
+// EncodePresentation encodes any RRset outside the root zone.
 func EncodePresentation(set RRset) (Record, error) {
 	domain, subdomain, err := split(set.Zone, set.Name)
 	if err != nil {
@@ -202,7 +202,8 @@ func alike(list []Metadata) bool {
 	return true
 }
 
-// JoinStrings is the text of a TXT value, its quoted strings joined. Errors wrap ErrNoForm: it is not UTF-8.
+// JoinStrings returns the text of a TXT value, its quoted strings joined. Errors wrap ErrNoForm: the text is not
+// UTF-8.
 func JoinStrings(data string) (string, error) {
 	var text []byte
 	quoted := false
@@ -233,7 +234,7 @@ func JoinStrings(data string) (string, error) {
 	return string(text), nil
 }
 
-// QuoteText is the inverse of JoinStrings; strings are as long as they may be.
+// QuoteText is the inverse of JoinStrings, with strings of the maximum length.
 func QuoteText(text string) string {
 	var data strings.Builder
 	for first := true; first || text != ""; first = false {
@@ -281,7 +282,7 @@ func parseKey(typeText, domain, subdomain string) (zone, owner name.Name, t rdat
 	return zone, owner, t, nil
 }
 
-// Key is what a record names, without its values. Errors are *Error.
+// Key returns the zone, name and type of a record. Errors are *Error.
 func (r Record) Key() (RRset, error) {
 	zone, owner, t, err := parseKey(r.Type, r.Domain, r.Subdomain)
 	return RRset{Zone: zone, Name: owner, Type: t}, err
@@ -393,7 +394,7 @@ func decodePresentation(t rdata.Type, value string, _ Metadata, zone name.Name) 
 	return data, nil
 }
 
-// absolute adds the final dot to a host. One that has it already, or ends in a backslash, is refused.
+// absolute adds the final dot to a host. A host that ends in a dot or a backslash is refused.
 func absolute(host string) (string, error) {
 	if host == "." {
 		return host, nil

@@ -18,17 +18,17 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// The headers of a signed request.
+// Headers of a signed request.
 const (
 	HeaderTimestamp = "X-DNS-Timestamp"
 	HeaderNonce     = "X-DNS-Nonce"
 	HeaderSignature = "X-DNS-Signature"
 )
 
-// Window is how far a timestamp may be from the server's clock, either way, and so how long a nonce is remembered.
+// Window is the maximum difference between a timestamp and the server's clock, and how long a nonce is remembered.
 const Window = 5 * time.Minute
 
-// Algorithm is the hash of the HMAC, as classes name it.
+// Algorithm is the hash of the HMAC, as named in classes.
 type Algorithm string
 
 const (
@@ -46,28 +46,28 @@ func (a Algorithm) hash() (func() hash.Hash, error) {
 	return nil, fmt.Errorf("algorithm %q: use SHA256 or SHA512", string(a))
 }
 
-// Validate says that there is no such algorithm.
+// Validate returns an error for an unknown algorithm.
 func (a Algorithm) Validate() error {
 	_, err := a.hash()
 	return err
 }
 
-// Signed is what a signature vouches for.
+// Signed is the data covered by the HMAC.
 type Signed struct {
 	Method string
-	// Path as it is sent: escaped, with the base path, without a query.
+	// Path as sent: escaped, with the base path, without a query.
 	Path string
-	// Timestamp is RFC 3339 in UTC with seconds, as Timestamp writes it.
+	// Timestamp is RFC 3339 in UTC with seconds, from Timestamp.
 	Timestamp string
 	Nonce     string
 	// Body is empty for none.
 	Body []byte
 }
 
-// Timestamp is t in the form that is signed and sent.
+// Timestamp formats t for signing and sending.
 func Timestamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// MAC is the octets of the signature. The algorithm is valid.
+// MAC returns the octets of the signature. It panics for an invalid algorithm.
 func (s Signed) MAC(algorithm Algorithm, secret []byte) []byte {
 	make, err := algorithm.hash()
 	if err != nil {
@@ -82,20 +82,20 @@ func (s Signed) MAC(algorithm Algorithm, secret []byte) []byte {
 	return mac.Sum(nil)
 }
 
-// Signature is the MAC in lower case hex, as it is sent.
+// Signature returns the MAC in lower case hex.
 func (s Signed) Signature(algorithm Algorithm, secret []byte) string {
 	return hex.EncodeToString(s.MAC(algorithm, secret))
 }
 
-// The paths, below the base path.
+// Paths below the base path.
 const (
 	HealthPath  = "/health"
 	RecordsPath = "/records"
 	BatchPath   = "/records/batch"
 )
 
-// RecordPath is the escaped path of one RRset: /records/{type}/{domain}/{subdomain}. It fails for the root zone, whose
-// name without its dot is nothing.
+// RecordPath returns the escaped path of an RRset: /records/{type}/{domain}/{subdomain}. It fails for the root zone,
+// whose name is empty without its dot.
 func RecordPath(zone, owner name.Name, t rdata.Type) (string, error) {
 	domain, subdomain, err := split(zone, owner)
 	if err != nil {
@@ -104,8 +104,8 @@ func RecordPath(zone, owner name.Name, t rdata.Type) (string, error) {
 	return RecordsPath + "/" + Segment(t.String()) + "/" + Segment(domain) + "/" + Segment(subdomain), nil
 }
 
-// Segment escapes one segment of a path: letters, digits, ".", "_", "-", "*" and "@" stand for themselves, every other
-// octet is percent-encoded with upper case digits.
+// Segment escapes a segment of a path: all octets except letters, digits, ".", "_", "-", "*" and "@" are
+// percent-encoded with upper case digits.
 func Segment(text string) string {
 	const digits = "0123456789ABCDEF"
 	var escaped strings.Builder
@@ -120,7 +120,8 @@ func Segment(text string) string {
 	return escaped.String()
 }
 
-// ParseRecordPath is the inverse of RecordPath for what follows RecordsPath in an escaped path. Errors are *Error.
+// ParseRecordPath is the inverse of RecordPath, for the part after RecordsPath in an escaped path. Errors are
+// *Error.
 func ParseRecordPath(escaped string) (zone, owner name.Name, t rdata.Type, err error) {
 	segments := strings.Split(strings.TrimPrefix(escaped, "/"), "/")
 	if len(segments) != 3 {
