@@ -11,28 +11,24 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Entry is one resource record as a zone publishes it. Its class is always IN
-// (S5.5). Two entries are the same record when they are == apart from TTL.
+// Entry is a published resource record of class IN (S5.5). Two entries are the same record if they are equal apart
+// from TTL.
 type Entry struct {
 	// Name is the owner, canonical and absolute.
 	Name name.Name
-	// Type is the RR type.
 	Type rdata.Type
 	// TTL is in seconds, 0 to 2^31-1 (RFC 2181 §8).
 	TTL uint32
-	// Data is the rdata in presentation format, every name in it absolute, as
-	// rdata.Value.Resolve returns it.
+	// Data is in presentation format with absolute names, as from rdata.Value.Resolve.
 	Data string
 }
 
-// String is the entry as a line of a master file (RFC 1035 §5.1), tab
-// separated, without the newline.
+// String returns the line of a master file (RFC 1035 §5.1), tab separated, without the newline.
 func (e Entry) String() string {
 	return string(e.AppendText(make([]byte, 0, len(e.Name.String())+len(e.Data)+24)))
 }
 
-// AppendText appends what String returns, so that a writer of a million
-// entries can reuse one buffer.
+// AppendText appends String, for writers with a buffer.
 func (e Entry) AppendText(line []byte) []byte { return e.AppendLine(line, e.Type.String(), e.Data) }
 
 // AppendLine is AppendText with type and data in another form.
@@ -46,14 +42,14 @@ func (e Entry) AppendLine(line []byte, rtype, data string) []byte {
 	return append(line, data...)
 }
 
-// Change is what one or more consecutive serials did to a zone. Applying it to
-// the content at From gives the content at To; the SOA is not part of it.
+// Change is the difference between two serials of a zone, without the SOA. Applied to the content at From, it gives
+// the content at To.
 type Change struct {
 	From, To       serial.Serial
 	Removed, Added []Entry
 }
 
-// UnconfirmedTTL is the TTL of a member's PTR in the catalog of a fleet until all servers have had the zone once. The
-// agent beside a server does not hold its readiness back for such a zone. Consumers of catalogs ignore TTLs (RFC 9432
-// §4), and BIND logs a warning for each record that it does not know.
+// UnconfirmedTTL is the TTL of a member's PTR in the catalog of a fleet until all servers have had the zone once. An
+// agent does not delay the readiness of its server for such a zone. Consumers of catalogs ignore TTLs (RFC 9432 §4),
+// and BIND logs a warning for each unknown record.
 const UnconfirmedTTL = 1

@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// Name is an absolute owner name in canonical form, "www.example.org.". The
-// zero value is no name at all. Only Parse and its kin make one, so holding a
-// Name is the proof that the rules of S1.2 and S1.3 hold.
+// Name is an absolute owner name in canonical form, "www.example.org.". The zero value is no name. Only Parse and
+// similar functions make one, so every Name obeys S1.2 and S1.3.
 type Name struct{ s string }
 
 // Root is the name of the root zone, ".".
@@ -19,10 +18,10 @@ var Root = Name{"."}
 // String returns the canonical text, "" for the zero value.
 func (n Name) String() string { return n.s }
 
-// IsZero says that n is no name at all.
+// IsZero reports whether n is no name.
 func (n Name) IsZero() bool { return n.s == "" }
 
-// relText is n without its trailing dot: "" for the root, which has no labels.
+// relText returns n without its trailing dot: "" for the root.
 func (n Name) relText() string {
 	if n.s == "" {
 		return ""
@@ -41,8 +40,8 @@ func (n Name) NumLabels() int {
 	return strings.Count(n.s, ".")
 }
 
-// WireLen is the length of the uncompressed wire form in octets, the root's
-// length octet included (RFC 1035 §3.1): 1 for the root, at most 255.
+// WireLen returns the length of the uncompressed wire format in octets, with the root's length octet (RFC 1035
+// §3.1): 1 for the root, at most 255.
 func (n Name) WireLen() int {
 	switch n.s {
 	case "":
@@ -50,14 +49,14 @@ func (n Name) WireLen() int {
 	case ".":
 		return 1
 	}
-	// Every label trades its dot for a length octet; one more ends the name.
+	// Each label's dot becomes a length octet; one octet ends the name.
 	return len(n.s) + 1
 }
 
-// IsWildcard says that the leftmost label is "*" (RFC 4592).
+// IsWildcard reports whether the leftmost label is "*" (RFC 4592).
 func (n Name) IsWildcard() bool { return strings.HasPrefix(n.s, "*.") }
 
-// Parent is n without its leftmost label; false at the root.
+// Parent returns n without its leftmost label; false at the root.
 func (n Name) Parent() (Name, bool) {
 	if n.s == "" || n.s == "." {
 		return Name{}, false
@@ -69,14 +68,13 @@ func (n Name) Parent() (Name, bool) {
 	return Name{rest}, true
 }
 
-// Encloses says that sub is n or lies below it. No name encloses the zero
-// value, and the zero value encloses none.
+// Encloses reports whether sub is n or below n; false if either is zero.
 func (n Name) Encloses(sub Name) bool {
 	_, ok := n.labelsBelow(sub)
 	return ok
 }
 
-// labelsBelow returns what sub has to the left of n, without the dot between them.
+// labelsBelow returns the labels of sub left of n, without the dot between them.
 func (n Name) labelsBelow(sub Name) (string, bool) {
 	switch {
 	case n.s == "" || sub.s == "":
@@ -93,7 +91,7 @@ func (n Name) labelsBelow(sub Name) (string, bool) {
 	return sub.s[:cut-1], true
 }
 
-// Rel is n as seen from origin; false when origin does not enclose n.
+// Rel returns n relative to origin; false if origin does not enclose n.
 func (n Name) Rel(origin Name) (Rel, bool) {
 	left, ok := origin.labelsBelow(n)
 	switch {
@@ -105,20 +103,17 @@ func (n Name) Rel(origin Name) (Rel, bool) {
 	return Rel{left}, true
 }
 
-// Compare orders names canonically (RFC 4034 §6.1): label by label from the
-// right, octet by octet, a name before everything below it. The zero value
-// sorts with the root.
+// Compare is the canonical order (RFC 4034 §6.1): label by label from the right, octet by octet, a name before
+// everything below it. The zero value is equal to the root.
 func (n Name) Compare(m Name) int { return compareLabels(n.relText(), m.relText()) }
 
-// Key is n with its labels reversed, each ended by a dot, and "/" written "~":
-// "org.example.www.", "" for the root. So what lies at and below n is exactly
-// the keys with prefix n.Key(), and a key is safe inside a slash-separated
-// path. Keys do not sort canonically; Compare does.
+// Key returns n with reversed labels, each ended by a dot, and "/" written "~": "org.example.www.", "" for the root.
+// The names at and below n are the keys with prefix n.Key(), and a key is safe in a slash-separated path. Keys do
+// not sort canonically; Compare does.
 func (n Name) Key() string { return labelsToKey(n.relText()) }
 
-// FromKey is the inverse of Key. It refuses what Key cannot have written. It
-// does not judge A-labels anew: a stored name outlives the Unicode tables
-// under which it was accepted.
+// FromKey is the inverse of Key. It rejects other texts, but does not check A-labels again: a stored name outlives
+// the Unicode tables of its time.
 func FromKey(key string) (Name, error) {
 	text, err := keyToLabels(key)
 	if err != nil {
@@ -130,8 +125,8 @@ func FromKey(key string) (Name, error) {
 // MarshalText returns the canonical text; the zero value is empty text.
 func (n Name) MarshalText() ([]byte, error) { return []byte(n.s), nil }
 
-// UnmarshalText reads what MarshalText wrote, without judging A-labels anew
-// (see FromKey), and otherwise what Parse takes.
+// UnmarshalText reads the result of MarshalText without a check of A-labels (FromKey), and otherwise any text for
+// Parse.
 func (n *Name) UnmarshalText(text []byte) error {
 	s := string(text)
 	if s == "" {
@@ -150,7 +145,7 @@ func (n *Name) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MustParse is Parse for tests and tables; it panics on an error.
+// MustParse is Parse for tests and tables, and panics on an error.
 func MustParse(text string) Name {
 	n, err := Parse(text)
 	if err != nil {
@@ -166,8 +161,7 @@ func splitLabels(s string) []string {
 	return strings.Split(s, ".")
 }
 
-// compareLabels compares two names given without trailing dot, "" having no
-// labels. It cuts labels off the right and allocates nothing.
+// compareLabels compares two names without trailing dots; "" has no labels. No allocation.
 func compareLabels(a, b string) int {
 	for a != "" && b != "" {
 		var la, lb string
@@ -215,8 +209,7 @@ func labelsToKey(s string) string {
 	return key.String()
 }
 
-// keyToLabels is the inverse of labelsToKey, strict: a key is made by us, so
-// anything else in its place is corruption.
+// keyToLabels is the strict inverse of labelsToKey: any other text in place of a key is corruption.
 func keyToLabels(key string) (string, error) {
 	if key == "" {
 		return "", nil

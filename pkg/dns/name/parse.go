@@ -16,14 +16,13 @@ import (
 const (
 	maxLabel = 63  // octets, RFC 1035 §2.3.4
 	maxWire  = 255 // octets, RFC 1035 §2.3.4
-	// maxText bounds the text before IDNA sees it: its decoder is quadratic,
-	// and no name within 255 octets needs as much (a code point costs at least
-	// one octet of an A-label and at most four bytes of UTF-8).
+	// maxText bounds the input of IDNA, whose decoder is quadratic. No name within 255 octets needs more: a code
+	// point takes at least one octet of an A-label and at most four bytes of UTF-8.
 	maxText = 4 * maxWire
 )
 
-// profile maps as lookups do, but leaves ASCII to us: the plain lookup profile
-// refuses "_", "*", "/" and "r3---x", all of which are owner names (S1.2).
+// profile maps as for lookups, without rules for ASCII: the lookup profile rejects "_", "*", "/" and "r3---x", all
+// valid in owner names (S1.2).
 var profile = idna.New(
 	idna.MapForLookup(),
 	idna.Transitional(false),
@@ -31,9 +30,8 @@ var profile = idna.New(
 	idna.CheckHyphens(false),
 )
 
-// IsAbsolute says that text ends in a dot once it is mapped (S1.1, S1.2), be
-// it U+002E or one of the dots of other scripts. It does not say that text is
-// a name.
+// IsAbsolute reports whether the mapped text ends in a dot (S1.1, S1.2), U+002E or a dot of another script. The text
+// need not be a valid name.
 func IsAbsolute(text string) bool {
 	if text == "" || len(text) > maxText {
 		return strings.HasSuffix(text, ".")
@@ -44,13 +42,13 @@ func IsAbsolute(text string) bool {
 	if mapped, err := mapIDNA(text); err == nil {
 		return strings.HasSuffix(mapped, ".")
 	}
-	// No name at all; what it ends in is all there is to say.
+	// The text is no name. Its last character decides.
 	last, _ := utf8.DecodeLastRuneInString(text)
 	return strings.ContainsRune(".\u3002\uff0e\uff61", last)
 }
 
-// Parse reads an absolute owner name, in any case, U-labels or A-labels
-// (S1.2), and judges it by S1.3. "." is the root.
+// Parse reads an absolute owner name in any case, with U-labels or A-labels (S1.2), by the rules of S1.3. "." is the
+// root.
 func Parse(text string) (Name, error) {
 	s, absolute, err := canonicalLabels(text)
 	switch {
@@ -62,9 +60,8 @@ func Parse(text string) (Name, error) {
 	return Name{s}, nil
 }
 
-// ParseIn reads an absolute name, or one relative to origin, or "@", which is
-// origin itself (S1.1, S1.1). It does not ask whether origin encloses an
-// absolute name.
+// ParseIn reads an absolute name, a name relative to origin, or "@" for origin itself (S1.1). origin need not
+// enclose an absolute name.
 func ParseIn(text string, origin Name) (Name, error) {
 	s, absolute, err := canonicalLabels(text)
 	switch {
@@ -80,7 +77,7 @@ func ParseIn(text string, origin Name) (Name, error) {
 	return Rel{s}.In(origin)
 }
 
-// ErrNoOrigin is the error of a relative name without an origin.
+// ErrNoOrigin is the error for a relative name without an origin.
 var ErrNoOrigin = errors.New("there is no zone it could be relative to")
 
 // ParseRel reads a relative name or "@".
@@ -96,8 +93,8 @@ func ParseRel(text string) (Rel, error) {
 	return Rel{s}, nil
 }
 
-// canonicalLabels maps, then judges. The result is "@", a name without trailing dot,
-// or (absolute) one with it.
+// canonicalLabels maps and checks text. The result is "@", a name without trailing dot, or an absolute name with a
+// trailing dot.
 func canonicalLabels(text string) (s string, absolute bool, err error) {
 	if text == "" {
 		return "", false, fmt.Errorf("name is empty; write \"@\" for the zone itself or \".\" for the root")
@@ -116,7 +113,7 @@ func canonicalLabels(text string) (s string, absolute bool, err error) {
 		text, scan = mapped, scanASCII(mapped)
 	}
 	if scan.upper {
-		// Only reached for pure ASCII: the mapping already lowers the rest.
+		// Pure ASCII only: the mapping has lowered all other text.
 		text = strings.ToLower(text)
 	}
 	if scan.fault != nil {
@@ -125,11 +122,9 @@ func canonicalLabels(text string) (s string, absolute bool, err error) {
 	return text, scan.absolute, nil
 }
 
-// CheckSpelling refuses the text of a name or a pattern in which another character
-// is mapped to "*", "_", "/", "@" or a dot, or a label to nothing (S1.2): a policy on
-// spec.domainName or on a rule judges the text as it is written and must see them. Stored
-// objects may have such a text, so what reads them does not ask this. It does not say that
-// text is a name.
+// CheckSpelling rejects a name or pattern in which another character maps to "*", "_", "/", "@" or a dot, or a label
+// to nothing (S1.2): a policy on spec.domainName or on a rule sees the text as written. Stored objects may have such
+// texts, so their readers do not call it. The text need not be a valid name.
 func CheckSpelling(text string) error {
 	switch {
 	case !scanASCII(text).needsIDNA:
@@ -149,11 +144,9 @@ func CheckSpelling(text string) error {
 	return nil
 }
 
-// mapIDNA maps text to A-labels. Beyond what the library refuses it holds to
-// three rules, or one text would be another name tomorrow: the text is UTF-8
-// (the library reads U+FFFD into it), no label vanishes ("xn--" and a label of
-// ignored code points would, and turn "www.xn--" absolute), and the result is
-// its own mapping.
+// mapIDNA maps text to A-labels. Three rules, beyond the library's, keep the mapping stable: the text is UTF-8 (the
+// library substitutes U+FFFD), no label vanishes ("xn--" and a label of ignored code points would, and "www.xn--"
+// would become absolute), and the result maps to itself.
 func mapIDNA(text string) (string, error) {
 	if !utf8.ValidString(text) {
 		return "", errors.New("not valid UTF-8")
@@ -181,7 +174,7 @@ func mapIDNA(text string) (string, error) {
 	return mapped, nil
 }
 
-// asciiScan is what one pass over a text finds.
+// asciiScan is the result of scanASCII.
 type asciiScan struct {
 	needsIDNA bool                    // a byte beyond ASCII, or a label that starts with xn--
 	upper     bool                    // a letter to be lowered
@@ -190,12 +183,10 @@ type asciiScan struct {
 	beyond    bool                    // a byte beyond ASCII
 }
 
-// canonical says that the scanned text is in the form that Name and Rel hold.
-// A-labels pass unjudged.
+// canonical reports whether the text is a canonical Name or Rel. A-labels are not checked.
 func (a asciiScan) canonical() bool { return a.fault == nil && !a.upper && !a.beyond }
 
-// scanASCII judges text by S1.3 in one pass and without allocating, unless
-// there is something to complain about.
+// scanASCII checks text by S1.3 in one pass, without allocation unless there is a fault.
 func scanASCII(text string) asciiScan {
 	var a asciiScan
 	switch text {
@@ -224,7 +215,7 @@ func scanASCII(text string) asciiScan {
 		case c >= utf8.RuneSelf:
 			a.needsIDNA, a.beyond = true, true
 		case c == '*':
-			// Judged with the label it stands in.
+			// judgeLabel checks it.
 		default:
 			if a.fault == nil {
 				a.fault = func(text string) error {
@@ -244,8 +235,7 @@ func scanASCII(text string) asciiScan {
 	return a
 }
 
-// wireLen is the least that text takes on the wire: as it is when absolute,
-// and right below the root when relative.
+// wireLen returns the minimum length on the wire: as is for an absolute name, below the root for a relative name.
 func wireLen(text string, absolute bool) int {
 	if absolute {
 		return len(text) + 1
@@ -277,7 +267,7 @@ func (a *asciiScan) judgeLabel(label string, start int) {
 	}
 }
 
-// Quote quotes text for a message and cuts it if it is long.
+// Quote quotes text for a message, and truncates long text.
 func Quote(text string) string {
 	const most = 100
 	if len(text) > most {
@@ -286,8 +276,8 @@ func Quote(text string) string {
 	return strconv.QuoteToASCII(text)
 }
 
-// IsHost reports whether a name in presentation form is a host name: letters,
-// digits and hyphens, no hyphen at either end of a label. The root is one.
+// IsHost reports whether a name in presentation format is a host name: letters, digits and hyphens, without a hyphen
+// at either end of a label. The root is a host name.
 func IsHost(text string) bool {
 	text = strings.TrimSuffix(text, ".")
 	if text == "" {

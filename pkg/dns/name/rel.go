@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// Rel is a canonical owner name relative to a zone, "www" or "_acme.www",
-// with "@" for the apex. It means something only together with an origin. The
-// zero value is no name at all.
+// Rel is a canonical owner name relative to a zone, "www" or "_acme.www", with "@" for the apex. The zero value is
+// no name.
 type Rel struct{ s string }
 
 // Apex is the zone's own name, "@".
@@ -19,13 +18,13 @@ var Apex = Rel{"@"}
 // String returns the canonical text, "@" for the apex, "" for the zero value.
 func (r Rel) String() string { return r.s }
 
-// IsZero says that r is no name at all.
+// IsZero reports whether r is no name.
 func (r Rel) IsZero() bool { return r.s == "" }
 
-// IsApex says that r is the zone's own name.
+// IsApex reports whether r is the zone's own name.
 func (r Rel) IsApex() bool { return r.s == "@" }
 
-// IsWildcard says that the leftmost label is "*" (RFC 4592).
+// IsWildcard reports whether the leftmost label is "*" (RFC 4592).
 func (r Rel) IsWildcard() bool { return r.s == "*" || strings.HasPrefix(r.s, "*.") }
 
 func (r Rel) labelText() string {
@@ -46,9 +45,8 @@ func (r Rel) NumLabels() int {
 	return strings.Count(r.s, ".") + 1
 }
 
-// In is the absolute name of r in the zone named origin. It fails when the
-// name would pass 255 octets on the wire (S1.3), or when origin is a wildcard,
-// which can have nothing below it here.
+// In returns the absolute name of r in the zone origin. It fails if the name exceeds 255 octets on the wire (S1.3),
+// or if origin is a wildcard, with no names below it.
 func (r Rel) In(origin Name) (Name, error) {
 	switch {
 	case r.s == "" || origin.s == "":
@@ -68,15 +66,13 @@ func (r Rel) In(origin Name) (Name, error) {
 	return Name{r.s + "." + origin.s}, nil
 }
 
-// Compare is the canonical order of RFC 4034 §6.1 among names of one zone; the
-// apex comes first. It agrees with Name.Compare of the absolute names.
+// Compare is the canonical order of RFC 4034 §6.1, as Name.Compare of the absolute names; the apex comes first.
 func (r Rel) Compare(other Rel) int { return compareLabels(r.labelText(), other.labelText()) }
 
 // Key is like Name.Key: labels reversed, each ended by a dot, "" for the apex.
 func (r Rel) Key() string { return labelsToKey(r.labelText()) }
 
-// Parent is r without its leftmost label, "@" above a single label; false at
-// the apex.
+// Parent returns r without its leftmost label, "@" above a single label; false at the apex.
 func (r Rel) Parent() (Rel, bool) {
 	if r.s == "" || r.s == "@" {
 		return Rel{}, false
@@ -87,7 +83,7 @@ func (r Rel) Parent() (Rel, bool) {
 	return Apex, true
 }
 
-// Encloses says that sub is r or lies below it.
+// Encloses reports whether sub is r or below r.
 func (r Rel) Encloses(sub Rel) bool {
 	return r == sub || r.IsApex() || strings.HasSuffix(sub.s, "."+r.s)
 }
@@ -107,8 +103,8 @@ func RelFromKey(key string) (Rel, error) {
 // MarshalText returns the canonical text; the zero value is empty text.
 func (r Rel) MarshalText() ([]byte, error) { return []byte(r.s), nil }
 
-// UnmarshalText reads what MarshalText wrote, without judging A-labels anew
-// (see FromKey), and otherwise what ParseRel takes.
+// UnmarshalText reads the result of MarshalText without a check of A-labels (FromKey), and otherwise any text for
+// ParseRel.
 func (r *Rel) UnmarshalText(text []byte) error {
 	s := string(text)
 	if s == "" {
@@ -127,7 +123,7 @@ func (r *Rel) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MustRel is ParseRel for tests and tables; it panics on an error.
+// MustRel is ParseRel for tests and tables, and panics on an error.
 func MustRel(text string) Rel {
 	r, err := ParseRel(text)
 	if err != nil {

@@ -13,22 +13,21 @@ import (
 )
 
 const (
-	// maxLine bounds one record with all its continuation lines, in bytes: the
-	// largest rdata with every octet written as \DDD, and room for the rest.
+	// maxLine bounds a record with its continuation lines, in bytes: the largest rdata as \DDD, and space for the
+	// rest.
 	maxLine = 300 << 10
-	// maxReread bounds how often a parenthesis that is never closed makes us
-	// read its lines again one by one.
+	// maxReread bounds how often the lines after an unclosed parenthesis are read again one by one.
 	maxReread = 100
 )
 
-// lines cuts a master file into logical lines: comments gone, parentheses and
-// the newlines within them turned into blanks, quotes and escapes untouched.
+// lines splits a master file into logical lines, without comments, with blanks for parentheses and the newlines
+// inside them. Quotes and escapes stay.
 type lines struct {
 	in      *bufio.Reader
-	number  int      // of the physical line read last, from 1
-	pending []string // physical lines to be read again, the next one first
+	number  int      // of the last physical line, from 1
+	pending []string // physical lines to read again, in order
 	rereads int
-	err     error // of the reader, sticky; io.EOF at the end
+	err     error // sticky error of the reader; io.EOF at the end
 	joined  []byte
 }
 
@@ -51,7 +50,7 @@ func (l *lines) readPhysical() (string, bool) {
 	for {
 		part, err := l.in.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
-			// Kept only until it is certain to be refused.
+			// Kept until the line is certainly too long.
 			if len(long) <= maxLine {
 				long = append(long, part...)
 			}
@@ -73,8 +72,8 @@ func (l *lines) readPhysical() (string, bool) {
 	}
 }
 
-// readNext returns the next logical line that is not blank, and the number of its
-// first physical line. An error concerns this line only; reading goes on.
+// readNext returns the next non-blank logical line, and the number of its first physical line. An error concerns
+// only this line.
 func (l *lines) readNext() (text string, number int, err error) {
 	for {
 		first, ok := l.readPhysical()
@@ -92,8 +91,7 @@ func (l *lines) readNext() (text string, number int, err error) {
 	}
 }
 
-// readLogical completes first with the lines that follow while a parenthesis is
-// open.
+// readLogical appends the following lines to first while a parenthesis is open.
 func (l *lines) readLogical(first string) (string, error) {
 	if len(first) > maxLine {
 		return "", fmt.Errorf("a line of more than %d bytes; break it with parentheses or split the record", maxLine)
@@ -127,8 +125,8 @@ func (l *lines) readLogical(first string) (string, error) {
 	}
 }
 
-// reread lets the lines after a bad one be read on their own: a parenthesis
-// too many must not swallow them.
+// reread returns err, and has the lines after a bad line read on their own: a superfluous parenthesis must not
+// swallow them.
 func (l *lines) reread(again []string, err error) error {
 	if l.rereads++; len(again) == 0 || l.rereads > maxReread {
 		return err
@@ -138,9 +136,8 @@ func (l *lines) reread(again []string, err error) error {
 	return err
 }
 
-// stripComment appends text without comment and parentheses to joined, and says how
-// many parentheses are open after it. RFC 1035 knows no parentheses in
-// parentheses; BIND reads them.
+// stripComment appends text without comment and parentheses to joined, and returns the number of open parentheses.
+// RFC 1035 has no nested parentheses; BIND reads them.
 func (l *lines) stripComment(text string, depth int) (int, error) {
 	quoted := false
 	for i := 0; i < len(text); i++ {
@@ -175,7 +172,7 @@ func (l *lines) stripComment(text string, depth int) (int, error) {
 	return depth, nil
 }
 
-// cutField returns the first field of a logical line and what follows it.
+// cutField returns the first field of a logical line and the rest.
 func cutField(text string) (field, rest string) {
 	text = strings.TrimLeft(text, " \t")
 	for i := 0; i < len(text); i++ {

@@ -15,43 +15,38 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// maxTTL is the largest TTL there is, in seconds (RFC 2181 §8).
+// maxTTL is the largest TTL, in seconds (RFC 2181 §8).
 const maxTTL = 1<<31 - 1
 
-// RR is one record of a file. Its class is IN.
+// RR is a record of class IN from a file.
 type RR struct {
-	// Line is the number of the line it begins on, from 1.
+	// Line is the number of the record's first line, from 1.
 	Line int
 	Name name.Name
 	Type rdata.Type
-	// TTL is in seconds.
-	TTL uint32
-	// Data is in canonical presentation format, every name absolute.
+	TTL  uint32
+	// Data is in canonical presentation format with absolute names.
 	Data string
 }
 
-// ReadOptions says how to read a file.
 type ReadOptions struct {
-	// Origin is what relative names are relative to before the first $ORIGIN.
-	// Zero: the owner of the SOA, so names before it have to be absolute.
+	// Origin is the origin of relative names before the first $ORIGIN. Zero: the owner of the SOA; names before the
+	// SOA have to be absolute.
 	Origin name.Name
-	// Guess is asked once, for the origin of a relative name that nothing has
-	// said an origin for: neither Origin, nor $ORIGIN, nor an SOA with an
-	// absolute owner. nil, or a zero answer: such a name is refused.
+	// Guess is called at most once, for the origin of a relative name before any origin: Origin, $ORIGIN, or an SOA
+	// with an absolute owner. nil or a zero result: the name is rejected.
 	Guess func() name.Name
-	// TTL is that of records without one where the file has said none before,
-	// in seconds. nil: such a record is refused.
+	// TTL is for records without a TTL before any TTL in the file, in seconds. nil: they are rejected.
 	TTL *uint32
 }
 
-// LineError is what was wrong with one line.
+// LineError is the fault of a line.
 type LineError struct {
-	// Line is the number of the line it begins on, from 1.
+	// Line is the number of the first line of the record, from 1.
 	Line int
-	// Text is the line, cut to a length that can be shown.
+	// Text is the line, truncated for display.
 	Text string
-	// Reason is the rule that it breaks, Fix is what would be right, empty
-	// where the reason says it.
+	// Reason is the broken rule, Fix the correction; empty if Reason includes the correction.
 	Reason, Fix string
 }
 
@@ -63,9 +58,8 @@ func (e *LineError) Error() string {
 	return text + ": " + strconv.QuoteToASCII(e.Text)
 }
 
-// Read yields the records of a master file in their order. For a line that is
-// no record it yields a *LineError and goes on; any other error is the
-// reader's and the last thing it yields.
+// Read yields the records of a master file in order. A bad line yields a *LineError, and Read continues. Any other
+// error is from r, and the last one.
 func Read(r io.Reader, opts ReadOptions) iter.Seq2[RR, error] {
 	return func(yield func(RR, error) bool) {
 		f := file{origin: opts.Origin, guess: opts.Guess, fallback: opts.TTL}
@@ -76,7 +70,7 @@ func Read(r io.Reader, opts ReadOptions) iter.Seq2[RR, error] {
 				break
 			}
 			if err != nil {
-				f.owner = name.Name{} // the line may have named one
+				f.owner = name.Name{} // The line may have an owner.
 				if !yield(RR{Line: line}, lineError(line, text, err)) {
 					return
 				}
@@ -106,8 +100,7 @@ func Read(r io.Reader, opts ReadOptions) iter.Seq2[RR, error] {
 	}
 }
 
-// lineError cuts an error of name or rdata into reason and fix: they are
-// written "what is wrong; what would be right".
+// lineError divides an error of name or rdata into Reason and Fix, at "; ".
 func lineError(line int, text string, err error) *LineError {
 	const most = 200
 	if text = strings.TrimRight(text, " \t"); len(text) > most {
@@ -120,21 +113,20 @@ func lineError(line int, text string, err error) *LineError {
 	return e
 }
 
-// file is what a reader remembers from line to line.
+// file is the state of a reader.
 type file struct {
 	origin name.Name
-	guess  func() name.Name // nil once it was asked, or may not be
-	// lostOrigin is the line of the last $ORIGIN if that was refused, else 0.
+	guess  func() name.Name // nil after the call, or if not allowed
+	// lostOrigin is the line of the last $ORIGIN if it was rejected, else 0.
 	lostOrigin int
 
 	ttl       uint32
 	ttlKnown  bool
-	directive bool    // ttl is from $TTL, which explicit TTLs do not change
-	fallback  *uint32 // where the file says none
+	directive bool    // ttl is from $TTL, unchanged by explicit TTLs
+	fallback  *uint32 // without a TTL in the file
 
-	// owner is that of the last record, for lines that begin with a blank; zero
-	// when there is none or it was refused (promise 4). ownerText is what it
-	// was read from, under ownerOrigin.
+	// owner is the last record's, for lines that begin with a blank; zero if there is none or it was rejected
+	// (promise 4). ownerText is its text, relative to ownerOrigin.
 	owner       name.Name
 	ownerText   string
 	ownerOrigin name.Name
@@ -144,7 +136,7 @@ func (f *file) readDirective(text string, line int) error {
 	keyword, rest := cutField(text)
 	switch strings.ToUpper(keyword) {
 	case "$ORIGIN":
-		// Unless it can be read, names that follow would land in the wrong place.
+		// After an unreadable $ORIGIN, relative names would end up in the wrong place.
 		err := f.setOrigin(rest)
 		if f.lostOrigin = 0; err != nil {
 			f.origin, f.guess, f.lostOrigin = name.Name{}, nil, line
@@ -186,7 +178,6 @@ func (f *file) setTTL(rest string) error {
 	return nil
 }
 
-// readRecord reads "[owner] [ttl] [class] type rdata", ttl and class in any order.
 func (f *file) readRecord(text string) (RR, error) {
 	rest := text
 	if text[0] != ' ' && text[0] != '\t' {
@@ -243,7 +234,7 @@ func (f *file) readRecord(text string) (RR, error) {
 	case hasTTL && !f.directive:
 		f.ttl, f.ttlKnown = rr.TTL, true
 	case !hasTTL && !f.ttlKnown && rr.Type == rdata.SOA:
-		// RFC 1035 §5.1 leaves it open; BIND takes the SOA's last field.
+		// RFC 1035 §5.1 leaves this open; BIND uses the SOA's last field.
 		minimum, _, err := parseTTL(rr.Data[strings.LastIndexByte(rr.Data, ' ')+1:])
 		if err != nil {
 			return RR{}, err
@@ -254,7 +245,7 @@ func (f *file) readRecord(text string) (RR, error) {
 	case !hasTTL && !f.ttlKnown:
 		return RR{}, errors.New("the record has no TTL and there is none above; put \"$TTL 3600\" at the top of the file")
 	case !hasTTL:
-		rr.TTL = f.ttl // the last one that was said (RFC 1035 §5.1)
+		rr.TTL = f.ttl // the last explicit TTL (RFC 1035 §5.1)
 	}
 	return rr, nil
 }
@@ -268,8 +259,8 @@ func (f *file) setOwner(text string) error {
 	return err
 }
 
-// parseName reads an owner name or origin. Escapes are undone where what they
-// stand for is allowed in an owner name (S1.3).
+// parseName reads an owner name or origin. Escapes are resolved if their characters are allowed in owner names
+// (S1.3).
 func (f *file) parseName(text string) (name.Name, error) {
 	if strings.IndexByte(text, '\\') >= 0 {
 		plain, ok := unescapeOwner(text)
@@ -311,7 +302,7 @@ func unescapeOwner(text string) (string, bool) {
 	return plain.String(), true
 }
 
-// isClass says that a field is the class IN; other classes are an error.
+// isClass reports whether a field is the class IN. Other classes are an error.
 func isClass(field string) (bool, error) {
 	switch upper := strings.ToUpper(field[:min(len(field), 100)]); upper {
 	case "IN", "CLASS1":
@@ -329,7 +320,7 @@ func isClass(field string) (bool, error) {
 	return false, nil
 }
 
-// parseTTL reads a time. It is not a TTL at all (false) unless it begins with a digit.
+// parseTTL reads a TTL; false for a text without a leading digit.
 func parseTTL(text string) (uint32, bool, error) {
 	if text == "" || text[0] < '0' || text[0] > '9' {
 		return 0, false, nil
