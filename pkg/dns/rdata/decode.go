@@ -9,19 +9,18 @@ import (
 	"net/netip"
 )
 
-// decoder reads wire rdata from the front. After an error it has no octets left and reads zeros, so that its callers
-// check err once, at the end of a field or of a loop.
+// decoder reads wire rdata from the front. After an error it reads zeros, so callers check err once, at the end of a
+// field or loop.
 type decoder struct {
 	rest []byte
 	mark byte
-	err  *error // apart, so that an error that escapes does not take the octets to the heap
+	err  *error // a pointer, so that an escaping error does not move the octets to the heap
 }
 
 func newDecoder(wire []byte, mark byte) decoder { return decoder{wire, mark, new(error)} }
 
 var errShort = errors.New("the octets end in the middle of a field")
 
-// fail keeps the first error.
 func (d *decoder) fail(err error) {
 	if *d.err == nil {
 		*d.err = err
@@ -29,7 +28,6 @@ func (d *decoder) fail(err error) {
 	d.rest = nil
 }
 
-// take returns the next n octets, or n zeros after an error.
 func (d *decoder) take(n int) []byte {
 	if len(d.rest) < n {
 		d.fail(errShort)
@@ -40,7 +38,7 @@ func (d *decoder) take(n int) []byte {
 	return taken
 }
 
-// takeRest returns all octets that are left, at least the given number of them.
+// takeRest returns the remaining octets, at least least of them.
 func (d *decoder) takeRest(least int) []byte {
 	if len(d.rest) < least {
 		d.fail(errShort)
@@ -50,7 +48,7 @@ func (d *decoder) takeRest(least int) []byte {
 	return rest
 }
 
-// appendGroups appends octets in hex, with a separator between groups of size octets.
+// appendGroups appends octets in hex, with separator between groups of size octets.
 func appendGroups(text, octets []byte, size int, separator byte) []byte {
 	for i := 0; i < len(octets); i += size {
 		if i > 0 {
@@ -61,10 +59,10 @@ func appendGroups(text, octets []byte, size int, separator byte) []byte {
 	return text
 }
 
-// readString reads a length octet and as many octets.
+// readString reads a character-string.
 func (d *decoder) readString() []byte { return d.take(int(d.take(1)[0])) }
 
-// readName reads an uncompressed name. One that ends in the mark was relative.
+// readName reads an uncompressed name. A name with the mark as its top label was relative.
 func (d *decoder) readName(text []byte) []byte {
 	start, total := len(text), 0
 	for {
@@ -144,8 +142,8 @@ func (d *decoder) readGateway(text []byte, gatewayType byte) []byte {
 	return text
 }
 
-// markEnds reports that the next label, of n octets, with which the name is total octets long, is the mark that ends
-// it. Of mark and root only the root belongs to the name.
+// markEnds reports whether the next label, of n octets, is the mark at the end of a name of total octets. The root
+// counts for the name's length, the mark does not.
 func (d *decoder) markEnds(n, total int) bool {
 	return d.mark != noMark && n == 1 && total == 255+1 && len(d.rest) > 1 && d.rest[0] == d.mark && d.rest[1] == 0
 }

@@ -21,9 +21,9 @@ import (
 // noMark: the wire form has no relative names.
 const noMark = 0
 
-// chooseMark returns a top label of one octet for relative names, as the wire form of an absolute name, and that octet:
-// one that text does not contain, neither raw nor escaped. By it decodeWire tells relative names from absolute ones,
-// and strings that look like names are left alone.
+// chooseMark returns a one-octet label, as the top of relative names on the wire, and its octet, which text does not
+// contain, raw or escaped. decodeWire recognises relative names by the mark, and leaves strings that look like names
+// alone.
 func chooseMark(f *format, text string) (top [3]byte, mark byte, err error) {
 	if !f.hasNames() {
 		return top, noMark, nil
@@ -37,8 +37,7 @@ func chooseMark(f *format, text string) (top [3]byte, mark byte, err error) {
 	return top, noMark, errors.New("the names in the value use every control character there is; remove one")
 }
 
-// appendStrings appends text as character-strings of at most 255 octets each
-// (S5.3), one empty string for empty text.
+// appendStrings appends text as character-strings of at most 255 octets (S5.3), an empty string for empty text.
 func appendStrings(wire []byte, text string) []byte {
 	for {
 		at := len(wire)
@@ -56,7 +55,7 @@ func appendStrings(wire []byte, text string) []byte {
 	}
 }
 
-// appendOctets appends the octets that text stands for, escapes undone.
+// appendOctets appends text without escapes.
 func appendOctets(wire []byte, text string) []byte {
 	for text != "" {
 		c, size := unescape(text)
@@ -66,7 +65,7 @@ func appendOctets(wire []byte, text string) []byte {
 	return wire
 }
 
-// appendOneString appends text as one character-string. It must not be split: the position of a string is its meaning.
+// appendOneString appends text as a single character-string, not split: the position of a string is its meaning.
 func appendOneString(wire []byte, text string) ([]byte, error) {
 	start := len(wire)
 	if wire = appendStrings(wire, text); len(wire)-start > 256 {
@@ -75,7 +74,7 @@ func appendOneString(wire []byte, text string) ([]byte, error) {
 	return wire, nil
 }
 
-// checkTag checks the tag of a CAA, which is printed without quotes (RFC 8659 §4.1).
+// checkTag checks the tag of a CAA, printed without quotes (RFC 8659 §4.1).
 func checkTag(text string) error {
 	ok := text != ""
 	for i := 0; i < len(text); i++ {
@@ -88,7 +87,7 @@ func checkTag(text string) error {
 	return nil
 }
 
-// parseUint reads a decimal number of at most bits bits.
+// parseUint parses a decimal number of at most bits bits.
 func parseUint(field token, bits int) (uint64, error) {
 	value, err := strconv.ParseUint(field.text, 10, bits)
 	if err != nil || field.quoted {
@@ -97,7 +96,7 @@ func parseUint(field token, bits int) (uint64, error) {
 	return value, nil
 }
 
-// parseMnemonic reads a number, or one of the mnemonics that servers read and write in its place.
+// parseMnemonic parses a number, or a mnemonic of servers for a number.
 func parseMnemonic(field token, names map[string]uint16, bits int) (uint64, error) {
 	value, err := parseUint(field, bits)
 	if number, ok := names[upperASCII(field.text)]; err != nil && ok && !field.quoted {
@@ -106,7 +105,7 @@ func parseMnemonic(field token, names map[string]uint16, bits int) (uint64, erro
 	return value, err
 }
 
-// The names that IANA has and those that only BIND writes; read only.
+// Names of IANA, and names written by BIND alone; read only.
 var (
 	algorithmNames = map[string]uint16{
 		"RSAMD5": 1, "DH": 2, "DSA": 3, "RSASHA1": 5, "DSA-NSEC3-SHA1": 6, "NSEC3DSA": 6, "RSASHA1-NSEC3-SHA1": 7, "NSEC3RSASHA1": 7,
@@ -118,7 +117,7 @@ var (
 	}
 )
 
-// ParseSeconds reads a time: seconds, or numbers with the units w, d, h, m, s, as files and servers write them.
+// ParseSeconds parses a time: seconds, or numbers with the units w, d, h, m, s.
 func ParseSeconds(text string) (uint32, error) {
 	var total, number uint64
 	digits := 0
@@ -128,7 +127,7 @@ func ParseSeconds(text string) (uint32, error) {
 		} else if unit := secondsOf[c|0x20]; unit > 0 && digits > 0 {
 			total, number, digits = total+number*unit, 0, 0
 		} else {
-			number = math.MaxUint64 // no time at all
+			number = math.MaxUint64 // not a time
 		}
 		if number > math.MaxUint32 || total > math.MaxUint32 {
 			break
@@ -140,7 +139,7 @@ func ParseSeconds(text string) (uint32, error) {
 	return uint32(total), nil
 }
 
-// secondsOf has the seconds of a unit of time; read only.
+// secondsOf has the seconds of each unit; read only.
 var secondsOf = map[byte]uint64{'s': 1, 'm': 60, 'h': 3600, 'd': 86400, 'w': 604800}
 
 // appendTypes appends RR types, in any order, as a bit map (RFC 4034 §4.1.2).
@@ -172,9 +171,8 @@ func appendTypes(wire []byte, fields []token) ([]byte, error) {
 
 var errNoOrigin = fmt.Errorf("a name is relative and %w; end it in a dot", name.ErrNoOrigin)
 
-// appendName appends the uncompressed wire form of a name in presentation
-// format, in lower case. A relative name ends in top, the wire form of what it
-// is relative to.
+// appendName appends the uncompressed wire form of a name in presentation format, in lower case. A relative name
+// ends in top, the wire form of its origin.
 func appendName(wire []byte, text string, top []byte) ([]byte, error) {
 	start := len(wire)
 	switch text {
@@ -222,7 +220,7 @@ func appendName(wire []byte, text string, top []byte) ([]byte, error) {
 	} else {
 		wire = append(wire, 0)
 	}
-	// With a mark in place of the zone the length is checked as in the shortest zone, the root.
+	// With a mark in place of the zone, the length is checked as in the root zone, the shortest.
 	if n++; relative && !isMark(top) {
 		n += len(top) - 1
 	}
@@ -232,7 +230,7 @@ func appendName(wire []byte, text string, top []byte) ([]byte, error) {
 	return wire, nil
 }
 
-// appendGateway appends the gateway of IPSECKEY in the form of the gateway type (RFC 4025 §2.5).
+// appendGateway appends the gateway of IPSECKEY for a gateway type (RFC 4025 §2.5).
 func appendGateway(wire []byte, gatewayType byte, text string, top []byte) ([]byte, error) {
 	switch gatewayType {
 	case 0:
@@ -257,8 +255,7 @@ func errGatewayType(gatewayType byte) error {
 	return fmt.Errorf("gateway type %d is not known; it is 0 (none), 1 (IPv4), 2 (IPv6) or 3 (name)", gatewayType)
 }
 
-// appendLocator64 reads four groups of hex digits (RFC 6742 §2.1.2). BIND
-// writes them without leading zeros, so groups may be short.
+// appendLocator64 parses four groups of hex digits (RFC 6742 §2.1.2). Groups may be short: BIND omits leading zeros.
 func appendLocator64(wire []byte, text string) ([]byte, error) {
 	groups := 0
 	for more := true; more; groups++ {
@@ -277,7 +274,7 @@ func appendLocator64(wire []byte, text string) ([]byte, error) {
 	return wire, nil
 }
 
-// appendEUI reads octets, each two hex digits, with hyphens between them (RFC 7043 §3.2, §4.2).
+// appendEUI parses octets, each as two hex digits, separated by hyphens (RFC 7043 §3.2, §4.2).
 func appendEUI(wire []byte, text string, octets int) ([]byte, error) {
 	groups := strings.Split(text, "-")
 	ok := len(groups) == octets
@@ -293,7 +290,7 @@ func appendEUI(wire []byte, text string, octets int) ([]byte, error) {
 	return wire, nil
 }
 
-// appendHex appends the octets of fields, which are one hexadecimal number with blanks anywhere.
+// appendHex appends the octets of a hexadecimal number, split into fields.
 func appendHex(wire []byte, fields []token) ([]byte, error) {
 	text := joinTexts(fields)
 	wire, err := hex.AppendDecode(wire, []byte(text))
@@ -317,7 +314,7 @@ func joinTexts(fields []token) string {
 	return whole.String()
 }
 
-// appendBase64 appends the octets of fields, which are one base64 text with blanks anywhere.
+// appendBase64 appends the octets of a base64 text, split into fields.
 func appendBase64(wire []byte, fields []token) ([]byte, error) {
 	text := joinTexts(fields)
 	wire, err := base64.StdEncoding.AppendDecode(wire, []byte(text))
@@ -338,7 +335,7 @@ func appendUpperHex(text, octets []byte) []byte {
 	return text
 }
 
-// trimBlanks removes the blanks from both ends of text, except an escaped one, which belongs to the last field.
+// trimBlanks removes leading and trailing blanks, except an escaped blank at the end.
 func trimBlanks(text string) string {
 	text = strings.TrimLeft(text, " \t")
 	short := strings.TrimRight(text, " \t")
@@ -348,11 +345,11 @@ func trimBlanks(text string) string {
 	return short
 }
 
-// endsEscaped reports that text ends in a backslash that escapes the next character.
+// endsEscaped reports whether text ends in a backslash that escapes the next character.
 func endsEscaped(text string) bool {
 	backslashes := len(text) - len(strings.TrimRight(text, `\`))
 	return backslashes%2 == 1
 }
 
-// isMark says that top stands for a zone that is not known yet: one control character as its only label.
+// isMark reports whether top is a mark in place of the zone: a control character as its only label.
 func isMark(top []byte) bool { return len(top) == 3 && top[0] == 1 && top[1] < ' ' && top[2] == 0 }

@@ -8,23 +8,23 @@ import (
 	"strings"
 )
 
-// kind is the form of one field of rdata, on the wire and as text.
+// kind is the form of a field of rdata, on the wire and as text.
 type kind uint8
 
 const (
 	kindUint8 kind = iota
 	kindUint16
 	kindUint32
-	kindAlgorithm       // one octet, a number or the mnemonic of a DNSSEC algorithm
-	kindCertificateType // two octets, a number or a mnemonic of RFC 4398 §2.1
-	kindSeconds         // four octets, a number or times with units such as "1h30m"
+	kindAlgorithm       // 1 octet, a number or the mnemonic of a DNSSEC algorithm
+	kindCertificateType // 2 octets, a number or a mnemonic of RFC 4398 §2.1
+	kindSeconds         // 4 octets, a number or times with units such as "1h30m"
 	kindName            // domain name, uncompressed
 	kindIPv4            // 4 octets
 	kindIPv6            // 16 octets
 	kindString          // character-string, quoted
 	kindTag             // character-string of letters and digits, bare, lower case
-	kindOctets          // the rest, as one quoted string without a length octet
-	kindStrings         // one or more character-strings
+	kindOctets          // the rest, as a quoted string without a length octet
+	kindStrings         // character-strings, at least 1
 	kindHex             // the rest
 	kindBase64          // the rest
 	kindEUI48           // 6 octets, hyphenated
@@ -32,7 +32,7 @@ const (
 	kindLocator64       // 8 octets, four groups of hex with colons
 	kindTypes           // RFC 4034 §4.1.2 bit map, the rest
 	kindParams          // service parameters (RFC 9460 §2.2), the rest
-	kindGateway         // what the gateway type says: nothing, an address or a name
+	kindGateway         // nothing, an address or a name, by the gateway type
 	kindLOC             // the whole of LOC
 )
 
@@ -61,30 +61,30 @@ var kindWords = map[kind]string{
 	kindLOC:             "latitude, longitude, altitude and sizes, as in \"52 22 23 N 4 53 32 E -2m\" (RFC 1876)",
 }
 
-// field is one field of rdata. A type with one field has no name for it.
+// field is a field of rdata. The only field of a type has no name.
 type field struct {
 	name string
 	kind kind
 }
 
-// one is the only field of a type.
+// one returns the fields of a type with a single field.
 func one(k kind) []field { return []field{{kind: k}} }
 
-// format is the rdata of a type: its fields in the order of the wire, which is that of the text.
+// format is the rdata of a type: its fields in the order of wire and text.
 type format struct {
 	of      Type
 	name    string
 	fields  []field
 	example string // a value, for messages; in "<64 hexadecimal digits>" for a digest
 
-	// What formatOf needs of the fields, computed once.
+	// Derived from the fields.
 	names   uint64 // bit set of the positions of names
-	gateway bool   // there is a gateway, which is a name where its type is 3
+	gateway bool   // has a gateway: a name if its type is 3
 	syntax  syntax
 }
 
-// formats has the types that may be Records (S5.4) and the SOA, by number: each is one whose octets BIND, Knot, NSD and
-// PowerDNS read alike. Each row has its fields as its RFC names them.
+// formats has the types allowed in Records (S5.4) and the SOA, by number. BIND, Knot, NSD and PowerDNS read the
+// octets of each alike. Fields have the names of the RFC.
 var formats = []format{
 	{of: A, name: "A", fields: one(kindIPv4)},
 	{of: NS, name: "NS", fields: one(kindName)},
@@ -150,7 +150,7 @@ var formats = []format{
 	}, example: `0 issue "ca.example.net"`},
 }
 
-// The fields of types that share them.
+// Fields common to several types.
 var (
 	digestFields      = []field{{"key tag", kindUint16}, {"algorithm", kindAlgorithm}, {"digest type", kindUint8}, {"digest", kindHex}}
 	keyFields         = []field{{"flags", kindUint16}, {"protocol", kindUint8}, {"algorithm", kindAlgorithm}, {"public key", kindBase64}}
@@ -158,13 +158,13 @@ var (
 	serviceFields     = []field{{"priority", kindUint16}, {"target", kindName}, {"params", kindParams}}
 )
 
-// gatewayType is the position of the gateway type of IPSECKEY, gatewayField that of the gateway.
+// Positions of the gateway type and the gateway of IPSECKEY.
 const gatewayType, gatewayField = 1, 3
 
 // paramsField is the position of the first service parameter.
 const paramsField = 2
 
-// byNumber has the formats by the number of the type.
+// byNumber has the formats by type number.
 var byNumber = func() (at [CAA + 1]*format) {
 	for i := range formats {
 		f := &formats[i]
@@ -185,7 +185,7 @@ var byNumber = func() (at [CAA + 1]*format) {
 	return at
 }()
 
-// formatOf returns the format of a type, nil for one that is not listed: its data is octets (RFC 3597).
+// formatOf returns the format of a type, nil for an unlisted type: its data is octets (RFC 3597).
 func formatOf(t Type) *format {
 	if int(t) < len(byNumber) {
 		return byNumber[t]
@@ -193,7 +193,7 @@ func formatOf(t Type) *format {
 	return nil
 }
 
-// hasNames reports that values of the type may depend on an origin.
+// hasNames reports whether values of the type may depend on an origin.
 func (f *format) hasNames() bool { return f != nil && (f.names != 0 || f.gateway) }
 
 // isName reports whether the i-th token of a canonical text is a name.
@@ -201,7 +201,7 @@ func (f *format) isName(i int, tokens []token) bool {
 	return i < 64 && f.names&(1<<i) != 0 || f.gateway && i == gatewayField && tokens[gatewayType].text == "3"
 }
 
-// hasRelativeName reports whether one of the tokens of a canonical text is a name without its last dot.
+// hasRelativeName reports whether a token of a canonical text is a relative name.
 func (f *format) hasRelativeName(tokens []token) bool {
 	for i, t := range tokens {
 		if f.isName(i, tokens) && !absoluteText(t.text) {
@@ -211,8 +211,8 @@ func (f *format) hasRelativeName(tokens []token) bool {
 	return false
 }
 
-// Fields describes each field of the type's text in words, as messages do; it is empty for a type that is written as
-// octets. Generators of test values use it.
+// Fields describes each field of the type's text in words, for messages and generators of test values; empty for
+// types in octets.
 func (t Type) Fields() []string {
 	f := formatOf(t)
 	if f == nil {
@@ -240,7 +240,7 @@ func (f *format) describeFields() string {
 	return text
 }
 
-// fieldCounts returns the least and the most fields that the text of a type has.
+// fieldCounts returns the minimum and maximum number of fields in a text of the type.
 func (f *format) fieldCounts() (least, most int) {
 	const any = 1 << 20
 	for _, field := range f.fields {
@@ -258,7 +258,6 @@ func (f *format) fieldCounts() (least, most int) {
 	return least, most
 }
 
-// checkCount checks the number of fields against that of the type.
 func (f *format) checkCount(fields []token) error {
 	least, most := f.fieldCounts()
 	if len(fields) >= least && len(fields) <= most {
@@ -271,11 +270,11 @@ func (f *format) checkCount(fields []token) error {
 	return fmt.Errorf("%d field%s; %s", len(fields), plural, f.describeFields())
 }
 
-// ByNumber reports that the type has no format here: its data is octets (RFC 3597), and only a rule that names the type
-// allows it (S4.5).
+// ByNumber reports whether the type has no format here: its data is octets (RFC 3597), and only a rule naming the
+// type allows it (S4.5).
 func (t Type) ByNumber() bool { return formatOf(t) == nil }
 
-// CheckRecord returns why a type cannot be a Record, nil if it can (S5.4).
+// CheckRecord returns an error if a type cannot be a Record (S5.4).
 func (t Type) CheckRecord() error {
 	switch {
 	case t == SOA:

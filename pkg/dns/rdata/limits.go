@@ -3,10 +3,10 @@
 
 package rdata
 
-// Limits of one RRset (S5.8), which validation judges for one Record and the law for all Records at a name.
+// Limits of an RRset (S5.8), checked by validation for a Record and by package law for all Records at a name.
 const (
-	// MaxValues is the most values of an RRset: BIND 9.18 refuses the whole zone beyond 100 (max-records-per-type).
+	// MaxValues: BIND 9.18 rejects the whole zone beyond 100 (max-records-per-type).
 	MaxValues = 100
-	// MaxOctets is the most octets of rdata of an RRset on the wire, so that it fits a DNS message.
+	// MaxOctets of rdata on the wire, so that the RRset fits a DNS message.
 	MaxOctets = 60_000
 )

@@ -10,11 +10,11 @@ import (
 	"fmt"
 )
 
-// The rules here are beyond the syntax. Servers refuse a whole zone for one record that breaks them, by transfer or as
-// a file, so that one tenant could block all others in the zone (S5.11).
+// These rules go beyond the syntax. Servers reject a whole zone for a record that breaks them, in a transfer or a
+// file, so a tenant could block all others in the zone (S5.11).
 
-// CheckLoadable checks that BIND, Knot, NSD and PowerDNS all load a zone with wire rdata that Parse or ParseStored has
-// found well-formed (S5.11).
+// CheckLoadable checks that BIND, Knot, NSD and PowerDNS load a zone with wire rdata that Parse or ParseStored
+// accepted (S5.11).
 func CheckLoadable(t Type, wire []byte) error {
 	switch t {
 	case DS, CDS:
@@ -29,7 +29,7 @@ func CheckLoadable(t Type, wire []byte) error {
 		}
 		return checkPrivateAlgorithm(wire[4], wire[5:])
 	case CAA:
-		// RFC 8659 has no such bound any more; NSD refuses a zone file with a longer tag.
+		// RFC 8659 has no such bound, but NSD rejects a zone file with a longer tag.
 		if n := int(wire[1]); n > maxTag {
 			return fmt.Errorf("the tag has %d characters, and more than %d are read by not every server (RFC 6844 §5.1); "+
 				"write one as IANA registers them, as in \"0 issue ca.example.net\"", n, maxTag)
@@ -55,7 +55,7 @@ func CheckLoadable(t Type, wire []byte) error {
 				"as in \"10 1 \\\"https://www.example.org/\\\"\"")
 		}
 	case LOC:
-		// PowerDNS reads 4,000 km instead, and does not find the record that an IXFR removes.
+		// PowerDNS reads 4,000 km instead, and does not find the record to remove in an IXFR.
 		for _, size := range wire[1:4] {
 			if exponent := size & 0xf; exponent > 8 && size>>4 > 0 || exponent == 8 && size>>4 > 4 {
 				return errors.New("a size or precision over 4,000 km is read otherwise by some servers; write \"4000000m\" at most")
@@ -84,10 +84,10 @@ func CheckLoadable(t Type, wire []byte) error {
 	return nil
 }
 
-// maxFields is the number of fields of a value that NSD reads from a zone file.
+// maxFields bounds the fields of a value that NSD reads from a zone file.
 const maxFields = 64
 
-// maxTag is the maximum length of the tag of a CAA.
+// maxTag bounds the tag of a CAA, in octets.
 const maxTag = 15
 
 // Octets by algorithm number (IANA); read only.
@@ -96,8 +96,7 @@ var (
 	fingerprints      = map[int]int{1: 20, 2: 32}
 )
 
-// checkDigest compares the length of a digest with what its algorithm makes;
-// other algorithms may have any.
+// checkDigest checks the length of a digest. Unlisted algorithms may have any length.
 func checkDigest(what string, algorithm, octets int, lengths map[int]int) error {
 	if want, ok := lengths[algorithm]; ok && octets != want {
 		return fmt.Errorf("%s %d has digests of %d octets, this one has %d; write all %d hexadecimal digits", what, algorithm, want, octets,
@@ -113,8 +112,8 @@ func checkKey(wire []byte) error {
 	return checkPrivateAlgorithm(wire[3], wire[4:])
 }
 
-// checkPrivateAlgorithm: keys of the private algorithms begin with a name or
-// an object identifier that says which one it is (RFC 4034 §A.1.1).
+// checkPrivateAlgorithm checks keys of the private algorithms, which begin with a name or an object identifier of
+// the algorithm (RFC 4034 §A.1.1).
 func checkPrivateAlgorithm(algorithm byte, key []byte) error {
 	const privateDNS, privateOID = 253, 254
 	switch algorithm {

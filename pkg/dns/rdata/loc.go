@@ -11,8 +11,7 @@ import (
 	"strings"
 )
 
-// LOC is read and written here: the library computes it in floating point, and its text does not give the same octets
-// again.
+// The library computes LOC in floating point, and its text does not return the same octets.
 
 const (
 	locEquator  = 1 << 31     // thousandths of an arc second, RFC 1876 §2
@@ -20,7 +19,7 @@ const (
 	locSeaLevel = 10000000    // centimetres above the bottom of the scale
 )
 
-// appendLOC reads "d1 [m1 [s1]] N|S d2 [m2 [s2]] E|W alt [size [hp [vp]]]".
+// appendLOC parses "d1 [m1 [s1]] N|S d2 [m2 [s2]] E|W alt [size [hp [vp]]]".
 func appendLOC(wire []byte, fields []token) ([]byte, error) {
 	latitude, fields, err := locAngle(fields, 90, "N", "S")
 	if err != nil {
@@ -50,7 +49,7 @@ func appendLOC(wire []byte, fields []token) ([]byte, error) {
 	return binary.BigEndian.AppendUint32(wire, uint32(altitude+locSeaLevel)), nil
 }
 
-// locAngle reads degrees, minutes and seconds up to the letter of a direction.
+// locAngle parses degrees, minutes and seconds up to the letter of a direction.
 func locAngle(fields []token, most int64, plus, minus string) (uint32, []token, error) {
 	var parts [3]int64 // thousandths of degrees, minutes, seconds
 	for i, f := range fields {
@@ -85,7 +84,7 @@ func locAngle(fields []token, most int64, plus, minus string) (uint32, []token, 
 		minus)
 }
 
-// locCentimetres reads metres with at most two decimals.
+// locCentimetres parses metres with at most two decimals.
 func locCentimetres(text string) (int64, error) {
 	if n := len(text); n > 0 && text[n-1]|0x20 == 'm' {
 		text = text[:n-1]
@@ -93,7 +92,7 @@ func locCentimetres(text string) (int64, error) {
 	return locDecimal(text, 2)
 }
 
-// locSize reads a size or precision, which the wire form has as one digit and a power of ten.
+// locSize parses a size or precision: a digit and a power of ten on the wire.
 func locSize(text string) (byte, error) {
 	cm, err := locCentimetres(text)
 	if err != nil || cm < 0 || cm > 9e9 {
@@ -110,7 +109,7 @@ func locSize(text string) (byte, error) {
 	return byte(cm)<<4 | byte(exponent), nil
 }
 
-// locDecimal reads a decimal number as a multiple of 10^-decimals, exactly.
+// locDecimal parses a decimal number as a multiple of 10^-decimals, exactly.
 func locDecimal(text string, decimals int) (int64, error) {
 	whole, fraction, _ := strings.Cut(text, ".")
 	negative := strings.HasPrefix(whole, "-")
@@ -137,7 +136,7 @@ func pow10(n int) int64 {
 	return value
 }
 
-// readLOC appends the text that appendLOC reads, with all its parts.
+// readLOC appends the full text for appendLOC.
 func (d *decoder) readLOC(text []byte) []byte {
 	octets := d.take(16)
 	if octets[0] != 0 {

@@ -11,12 +11,12 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// MasterFile returns type and data for a master file, in a form that BIND, Knot, NSD and PowerDNS all read (S5.11).
+// MasterFile returns type and data for a master file, in a form that BIND, Knot, NSD and PowerDNS read (S5.11).
 // Names in the value must be absolute.
 //
-// Servers agree on less than RFC 1035 and RFC 3597 define. PowerDNS does not read the generic form of types that it
-// knows; Knot and BIND lack the names of some types of PowerDNS; Knot reads few characters of a name unescaped;
-// PowerDNS needs a value for every service parameter, and a port without quotes.
+// Servers implement less than RFC 1035 and RFC 3597 in common. PowerDNS does not read the generic form of types with
+// a form of their own. Knot and BIND lack the names of some types of PowerDNS. Knot reads few characters of a name
+// unescaped. PowerDNS needs a value for every service parameter, and a port without quotes.
 func (v Value) MasterFile() (rtype, data string, err error) {
 	f := formatOf(v.Type)
 	if f == nil {
@@ -54,7 +54,7 @@ func (v Value) MasterFile() (rtype, data string, err error) {
 	return v.Type.String(), out.String(), nil
 }
 
-// generic is "\# length hex" (RFC 3597 §5).
+// generic returns "\# length hex" (RFC 3597 §5).
 func (v Value) generic() (string, error) {
 	wire, err := v.Pack(name.Name{})
 	if err != nil {
@@ -68,12 +68,12 @@ func (v Value) generic() (string, error) {
 	return string(appendUpperHex(text, wire)), nil
 }
 
-// inNames are the characters that every server reads in a name unescaped.
+// inNames reports whether every server reads c unescaped in a name.
 func inNames(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_' || c == '/' || c == '*' || c == '.'
 }
 
-// plainNames reports that no name in a text needs an escape.
+// plainNames reports whether no name in a text needs an escape.
 func plainNames(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; !inNames(c) && c != ' ' {
@@ -83,7 +83,7 @@ func plainNames(text string) bool {
 	return true
 }
 
-// writeName writes a name with all other characters as \DDD.
+// writeName writes a name, with all characters but inNames as \DDD.
 func writeName(out *strings.Builder, text string) {
 	for len(text) > 0 {
 		c, size := unescape(text)
@@ -96,7 +96,7 @@ func writeName(out *strings.Builder, text string) {
 	}
 }
 
-// typeInList is the form of a type in a list of types: by number unless every server knows its name.
+// typeInList returns a type for a list of types: by number unless every server knows its name.
 func typeInList(text string) string {
 	if t, err := ParseType(text); err == nil && t.ByNumber() {
 		return "TYPE" + strconv.Itoa(int(t))
@@ -104,8 +104,8 @@ func typeInList(text string) string {
 	return text
 }
 
-// writeParam writes a service parameter: by number if servers lack its name, with "=" if they do not know that it has
-// no value, and with an unquoted port.
+// writeParam writes a service parameter: by number if servers lack its name, with "=" even without a value, and with
+// an unquoted port.
 func writeParam(out *strings.Builder, text string) {
 	key, value, _ := strings.Cut(text, "=")
 	switch {

@@ -11,13 +11,13 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Packer packs the values of one zone, as Value.Pack does for one. The origin is packed once, and values are packed
-// without resolving their text first. It is immutable.
+// Packer packs the values of a zone, like Value.Pack, but packs the origin once and does not resolve texts first. It
+// is immutable.
 type Packer struct {
 	top []byte // wire form of the origin, empty for the zero Name
 }
 
-// NewPacker makes the packer of a zone named origin. The zero Name is enough for values without relative names.
+// NewPacker returns a packer for the zone origin. Values without relative names need only the zero Name.
 func NewPacker(origin name.Name) *Packer {
 	p := &Packer{}
 	if !origin.IsZero() {
@@ -26,8 +26,7 @@ func NewPacker(origin name.Name) *Packer {
 	return p
 }
 
-// AppendName appends the uncompressed wire form of n (RFC 1035 §3.1); n is not
-// the zero Name.
+// AppendName appends the uncompressed wire form of n (RFC 1035 §3.1), which must not be zero.
 func AppendName(wire []byte, n name.Name) []byte {
 	text := n.String()
 	if text != "." {
@@ -36,7 +35,7 @@ func AppendName(wire []byte, n name.Name) []byte {
 	return append(wire, 0)
 }
 
-// AppendLabels appends the wire form of the labels of owner, none for the apex. The zone's name is not among them.
+// AppendLabels appends the wire form of owner's labels, none for the apex, without the zone's name.
 func AppendLabels(wire []byte, owner name.Rel) []byte {
 	if owner.IsApex() {
 		return wire
@@ -44,7 +43,7 @@ func AppendLabels(wire []byte, owner name.Rel) []byte {
 	return appendLabels(wire, owner.String())
 }
 
-// appendLabels: names of this type have no escapes (S1.2).
+// appendLabels relies on names without escapes (S1.2).
 func appendLabels(wire []byte, text string) []byte {
 	for {
 		dot := strings.IndexByte(text, '.')
@@ -56,8 +55,8 @@ func appendLabels(wire []byte, text string) []byte {
 	}
 }
 
-// Append appends the canonical, uncompressed wire form (RFC 4034 §6.2) of v. On
-// an error wire is as it was; the octets behind its end may have changed.
+// Append appends the canonical, uncompressed wire form (RFC 4034 §6.2) of v. After an error wire is unchanged,
+// except beyond its length.
 func (p *Packer) Append(wire []byte, v Value) ([]byte, error) {
 	if v.Type == A {
 		if addr, err := netip.ParseAddr(v.Text); err == nil && addr.Is4() {
@@ -72,8 +71,7 @@ func (p *Packer) Append(wire []byte, v Value) ([]byte, error) {
 	return packed, nil
 }
 
-// Pack returns the canonical, uncompressed wire form (RFC 4034 §6.2) of the
-// value in a zone named origin.
+// Pack returns the canonical, uncompressed wire form (RFC 4034 §6.2) of the value in the zone origin.
 func (v Value) Pack(origin name.Name) ([]byte, error) {
 	return NewPacker(origin).Append(make([]byte, 0, 32+len(v.Text)), v)
 }

@@ -18,7 +18,7 @@ import (
 // paramKey is the number of a service parameter (RFC 9460 §14.3).
 type paramKey uint16
 
-// The parameters whose values have a form of their own; those of all others are octets.
+// Parameters with a form of their own; all others are octets.
 const (
 	paramMandatory     paramKey = 0
 	paramALPN          paramKey = 1
@@ -35,7 +35,7 @@ const (
 
 var paramNames = [...]string{"mandatory", "alpn", "no-default-alpn", "port", "ipv4hint", "ech", "ipv6hint", "dohpath", "ohttp"}
 
-// String returns the name of the key, "key123" for one without a name.
+// String returns the name of the key, such as "key123" for an unnamed key.
 func (k paramKey) String() string {
 	if int(k) < len(paramNames) {
 		return paramNames[k]
@@ -43,7 +43,7 @@ func (k paramKey) String() string {
 	return "key" + strconv.Itoa(int(k))
 }
 
-// parseParamKey reads the name of a key, or "key" and its number (RFC 9460 §2.1), which is generic.
+// parseParamKey parses the name of a key, or the generic form: "key" and a number (RFC 9460 §2.1).
 func parseParamKey(text string) (key paramKey, generic bool, err error) {
 	if i := slices.Index(paramNames[:], text); i >= 0 {
 		return paramKey(i), false, nil
@@ -58,14 +58,14 @@ func parseParamKey(text string) (key paramKey, generic bool, err error) {
 	return paramKey(n), true, nil
 }
 
-// param is a service parameter as text, without the quotes around its value.
+// param is a service parameter as text, its value without quotes.
 type param struct {
 	key     paramKey
 	generic bool
 	value   string
 }
 
-// appendParams appends service parameters (RFC 9460 §2.2), which may stand in any order.
+// appendParams appends service parameters (RFC 9460 §2.2), given in any order.
 func appendParams(wire []byte, tokens []token) ([]byte, error) {
 	var space [8]param
 	params := space[:0]
@@ -92,7 +92,7 @@ func appendParams(wire []byte, tokens []token) ([]byte, error) {
 	return wire, nil
 }
 
-// parseParam cuts a field into key and value.
+// parseParam splits a field into key and value.
 func parseParam(t token) (p param, err error) {
 	if t.quoted {
 		return p, fmt.Errorf("%s is quoted, but only the value of a parameter may be; write key=\"value\"", quote(t.text))
@@ -121,7 +121,6 @@ func parseParam(t token) (p param, err error) {
 	return p, nil
 }
 
-// appendValue appends the octets of the value.
 func (p param) appendValue(wire []byte) ([]byte, error) {
 	if p.generic {
 		return appendOctets(wire, p.value), nil
@@ -154,10 +153,10 @@ func (p param) appendValue(wire []byte) ([]byte, error) {
 	return appendOctets(wire, p.value), nil
 }
 
-// appendMandatory appends the numbers of keys, in order (RFC 9460 §8).
+// appendMandatory appends the numbers of keys, sorted (RFC 9460 §8).
 func appendMandatory(wire []byte, list string) ([]byte, error) {
 	if list == "" {
-		return wire, nil // checkParams says why not
+		return wire, nil // checkParams returns the error
 	}
 	var space [8]paramKey
 	keys := space[:0]
@@ -178,11 +177,11 @@ func appendMandatory(wire []byte, list string) ([]byte, error) {
 	return wire, nil
 }
 
-// appendALPN appends protocols, each with a length octet. A list has escapes of its own, for commas and backslashes,
+// appendALPN appends protocols, each with a length octet. A list has its own escapes, for commas and backslashes,
 // below those of the text (RFC 9460 §A.1).
 func appendALPN(wire []byte, list string) ([]byte, error) {
 	if list == "" {
-		return wire, nil // checkParams says why not
+		return wire, nil // checkParams returns the error
 	}
 	var space [256]byte
 	octets := appendOctets(space[:0], list)
@@ -237,7 +236,7 @@ func appendHints(wire []byte, key paramKey, list string) ([]byte, error) {
 	return wire, nil
 }
 
-// readParams reads service parameters (RFC 9460 §2.2). All values are written in quotes, which some need.
+// readParams reads service parameters (RFC 9460 §2.2). All values are quoted, because some need quotes.
 func (d *decoder) readParams(text []byte) []byte {
 	last := -1
 	for len(d.rest) > 0 {
@@ -269,13 +268,12 @@ func (d *decoder) readParams(text []byte) []byte {
 	return text
 }
 
-// readParam reads the next service parameter.
 func (d *decoder) readParam() (key paramKey, value []byte) {
 	head := d.take(4)
 	return paramKey(binary.BigEndian.Uint16(head)), d.take(int(binary.BigEndian.Uint16(head[2:])))
 }
 
-// appendParamText appends the text of a value, nothing for one that is empty.
+// appendParamText appends the text of a value, nothing for an empty value.
 func appendParamText(text []byte, key paramKey, value []byte) ([]byte, error) {
 	switch key {
 	case paramMandatory:
@@ -307,7 +305,7 @@ func appendParamText(text []byte, key paramKey, value []byte) ([]byte, error) {
 	return text, nil
 }
 
-// appendParamOctet appends an octet of a value that has no quotes around it.
+// appendParamOctet appends an octet of an unquoted value.
 func appendParamOctet(text []byte, c byte) []byte {
 	switch {
 	case c == '"' || c == ';' || c == ' ' || c == '\\':
@@ -347,7 +345,7 @@ func appendALPNText(text, value []byte) ([]byte, error) {
 			text = append(text, ',')
 		}
 		for _, c := range value[1 : 1+n] {
-			if c == ',' || c == '\\' { // escaped twice, as no comma and no backslash
+			if c == ',' || c == '\\' { // escaped twice: not as "\," or "\\"
 				text = appendDDD(append(text, `\\`...), c)
 			} else {
 				text = appendParamOctet(text, c)
@@ -358,7 +356,7 @@ func appendALPNText(text, value []byte) ([]byte, error) {
 	return text, nil
 }
 
-// appendHintsText appends the addresses of an ipv4hint or ipv6hint, of size octets each.
+// appendHintsText appends the addresses of an ipv4hint or ipv6hint, each of size octets.
 func appendHintsText(text []byte, key paramKey, value []byte, size int) ([]byte, error) {
 	if len(value) == 0 || len(value)%size != 0 {
 		return text, fmt.Errorf("%s has %d octets, and an address has %d (RFC 9460 §7.3)", key, len(value), size)
@@ -373,7 +371,8 @@ func appendHintsText(text []byte, key paramKey, value []byte, size int) ([]byte,
 	return text, nil
 }
 
-// checkParams checks service parameters: which need others (RFC 9460 §2.4.3, §8), and which not every server loads.
+// checkParams checks that parameters have the parameters they need (RFC 9460 §2.4.3, §8), and that every server
+// loads them.
 func checkParams(wire []byte) error {
 	d := newDecoder(wire[2:], noMark)
 	d.readName(nil)
@@ -382,7 +381,8 @@ func checkParams(wire []byte) error {
 	params := 0
 	has := func(key paramKey) bool { return present[key/64]&(1<<(key%64)) != 0 }
 	if wire[0]|wire[1] == 0 && len(d.rest) > 0 {
-		// PowerDNS reads the parameters as the next records of a transfer: a tenant could write names of other tenants.
+		// PowerDNS reads the parameters as the next records of a transfer: a tenant could write names of other
+		// tenants.
 		return errors.New("priority 0 is the alias form, which has no parameters (RFC 9460 §2.4.2); take them away, " +
 			"or write a priority from 1")
 	}
@@ -393,7 +393,7 @@ func checkParams(wire []byte) error {
 		switch key {
 		case paramMandatory, paramNoDefaultALPN, paramPort, paramIPv4Hint, paramECH, paramIPv6Hint:
 		default:
-			// PowerDNS does not read quotes after "=", neither in files nor in its own store, and fails to answer.
+			// PowerDNS does not read quotes after "=", in files or its own store, and fails to answer.
 			if bytes.ContainsAny(value, "();") {
 				return fmt.Errorf("%s with a parenthesis or a semicolon is read by not every server; leave it out", key)
 			}
@@ -405,13 +405,13 @@ func checkParams(wire []byte) error {
 			if len(value) == 0 {
 				return errors.New("alpn without a protocol (RFC 9460 §7.1.1); name one, as in \"alpn=h2\"")
 			}
-			// PowerDNS loads others and then fails to answer; Knot reads a backslash in a file as two.
+			// PowerDNS loads others, then fails to answer. Knot reads a backslash in a file as two.
 			for ids := value; len(ids) > 0 && int(ids[0]) < len(ids); ids = ids[1+int(ids[0]):] {
 				if slices.ContainsFunc(ids[1:1+int(ids[0])], func(c byte) bool { return c <= ' ' || c >= 0x7f || c == '"' || c == '\\' }) {
 					return errors.New("an alpn with a quote, a backslash, or octets that are no printable characters, " +
 						"is read by not every server; name protocols as IANA registers them, as in \"alpn=h2\"")
 				}
-				// Knot 3.2 reads both as an empty item of the list, and refuses a zone file with one.
+				// Knot 3.2 reads both as an empty item of the list, and rejects the zone file.
 				if ids[0] == 1 && len(ids) > 2 || ids[0] > 0 && ids[1] == ',' {
 					return errors.New("in alpn, a protocol of one character before others, or one that begins with a comma, " +
 						"is read by not every server; name protocols as IANA registers them, as in \"alpn=h2\"")
@@ -430,7 +430,7 @@ func checkParams(wire []byte) error {
 	if *d.err != nil {
 		return *d.err
 	}
-	if most := maxFields - 2; params > most { // priority and target count
+	if most := maxFields - 2; params > most { // besides priority and target
 		return fmt.Errorf("%d parameters, and more than %d are read by not every server: NSD reads no zone file with them; leave some out",
 			params, most)
 	}
@@ -452,7 +452,7 @@ func checkParams(wire []byte) error {
 	return nil
 }
 
-// isQueryPath reports that path is a URI template (RFC 6570) as RFC 9461 §5 wants it: plain characters and the variable
+// isQueryPath reports whether path is a URI template (RFC 6570) for RFC 9461 §5: plain characters and the variable
 // dns.
 func isQueryPath(path string) bool {
 	before, after, ok := strings.Cut(path, "{?dns}")

@@ -5,25 +5,24 @@ package rdata
 
 import "strings"
 
-// IsSPF reports whether the text of a TXT, quoted or not, is a policy of SPF, of which a name may have one (RFC 7208
-// §4.5).
+// IsSPF reports whether the text of a TXT, quoted or not, is an SPF policy, unique at a name (RFC 7208 §4.5).
 func IsSPF(text string) bool {
 	policy, _, _ := strings.Cut(beginning(text), " ")
 	return policy == "v=spf1"
 }
 
-// IsDMARC reports whether the text of a TXT, quoted or not, is a policy of DMARC (RFC 7489 §6.3).
+// IsDMARC reports whether the text of a TXT, quoted or not, is a DMARC policy (RFC 7489 §6.3).
 func IsDMARC(text string) bool {
 	version, _, _ := strings.Cut(strings.ReplaceAll(beginning(text), `\`, ""), ";")
 	return strings.ReplaceAll(version, " ", "") == "v=dmarc1"
 }
 
-// beginning returns the first word of a text, and its version, in lower case and without quotes.
+// beginning returns the first 16 bytes of a text in lower case, without quotes.
 func beginning(text string) string {
 	return strings.ReplaceAll(strings.ToLower(text[:min(len(text), 16)]), `"`, "")
 }
 
-// Unquote returns the strings of a TXT as one, without quotes, and with semicolons that are not escaped.
+// Unquote joins the strings of a TXT, without quotes and with unescaped semicolons.
 func Unquote(text string) string {
 	return strings.NewReplacer(`" "`, "", `"`, "", `\;`, ";").Replace(text)
 }

@@ -12,25 +12,25 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// maxValue is the most a value may take on the wire, in octets (S5.8).
+// maxValue bounds a value on the wire, in octets (S5.8).
 const maxValue = 4096
 
-// token is one field of a value's text, with its escapes and without its quotes.
+// token is a field of a value's text, with its escapes and without its quotes.
 type token struct {
 	text   string
 	quoted bool
 }
 
-// syntax is what the reader of a type allows beyond plain fields.
+// syntax has the exceptions of a type from plain fields.
 type syntax struct {
-	// strings: fields may hold any octet, control characters included.
+	// strings: fields may have any octet, control characters included.
 	strings bool
-	// innerQuotes: a bare field from paramsField on may contain a quoted part (alpn="h2").
+	// innerQuotes: a bare field from paramsField on may have a quoted part (alpn="h2").
 	innerQuotes bool
 }
 
-// splitText cuts the text of one value into fields. It refuses the syntax of files: newlines, comments, parentheses,
-// directives (S5.3). Errors do not repeat the text; the caller adds it.
+// splitText splits the text of a value into fields. It rejects the syntax of files: newlines, comments, parentheses,
+// directives (S5.3). Errors do not repeat the text; the caller adds the text.
 func splitText(text string, allow syntax, fields []token) ([]token, error) {
 	for i := 0; ; {
 		for i < len(text) && (text[i] == ' ' || text[i] == '\t') {
@@ -64,8 +64,8 @@ func splitText(text string, allow syntax, fields []token) ([]token, error) {
 	return fields, nil
 }
 
-// splitFields splits the text of a type. It checks the number of fields, and that a text type which begins with a quote
-// has quoted strings only (S5.3).
+// splitFields splits the text of a type, and checks the number of fields. A text type that begins with a quote has
+// only quoted strings (S5.3).
 func splitFields(f *format, text string, from source, space []token) ([]token, error) {
 	fields, err := splitText(text, f.syntax, space)
 	if err != nil {
@@ -82,10 +82,9 @@ func splitFields(f *format, text string, from source, space []token) ([]token, e
 	return fields, f.checkCount(fields)
 }
 
-// encodeBareText reads the data of a text type that does not begin with a quote: all of it is one string, octet by
-// octet (S5.3). No character has a special meaning, neither backslash nor quote nor semicolon: the text is served as it
-// is written, and the canonical text, in quotes, escapes it. Invisible octets are refused; in quotes they can be
-// written.
+// encodeBareText encodes the data of a text type without a leading quote as a single string, octet by octet (S5.3).
+// No character is special, not even backslash, quote or semicolon: the text is served as written, and escaped in its
+// canonical form. Invisible octets are rejected; they need quotes.
 func encodeBareText(text string, wire []byte) ([]byte, error) {
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
@@ -104,7 +103,7 @@ func encodeBareText(text string, wire []byte) ([]byte, error) {
 	return append(append(wire, byte(len(text))), text...), nil
 }
 
-// quotedField reads from the quote at text[start] to the one that closes it.
+// quotedField reads from the quote at text[start] to the closing quote.
 func quotedField(text string, start int) (token, int, error) {
 	for i := start + 1; i < len(text); i++ {
 		switch text[i] {
@@ -123,7 +122,6 @@ func quotedField(text string, start int) (token, int, error) {
 	return token{}, 0, errors.New("a quoted string is not closed; close it")
 }
 
-// bareField reads to the next blank.
 func bareField(text string, start int, allow syntax) (token, int, error) {
 	i := start
 	for ; i < len(text); i++ {
@@ -154,7 +152,7 @@ func bareField(text string, start int, allow syntax) (token, int, error) {
 		case c == '(', c == ')':
 			return token{}, 0, errors.New("a value stands on one line without parentheses; if they belong to the data, " +
 				"put the string in quotes or escape them with \\")
-		case allow.strings: // which may have any other octet
+		case allow.strings: // any other octet
 		case c < ' ', c == 0x7f:
 			return token{}, 0, fmt.Errorf("control character %#02x; write \\%03d if it belongs to the data", c, c)
 		case c >= utf8.RuneSelf:
@@ -184,8 +182,8 @@ func errNewline(c byte) error {
 	return fmt.Errorf("a value stands on one line; write \\%03d if the newline belongs to the data, and one value for each record", c)
 }
 
-// checkEscape judges the escape that s begins with and returns its length
-// (RFC 1035 §5.1): \X for a character that is no digit, \DDD for an octet.
+// checkEscape checks the escape at the start of s and returns its length (RFC 1035 §5.1): \X for a non-digit, \DDD
+// for an octet.
 func checkEscape(s string) (int, error) {
 	if len(s) < 2 {
 		return 0, errors.New("a backslash ends the text; write \\\\ for a backslash")
@@ -205,8 +203,8 @@ func checkEscape(s string) (int, error) {
 	return 4, nil
 }
 
-// unescape returns the octet that s begins with and its length in s. s has passed checkEscape; a malformed escape is
-// taken literally, never skipped.
+// unescape returns the first octet of s, and its length in s, after checkEscape. A malformed escape is read
+// literally, never skipped.
 func unescape(s string) (byte, int) {
 	if s[0] != '\\' || len(s) < 2 {
 		return s[0], 1
@@ -219,7 +217,7 @@ func unescape(s string) (byte, int) {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// toLower lowers a letter of ASCII (RFC 4034 §6.2) and leaves any other octet.
+// toLower lowers ASCII letters (RFC 4034 §6.2).
 func toLower(c byte) byte {
 	if 'A' <= c && c <= 'Z' {
 		c += 'a' - 'A'
@@ -227,7 +225,7 @@ func toLower(c byte) byte {
 	return c
 }
 
-// checkDirective refuses the directives of a master file (RFC 1035 §5.1), which would have no effect in a value.
+// checkDirective rejects the directives of master files (RFC 1035 §5.1), which have no effect in a value.
 func checkDirective(first string) error {
 	if first[0] != '$' {
 		return nil
@@ -259,8 +257,8 @@ func appendDDD(text []byte, c byte) []byte {
 	return append(text, '\\', '0'+c/100, '0'+c/10%10, '0'+c%10)
 }
 
-// appendLabel appends one label of a name. Every character with a meaning in a master file is escaped, so that the text
-// is safe anywhere in one. Upper case is lowered (RFC 4034 §6.2).
+// appendLabel appends a label, in lower case (RFC 4034 §6.2). Every special character of master files is escaped, so
+// that the text is safe anywhere in a file.
 func appendLabel(text, label []byte) []byte {
 	for _, c := range label {
 		switch {
@@ -277,13 +275,13 @@ func appendLabel(text, label []byte) []byte {
 	return text
 }
 
-// source is the origin of the text of a value.
+// source is the origin of a value's text.
 type source uint8
 
 const (
 	oneValue source = iota // a field of an API object, or a Value's Text
 	zoneFile               // a line of a zone file
-	stored                 // a field of an API object in the store, read whatever is refused by now
+	stored                 // a field of a stored API object, read even if new objects may not have it
 )
 
 func (s source) limit() int {

@@ -15,7 +15,7 @@ import (
 // Type is an RR type number (IANA "Resource Record (RR) TYPEs").
 type Type uint16
 
-// The types that have a format here (formats).
+// Types with a format here (formats).
 const (
 	A          Type = 1
 	NS         Type = 2
@@ -58,7 +58,7 @@ const (
 	CAA        Type = 257
 )
 
-// The types that some rule names besides; none of them is a Record. All others are reached through ParseType.
+// Types named in rules, none of them a Record. ParseType returns all others.
 const (
 	OPT        Type = 41
 	RRSIG      Type = 46
@@ -73,26 +73,26 @@ const (
 	ANY        Type = 255
 )
 
-// isText reports that the data of the type is one text, in any number of strings, so that a bare value has one meaning
-// (S5.3).
+// isText reports whether the data of the type is a text, in any number of strings, so that a bare value has one
+// meaning (S5.3).
 func (t Type) isText() bool { return t == TXT || t == SPF }
 
-// otherNames are the mnemonics of types without a format here: lists of types have them, and refusals.
+// otherNames are mnemonics of types without a format here, for lists of types and for error messages.
 const otherNames = `MD 3 MF 4 MB 7 MG 8 MR 9 NULL 10 MINFO 14 X25 19 ISDN 20 RT 21 NSAP-PTR 23 SIG 24 KEY 25 PX 26 GPOS 27 NXT 30
 	EID 31 NIMLOC 32 ATMA 34 OPT 41 APL 42 RRSIG 46 NSEC 47 NSEC3 50 NSEC3PARAM 51 HIP 55 NINFO 56 RKEY 57 TALINK 58 ZONEMD 63
 	UINFO 100 UID 101 GID 102 UNSPEC 103 NXNAME 128 TKEY 249 TSIG 250 IXFR 251 AXFR 252 MAILB 253 MAILA 254 ANY 255 AVC 258
 	AMTRELAY 260 RESINFO 261 TA 32768 DLV 32769`
 
-// namesRead are mnemonics of BIND that are read; such a type is written TYPE123, which every server reads.
+// namesRead are mnemonics of BIND, only read; String returns TYPE123 for them, which every server reads.
 const namesRead = `WKS 11 NSAP 22 A6 38 SINK 40 DSYNC 66 HHIT 67 BRID 68 DOA 259 WALLET 262`
 
-// judgeTable has the types that BIND, Knot, NSD and PowerDNS know, each with the servers that do:
-// test/interop/known_types writes it, and fails when the installed servers know others.
+// judgeTable has the types known to BIND, Knot, NSD or PowerDNS, each with those servers. test/interop/known_types
+// writes the table, and fails if the installed servers know others.
 //
 //go:embed judges.txt
 var judgeTable string
 
-// judged has the types of the table; read only.
+// judged has the types of judgeTable; read only.
 var judged = func() map[Type]bool {
 	types := map[Type]bool{}
 	for line := range strings.Lines(judgeTable) {
@@ -104,7 +104,7 @@ var judged = func() map[Type]bool {
 	return types
 }()
 
-// mnemonics and numbers are the two directions of the type registry; read only.
+// mnemonics and numbers map types to names and back; read only.
 var mnemonics, numbers = func() (map[Type]string, map[string]Type) {
 	toText, toType := map[Type]string{}, map[string]Type{}
 	words := strings.Fields(otherNames + " " + namesRead)
@@ -122,8 +122,7 @@ var mnemonics, numbers = func() (map[Type]string, map[string]Type) {
 	return toText, toType
 }()
 
-// ParseType reads a mnemonic in any case, or TYPE123 (RFC 3597 §5), and
-// normalises: TYPE1 is A (S4.5).
+// ParseType parses a mnemonic in any case, or TYPE123 (RFC 3597 §5). TYPE1 is A (S4.5).
 func ParseType(text string) (Type, error) {
 	if t, ok := numbers[text]; ok {
 		return t, nil
@@ -144,12 +143,12 @@ func ParseType(text string) (Type, error) {
 	return 0, fmt.Errorf("type %s is not known; write a mnemonic such as \"AAAA\", or \"TYPE\" and a number (RFC 3597 §5)", quote(text))
 }
 
-// Single reports that a name has at most one value of the type: servers refuse a zone with two (S5.6).
+// Single reports whether a name has at most one value of the type: servers reject a zone with two (S5.6).
 func (t Type) Single() bool { return t == CNAME || t == DNAME }
 
-// BySigner reports that a server which signs a zone makes records of the type by itself: a zone is the same signed and
-// unsigned when all others are. DS is not among them, it is data of the parent. Type 65534 is where BIND notes what it
-// has still to sign.
+// BySigner reports whether a server that signs a zone makes records of the type itself. A signed zone equals the
+// unsigned zone in all other types. DS is data of the parent, and not among them. BIND uses type 65534 for pending
+// signatures.
 func (t Type) BySigner() bool {
 	switch t {
 	case DNSKEY, RRSIG, NSEC, NSEC3, NSEC3PARAM, CDS, CDNSKEY, ZONEMD, 65534:
@@ -158,7 +157,7 @@ func (t Type) BySigner() bool {
 	return false
 }
 
-// upperASCII leaves other scripts alone: to strings.ToUpper "ſrv" is "SRV".
+// upperASCII leaves other scripts alone: strings.ToUpper maps "ſrv" to "SRV".
 func upperASCII(text string) string {
 	return strings.Map(func(r rune) rune {
 		if 'a' <= r && r <= 'z' {
@@ -168,7 +167,7 @@ func upperASCII(text string) string {
 	}, text)
 }
 
-// String returns the mnemonic, or TYPE123 for a type without one.
+// String returns the mnemonic, or TYPE123 for a type without a mnemonic.
 func (t Type) String() string {
 	switch t {
 	case A:
@@ -182,10 +181,10 @@ func (t Type) String() string {
 	return "TYPE" + strconv.Itoa(int(t))
 }
 
-// MarshalText returns what String returns.
+// MarshalText returns String.
 func (t Type) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// UnmarshalText reads what ParseType reads.
+// UnmarshalText is ParseType.
 func (t *Type) UnmarshalText(text []byte) error {
 	parsed, err := ParseType(string(text))
 	if err != nil {

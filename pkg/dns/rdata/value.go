@@ -11,13 +11,11 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Value is one rdata as its author defined it, in canonical spelling: one
-// space between fields, names in lower case, a name written relative still
-// relative (no trailing dot), "@" for the zone itself. Values are comparable:
-// == means the same definition.
+// Value is rdata as defined by its author, in canonical spelling: single spaces between fields, names in lower case,
+// relative names still relative, "@" for the zone itself. Equal Values are the same definition.
 //
-// Only Parse and FromRR make a Value from foreign text. A Value composed of a Text that Parse returned is equally
-// valid. With any other Text the methods fail.
+// Only Parse and FromRR make a Value from foreign text. A Value with a Text from Parse is equally valid. With any
+// other Text the methods fail.
 type Value struct {
 	Type Type
 	Text string
@@ -26,19 +24,16 @@ type Value struct {
 // String returns Text.
 func (v Value) String() string { return v.Text }
 
-// Parse reads one value of type t in presentation format (S5.1–S5.4), or in
-// the generic form "\# length hex" (RFC 3597 §5), which becomes the type's own
-// form where there is one. It is strict: see split for what is refused, and at
+// Parse parses a value of type t in presentation format (S5.1–S5.4), or in the generic form "\# length hex" (RFC
+// 3597 §5), which becomes the type's own form if there is one. splitText lists the rejected syntax. A value has at
 // most 4 KiB on the wire (S5.8).
 //
-// In the types that hold a text (TXT, SPF) a value that does not begin with a
-// quote is that text, octet by octet, blanks at its ends taken
-// off: "v=DMARC1; p=none", "it's (a) \"test\"" and `C:\temp` need no quotes and no
-// escapes, and a backslash is a backslash. It is written as quoted strings of
-// at most 255 octets (S5.3). A value that begins with a quote is quoted strings
-// and nothing else, with the escapes of RFC 1035 §5.1.
+// For text types (TXT, SPF), a value without a leading quote is the text itself, octet by octet, without blanks at
+// its ends: "v=DMARC1; p=none", "it's (a) \"test\"" and `C:\temp` need no quotes or escapes. It becomes quoted
+// strings of at most 255 octets (S5.3). A value with a leading quote has only quoted strings, with the escapes of
+// RFC 1035 §5.1.
 //
-// It does not check whether t may be a Record; CheckRecord does.
+// CheckRecord checks whether t may be a Record; Parse does not.
 func Parse(t Type, text string) (Value, error) {
 	v, err := parseValue(t, text, oneValue)
 	if err != nil {
@@ -47,8 +42,8 @@ func Parse(t Type, text string) (Value, error) {
 	return v, nil
 }
 
-// ParseStored reads a value of a stored object as Parse does, but for CheckLoadable: an earlier version admitted it,
-// and its entries must be found to be removed.
+// ParseStored parses a value of a stored object, without CheckLoadable: an earlier version admitted the value, and
+// its entries must be found for removal.
 func ParseStored(t Type, text string) (Value, error) {
 	v, err := parseValue(t, text, stored)
 	if err != nil {
@@ -57,11 +52,9 @@ func ParseStored(t Type, text string) (Value, error) {
 	return v, nil
 }
 
-// FromRR reads the rdata of a line in a zone file whose names are relative to
-// origin, and returns it resolved. Unlike Parse it lets TXT data be several
-// strings without quotes, as files write them (RFC 1035 §5.1), and take all of
-// the 65,535 octets that the wire has for it. Data of a type that CheckRecord
-// refuses is not read: it is returned as it is written.
+// FromRR parses the rdata of a line in a zone file with names relative to origin, and returns it resolved. Unlike
+// Parse, it accepts several strings without quotes as TXT data (RFC 1035 §5.1), and up to 65,535 octets. Data of a
+// type that CheckRecord rejects is returned as written.
 func FromRR(t Type, text string, origin name.Name) (string, error) {
 	if t != SOA && t.CheckRecord() != nil && !isGeneric(trimBlanks(text)) {
 		return asWritten(t, text)
@@ -73,7 +66,7 @@ func FromRR(t Type, text string, origin name.Name) (string, error) {
 	return v.Resolve(origin)
 }
 
-// asWritten returns the text of a value as printable ASCII, with one blank between fields.
+// asWritten returns the text of a value as printable ASCII, with single blanks between fields.
 func asWritten(t Type, text string) (string, error) {
 	fields, err := splitText(text, syntax{}, nil)
 	if err != nil {
@@ -117,14 +110,14 @@ func parseValue(t Type, text string, from source) (Value, error) {
 	if err != nil {
 		return Value{}, err
 	}
-	v := Value{t, text} // the caller's string where it is canonical, no copy
+	v := Value{t, text} // the caller's string if canonical: no copy
 	if string(canonical) != text {
 		v.Text = string(canonical)
 	}
 	return v, nil
 }
 
-// ParseWire reads the uncompressed wire form of one value of type t, as Parse reads its generic form.
+// ParseWire parses the uncompressed wire form of a value, as Parse does for its generic form.
 func ParseWire(t Type, wire []byte) (Value, error) {
 	var textSpace [512]byte
 	canonical, err := readWire(t, wire, noMark, oneValue, textSpace[:0])
@@ -134,7 +127,7 @@ func ParseWire(t Type, wire []byte) (Value, error) {
 	return Value{t, string(canonical)}, nil
 }
 
-// readWire appends the canonical text of wire rdata, and judges it by the rules of its source.
+// readWire appends the canonical text of wire rdata, and checks it by the rules of its source.
 func readWire(t Type, wire []byte, mark byte, from source, text []byte) ([]byte, error) {
 	if limit := from.limit(); len(wire) > limit {
 		return nil, fmt.Errorf("%d octets on the wire, the limit is %d; split it into several records", len(wire), limit)
@@ -146,8 +139,8 @@ func readWire(t Type, wire []byte, mark byte, from source, text []byte) ([]byte,
 	return text, err
 }
 
-// Resolve returns the presentation text with every name absolute, as it stands
-// in a zone named origin. It fails when a name would pass 255 octets.
+// Resolve returns the presentation text with absolute names, in the zone origin. It fails if a name exceeds 255
+// octets.
 func (v Value) Resolve(origin name.Name) (string, error) {
 	text, err := v.resolveNames(origin)
 	if err != nil {
@@ -204,8 +197,8 @@ func (v Value) resolveNames(origin name.Name) (string, error) {
 	return string(out), nil
 }
 
-// Absolute returns a value of another tool, in which every name is in full with its last dot or without, with that dot.
-// It returns text itself if the type has no names, if text is no value of the type, or if it names a zone by "@".
+// Absolute returns a value of another tool with absolute names: every name in text is complete, with or without the
+// last dot. It returns text unchanged if the type has no names, if text is invalid, or if a name is "@".
 func Absolute(t Type, text string) string {
 	f := formatOf(t)
 	if !f.hasNames() {
@@ -215,7 +208,7 @@ func Absolute(t Type, text string) string {
 	if err != nil {
 		return text
 	}
-	fields, _ := splitText(v.Text, f.syntax, nil) // as Parse has
+	fields, _ := splitText(v.Text, f.syntax, nil) // Parse has checked the syntax.
 	for i, field := range fields {
 		if field.text == "@" && f.isName(i, fields) {
 			return text
@@ -228,8 +221,8 @@ func Absolute(t Type, text string) string {
 	return full
 }
 
-// Spellings returns the texts by which values mean what this one means in a zone named origin: each name in the zone is
-// written relative or absolute.
+// Spellings returns the texts of all values that mean the same in the zone origin: each name in the zone relative or
+// absolute.
 func (v Value) Spellings(origin name.Name) ([]string, error) {
 	resolved, err := v.Resolve(origin)
 	if err != nil {
@@ -264,7 +257,7 @@ func (v Value) Spellings(origin name.Name) ([]string, error) {
 	return all, nil
 }
 
-// Host returns the last name in the value as it is defined, such as the target of an SRV; "" for a type without names.
+// Host returns the last name in the value as defined, such as the target of an SRV; "" for a type without names.
 func (v Value) Host() string {
 	f := formatOf(v.Type)
 	if f == nil || f.names == 0 {
@@ -274,7 +267,7 @@ func (v Value) Host() string {
 	if at == len(f.fields)-1 {
 		return v.Text[strings.LastIndexByte(v.Text, ' ')+1:]
 	}
-	rest := v.Text // no string comes before such a name
+	rest := v.Text // no string precedes such a name
 	for range at {
 		_, rest, _ = strings.Cut(rest, " ")
 	}
@@ -282,8 +275,8 @@ func (v Value) Host() string {
 	return host
 }
 
-// Target returns that host, absolute in a zone named origin. It is false if there is none, or if the name cannot be an
-// owner name (S1.3), so that no entry can stand at it.
+// Target returns the Host, absolute in the zone origin. It returns false if there is none, or if no entry can have
+// that name (S1.3).
 func (v Value) Target(origin name.Name) (name.Name, bool) {
 	host := v.Host()
 	if host == "" {
@@ -293,13 +286,13 @@ func (v Value) Target(origin name.Name) (name.Name, bool) {
 	return n, err == nil
 }
 
-// absoluteText reports that a name's text ends in a dot that is not escaped.
+// absoluteText reports whether a name's text ends in an unescaped dot.
 func absoluteText(text string) bool {
 	before, dot := strings.CutSuffix(text, ".")
 	return dot && !endsEscaped(before)
 }
 
-// relativeWireLen is the length of the labels of a relative name on the wire.
+// relativeWireLen returns the length of a relative name's labels on the wire.
 func relativeWireLen(text string) int {
 	n := 1
 	for i := 0; i < len(text); n++ {

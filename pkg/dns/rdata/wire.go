@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// encodeText appends the uncompressed wire rdata that the text of one value stands for. Relative names end in top, the
-// wire form of an absolute name; without one they are refused.
+// encodeText appends the uncompressed wire rdata of a value's text. Relative names end in top, the wire form of an
+// absolute name; without top they are rejected.
 func encodeText(t Type, text string, from source, top, wire []byte) ([]byte, error) {
 	text = trimBlanks(text)
 	if isGeneric(text) {
@@ -36,12 +36,11 @@ func encodeText(t Type, text string, from source, top, wire []byte) ([]byte, err
 	return f.encodeFields(tokens, top, wire)
 }
 
-// encodeFields appends the fields of a value.
 func (f *format) encodeFields(tokens []token, top, wire []byte) ([]byte, error) {
 	start := len(wire)
 	for i, field := range f.fields {
 		if i >= len(tokens) {
-			break // what may be empty, as checkCount has verified
+			break // optional fields, by checkCount
 		}
 		var err error
 		if k := field.kind; tokens[i].quoted && k != kindString && k != kindStrings && k != kindOctets && k != kindTag {
@@ -61,7 +60,7 @@ func (f *format) encodeFields(tokens []token, top, wire []byte) ([]byte, error) 
 	return wire, nil
 }
 
-// appendField appends the field that the first of the tokens is, or that all of them are.
+// appendField appends a field from the first token, or from all of them.
 func appendField(wire []byte, k kind, tokens []token, top []byte) ([]byte, error) {
 	first := tokens[0]
 	switch k {
@@ -132,7 +131,7 @@ func appendField(wire []byte, k kind, tokens []token, top []byte) ([]byte, error
 	return nil, fmt.Errorf("no reader for %s", kindWords[k])
 }
 
-// encodeGeneric reads "\# length hex…" (RFC 3597 §5).
+// encodeGeneric parses "\# length hex…" (RFC 3597 §5).
 func encodeGeneric(text string, wire []byte) ([]byte, error) {
 	var space [8]token
 	fields, err := splitText(text, syntax{}, space[:0])
@@ -156,13 +155,13 @@ func encodeGeneric(text string, wire []byte) ([]byte, error) {
 	return wire, nil
 }
 
-// isGeneric reports that a text without blanks at its ends is in the generic form (RFC 3597 §5).
+// isGeneric reports whether a trimmed text is in the generic form (RFC 3597 §5).
 func isGeneric(text string) bool {
 	return strings.HasPrefix(text, `\#`) && (len(text) == 2 || text[2] == ' ' || text[2] == '\t')
 }
 
-// decodeWire appends the canonical text of wire rdata. It checks the octets as strictly as encodeText checks text: they
-// may come from "\# length hex".
+// decodeWire appends the canonical text of wire rdata. The octets may come from "\# length hex", and are checked as
+// strictly as text.
 func decodeWire(t Type, wire []byte, mark byte, text []byte) ([]byte, error) {
 	f := formatOf(t)
 	if f == nil {
@@ -190,14 +189,14 @@ func decodeWire(t Type, wire []byte, mark byte, text []byte) ([]byte, error) {
 	if len(d.rest) > 0 {
 		return nil, fmt.Errorf("%d octets too many; %s", len(d.rest), f.describeFields())
 	}
-	// A last field that may be absent leaves its blank behind.
+	// An absent last field leaves its blank.
 	if n := len(text); n > 0 && text[n-1] == ' ' {
 		text = text[:n-1]
 	}
 	return text, nil
 }
 
-// readField appends the text of the next field, which is of kind k.
+// readField appends the text of the next field, of kind k.
 func (d *decoder) readField(k kind, text []byte) []byte {
 	switch k {
 	case kindUint8, kindAlgorithm:
