@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// Apply is the definition after step. The error is ErrMisfit with what differs.
+// Apply returns the definition after step. The error is ErrMisfit with the difference.
 func (s *Snapshot) Apply(step content.Step) (*Snapshot, error) {
 	switch {
 	case step.N != s.n+1:
@@ -31,7 +31,7 @@ func (s *Snapshot) Apply(step content.Step) (*Snapshot, error) {
 	return s.applyContent(step)
 }
 
-// applyContent checks the content; the caller has checked what leads to the step.
+// applyContent checks the content of a step; the caller has checked the rest.
 func (s *Snapshot) applyContent(step content.Step) (*Snapshot, error) {
 	next, err := s.editRRsets(step.N, step.Removed, step.Added, step.TTLs)
 	if err != nil {
@@ -50,8 +50,8 @@ func (s *Snapshot) applyContent(step content.Step) (*Snapshot, error) {
 	return next, nil
 }
 
-// Undo is the definition before step, which must be the step that led to s. A
-// step that made its zone cannot be undone: there is nothing before it.
+// Undo returns the definition before step, which must be the step that led to s. The first step of a zone cannot be
+// undone.
 func (s *Snapshot) Undo(step content.Step) (*Snapshot, error) {
 	switch {
 	case step.N != s.n:
@@ -85,7 +85,7 @@ func (s *Snapshot) Undo(step content.Step) (*Snapshot, error) {
 	return previous, nil
 }
 
-// UndoAll is the definition before steps, oldest first, the last of which must be the step that led to s.
+// UndoAll returns the definition before steps, given oldest first. The last must be the step that led to s.
 func (s *Snapshot) UndoAll(steps []content.Step) (*Snapshot, error) {
 	for _, step := range slices.Backward(steps) {
 		var err error
@@ -96,7 +96,7 @@ func (s *Snapshot) UndoAll(steps []content.Step) (*Snapshot, error) {
 	return s, nil
 }
 
-// setVersion completes a fresh snapshot. A nil header leaves the header as it is.
+// setVersion completes a new snapshot. A nil header keeps the header.
 func (s *Snapshot) setVersion(header *content.Header, sn serial.Serial, n uint64, state sethash.State) {
 	s.serial, s.n, s.state = sn, n, state
 	if header != nil {
@@ -104,13 +104,13 @@ func (s *Snapshot) setVersion(header *content.Header, sn serial.Serial, n uint64
 	}
 }
 
-// fromFirstStep is the definition that the step which makes a zone leads to.
+// fromFirstStep returns the definition after the first step of a zone.
 func fromFirstStep(z Zone, step content.Step) (*Snapshot, error) {
 	nothing := &Snapshot{zone: z, header: *step.HeaderAfter, sets: newTree()}
 	return nothing.applyContent(step)
 }
 
-// key is what an RRset is found by.
+// key identifies an RRset.
 type key struct {
 	owner name.Rel
 	t     rdata.Type
@@ -120,7 +120,7 @@ func (k key) compare(other key) int {
 	return cmp.Or(k.owner.Compare(other.owner), cmp.Compare(k.t, other.t))
 }
 
-// valueOf is a TTL of a step, of which nil is that of no RRset.
+// valueOf returns the TTL of a step, zero for nil.
 func valueOf(ttl *content.TTL) (value content.TTL) {
 	if ttl != nil {
 		value = *ttl
@@ -128,8 +128,7 @@ func valueOf(ttl *content.TTL) (value content.TTL) {
 	return value
 }
 
-// editRRsets changes rows and TTLs, each checked against what is there. Everything
-// else is as in s.
+// editRRsets changes rows and TTLs, each checked against s.
 func (s *Snapshot) editRRsets(n uint64, removed, added []content.Row, ttls []content.TTLChange) (*Snapshot, error) {
 	edited := map[key]*content.RRset{}
 	at := func(owner name.Rel, t rdata.Type) *content.RRset {

@@ -15,10 +15,9 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// StepChange is what step did to the entries, given the snapshots before and
-// after it, RRset ttls and what nameServers make included. A change of the
-// fqdn or of the zone's ttl compares all entries; any other step costs its own
-// size. Both lists are in canonical order; the SOA is in neither.
+// StepChange returns the changes of entries from before to after, the snapshots around step, with RRset TTLs and the
+// RRsets of nameServers. A change of the fqdn or of the zone's TTL compares all entries; any other step costs its
+// own size. Both lists are in canonical order, without the SOA.
 func StepChange(before, after *Snapshot, step content.Step) dns.Change {
 	change := dns.Change{From: before.serial, To: after.serial}
 	if before.header.FQDN != after.header.FQDN || before.header.TTL != after.header.TTL {
@@ -46,7 +45,7 @@ func StepChange(before, after *Snapshot, step content.Step) dns.Change {
 	return change
 }
 
-// compareRRset adds what differs between the entries of one name and type.
+// compareRRset adds the differences between the entries of a name and type.
 func compareRRset(change *dns.Change, before, after []dns.Entry) {
 	for _, entry := range before {
 		if !slices.Contains(after, entry) {
@@ -60,7 +59,7 @@ func compareRRset(change *dns.Change, before, after []dns.Entry) {
 	}
 }
 
-// compareAll walks two zones side by side, one RRset at a time.
+// compareAll compares two zones RRset by RRset.
 func compareAll(change *dns.Change, before, after iter.Seq[dns.Entry]) {
 	nextBefore, stopBefore := iter.Pull(byRRset(before))
 	defer stopBefore()
@@ -95,7 +94,7 @@ func compareAll(change *dns.Change, before, after iter.Seq[dns.Entry]) {
 	}
 }
 
-// byRRset groups entries of one name and type, leaving out the SOA.
+// byRRset groups entries by name and type, without the SOA.
 func byRRset(entries iter.Seq[dns.Entry]) iter.Seq[[]dns.Entry] {
 	return func(yield func([]dns.Entry) bool) {
 		var group []dns.Entry

@@ -15,17 +15,17 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// Difference is what lies between two serials of a zone as one change: what came and went in between is not in it
-// (RFC 1995 §5, condensed). Both lists are in canonical order; the SOA is in neither.
+// Difference is the net change between two serials of a zone (RFC 1995 §5, condensed). Both lists are in canonical
+// order, without the SOA.
 type Difference struct {
-	// Before and After are the SOAs at both ends.
+	// Before and After are the SOAs of both serials.
 	Before, After dns.Entry
 	dns.Change
 }
 
-// Difference leads from serial since of the zone to after, which is a snapshot of it, and need not be the newest. The
-// work grows with the steps between, not with the zone. ErrTrimmed: the steps that are kept do not reach back to
-// since or to after, or the zone got another name or ttl in between, which changes everything.
+// Difference returns the net change from serial since to after, a snapshot of the zone, not necessarily the newest.
+// The work grows with the steps in between, not with the zone. ErrTrimmed: the kept steps do not reach back to since
+// or to after, or the zone's name or TTL changed in between.
 func (v *Set) Difference(after *Snapshot, since serial.Serial) (Difference, error) {
 	steps, err := v.Changes(after.zone.UID, since, after.serial)
 	if err != nil {
@@ -43,12 +43,12 @@ func (v *Set) Difference(after *Snapshot, since serial.Serial) (Difference, erro
 	return b.makeDifference(since), nil
 }
 
-// backwards knows how the RRsets that steps touched were before them. It looks at nothing else of the zone, and
-// computes no hash: the snapshot it begins at is proven, and so is each step.
+// backwards computes the RRsets before steps, only of the RRsets touched by them, and without hashes: the snapshot
+// at the end and each step are proven.
 type backwards struct {
 	after  *Snapshot
 	header content.Header
-	sets   map[key]*content.RRset // no Data: there was none
+	sets   map[key]*content.RRset // no Data: absent
 }
 
 func (b *backwards) at(k key) *content.RRset {
@@ -109,7 +109,7 @@ func (b *backwards) makeDifference(since serial.Serial) Difference {
 	return d
 }
 
-// entriesBefore are the entries at a key before the steps.
+// entriesBefore returns the entries at a key before the steps.
 func (b *backwards) entriesBefore(k key, made []content.RRset) []dns.Entry {
 	set := *b.at(k)
 	there := len(set.Data) > 0
@@ -125,6 +125,6 @@ func (b *backwards) entriesBefore(k key, made []content.RRset) []dns.Entry {
 	if !there {
 		return nil
 	}
-	entries, _ := content.Resolve(b.header, set) // the error is content.Check's to report
+	entries, _ := content.Resolve(b.header, set) // content.Check reports the error
 	return entries
 }

@@ -18,32 +18,30 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// Errors of a Set; test with errors.Is.
+// Errors of a Set, for errors.Is.
 var (
-	// ErrTrimmed: the steps kept do not reach back to the serial asked for, or
-	// it never was one of this zone's.
+	// ErrTrimmed: the kept steps do not reach back to a serial, or the zone never had it.
 	ErrTrimmed = errors.New("the steps kept do not reach this serial")
-	// ErrUnknown: the Set holds no zone with this uid.
+	// ErrUnknown: the Set has no zone with this UID.
 	ErrUnknown = errors.New("no such zone in this view")
-	// ErrGone: the zone was removed while a caller waited for it.
+	// ErrGone: the zone was removed during a wait.
 	ErrGone = errors.New("the zone was removed")
 )
 
 // Config of a Set; the zero value is usable.
 type Config struct {
-	// Retain is how many steps are kept for each zone; 0 means 1000.
+	// Retain bounds the kept steps of a zone; 0: 1000.
 	Retain int
-	// Octets are how many of names and data these steps may hold, however few they are then; 0 means 8 MiB.
+	// Octets bounds the names and data of a zone's steps, in octets; 0: 8 MiB.
 	Octets int
-	// Total is how many octets the steps of all zones may hold; beyond it the oldest steps go first, of whichever zone.
-	// 0 means 256 MiB.
+	// Total bounds the octets of the steps of all zones; the oldest steps are dropped first. 0: 256 MiB.
 	Total int
-	// Age is how much older than the newest step a step may be, in seconds; 0 means seven days.
+	// Age bounds the age of a step relative to the newest, in seconds; 0: seven days.
 	Age int64
 }
 
-// Within is the Config for a process that has so many octets of memory, 0 where that is not known: the steps of all
-// zones have an eighth of it.
+// Within returns the Config of a process with that many octets of memory, 0 if unknown: an eighth for the steps of
+// all zones.
 func Within(memory uint64) Config {
 	if memory == 0 {
 		return Config{}
@@ -51,35 +49,32 @@ func Within(memory uint64) Config {
 	return Config{Total: int(min(max(memory/8, 64<<20), 1<<30))}
 }
 
-// Set is all zones of one process. It is safe for concurrent use; readers
-// never wait for a step to be worked out, only for its result to be put in.
+// Set has all zones of a process. It is safe for concurrent use; readers never wait for the computation of a step.
 type Set struct {
 	config Config
 
-	// changing is held through a whole Put, Apply or Remove, so that each sees
-	// what the last one left. mu guards the fields below and is held briefly;
-	// a method that needs both takes changing first.
+	// changing is held during Put, Apply or Remove. mu guards the fields below and is held briefly. A method that
+	// needs both locks changing first.
 	changing sync.Mutex
 	mu       sync.RWMutex
 	zones    map[string]*held
-	// sum is the octets of the steps of all zones. swept is the time of the step at which
-	// all zones were last looked through for steps that are too old.
+	// sum is the octets of the steps of all zones. swept is the time of the step at the last search for old steps.
 	sum   int
 	swept int64
-	names map[inView]string // settled names → uid
-	// hidden are the other zones that are settled under a name, which have it when the one of names leaves it.
+	names map[inView]string // UIDs by settled name
+	// hidden has the other zones settled under a name, the next owners of the name.
 	hidden  map[inView][]string
 	waiting map[string]*waiters
 	subs    map[*subscriber]struct{}
 }
 
-// held is replaced, never modified, but by changes to the Set under mu.
+// held is replaced, never modified, except by changes to the Set under mu.
 type held struct {
 	newest *Snapshot
-	// settled is nil until the zone settles for the first time.
+	// settled is nil before the zone settles for the first time.
 	settled *Snapshot
-	// steps lead to newest without a gap, oldest first, at most Config.Retain of at
-	// most Config.Octets, which are counted in octets.
+	// steps lead to newest without a gap, oldest first, within Config.Retain and Config.Octets. octets is their
+	// size.
 	steps  []content.Step
 	octets int
 }
@@ -89,7 +84,7 @@ type inView struct {
 	fqdn name.Name
 }
 
-// NewSet makes an empty Set.
+// NewSet returns an empty Set.
 func NewSet(config Config) *Set {
 	return &Set{
 		config: Config{
@@ -104,9 +99,8 @@ func NewSet(config Config) *Set {
 	}
 }
 
-// Put takes in a zone from a listing, replacing what the Set had of it. The
-// steps kept stay where the snapshot is the state they lead to. An unsettled
-// snapshot leaves the settled one as it was.
+// Put replaces a zone by a snapshot from a listing. The steps stay if they lead to the snapshot. An unsettled
+// snapshot keeps the settled one.
 func (v *Set) Put(snapshot *Snapshot, settled bool) {
 	v.changing.Lock()
 	defer v.changing.Unlock()
@@ -123,8 +117,7 @@ func (v *Set) Put(snapshot *Snapshot, settled bool) {
 	v.publishZone(snapshot.zone, next)
 }
 
-// PutUnsettled takes in a zone of which an earlier state is delivered (S7.2, S7.5): the steps lead from settled to
-// snapshot.
+// PutUnsettled adds a zone whose earlier state is delivered (S7.2, S7.5): steps lead from settled to snapshot.
 func (v *Set) PutUnsettled(snapshot, settled *Snapshot, steps []content.Step) {
 	v.changing.Lock()
 	defer v.changing.Unlock()
@@ -133,12 +126,11 @@ func (v *Set) PutUnsettled(snapshot, settled *Snapshot, steps []content.Step) {
 	v.publishZone(snapshot.zone, next)
 }
 
-// Apply carries out one transaction of the journal: all of it or, with an
-// error, none. Steps up to the zone's N are passed over. first is the identity
-// of a zone that the first step makes; it is not looked at otherwise.
+// Apply applies a transaction of the journal, as a whole or not at all. Steps up to the zone's N are skipped. first
+// is the identity of a zone created by the first step, otherwise unused.
 //
-// The error is ErrMisfit or, where a transaction is of a zone that the Set does
-// not hold and does not make, ErrUnknown. Either way take in a listing (Put).
+// The error is ErrMisfit, or ErrUnknown for a zone that the Set does not have and the transaction does not create.
+// In both cases, Put a listing.
 func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
 	v.changing.Lock()
 	defer v.changing.Unlock()
@@ -164,7 +156,7 @@ func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
 	if last > next.newest.n {
 		return next.newest.misfitError(last, "the zone is at step %d, those between are missing", next.newest.n)
 	}
-	// A mark from before the newest step says nothing about it (S7.2).
+	// A mark from before the newest step does not settle it (S7.2).
 	settles := tx.Settled && (last == 0 || last == next.newest.n)
 	if settles {
 		next.settled = next.newest
@@ -180,7 +172,7 @@ func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
 	return nil
 }
 
-// applySteps takes what is held to the last of some steps, and returns those that it did not have.
+// applySteps applies the new ones of steps to h, and returns them.
 func (h *held) applySteps(uid string, steps []content.Step, first Zone) (applied []content.Step, err error) {
 	for _, step := range steps {
 		switch {
@@ -204,9 +196,9 @@ func (h *held) applySteps(uid string, steps []content.Step, first Zone) (applied
 	return applied, nil
 }
 
-// keepSteps appends steps, and drops the oldest beyond retain. Readers' parts of the old slice stay as they are; the
-// memory of dropped steps is free when append next moves the others. Steps beyond octets are dropped at once, and an
-// eighth more, so that the others are not moved for each step.
+// keepSteps appends steps and drops the oldest beyond the bounds. Slices handed to readers stay valid; the memory of
+// dropped steps is freed by the next growth of the slice. Above Octets, an eighth more is dropped, so that copies
+// are rare.
 func (v *Set) keepSteps(h *held, applied []content.Step) {
 	for i := range applied {
 		h.octets += countOctets(&applied[i])
@@ -228,11 +220,11 @@ func (v *Set) keepSteps(h *held, applied []content.Step) {
 	h.steps = slices.Clone(h.steps)
 }
 
-// ageEvery is how much time passes between two looks for steps that are too old, in seconds.
+// ageEvery is the time between two searches for old steps, in seconds.
 const ageEvery = 3600
 
-// boundSteps lets go of steps of all zones: of those that are too old beside now, the time of a step just applied,
-// and of the oldest where all together hold too much, an eighth more, so that not every step looks through all zones.
+// boundSteps drops steps that are too old relative to now, the time of the newest step. If all zones together hold
+// too much, it drops the oldest steps, and an eighth more, so that few steps search all zones.
 func (v *Set) boundSteps(now int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -242,7 +234,7 @@ func (v *Set) boundSteps(now int64) {
 	}
 	v.swept = now
 	var zones byOldest
-	drop := map[string]int{} // how many of the steps of each zone
+	drop := map[string]int{} // the number of steps of each zone
 	for uid, h := range v.zones {
 		n := 0
 		for n < len(h.steps) && h.steps[n].Time < now-v.config.Age {
@@ -274,7 +266,7 @@ func (v *Set) boundSteps(now int64) {
 	}
 }
 
-// withoutSteps is what is held without the oldest n steps.
+// withoutSteps returns h without the oldest n steps.
 func (h *held) withoutSteps(n int) *held {
 	next := *h
 	for i := range n {
@@ -284,13 +276,13 @@ func (h *held) withoutSteps(n int) *held {
 	return &next
 }
 
-// oldest is the time of a zone's oldest step that is kept.
+// oldest is the time of a zone's oldest kept step.
 type oldest struct {
 	time int64
 	uid  string
 }
 
-// byOldest is a heap of them.
+// byOldest is a heap.
 type byOldest []oldest
 
 func (x byOldest) Len() int           { return len(x) }
@@ -304,7 +296,7 @@ func (x *byOldest) Pop() any {
 	return one
 }
 
-// countOctets is about how many octets a step holds in memory.
+// countOctets estimates the memory of a step.
 func countOctets(step *content.Step) (n int) {
 	n = stepOctets + len(step.By)
 	if step.Record != nil {
@@ -333,13 +325,13 @@ func countOctets(step *content.Step) (n int) {
 	return n
 }
 
-// stepOctets and rowOctets are those of a step and of a row that are not text.
+// stepOctets and rowOctets are the sizes of a step and a row without text.
 const (
 	stepOctets = 240
 	rowOctets  = 40
 )
 
-// Remove takes a zone out; one that is not there is no error.
+// Remove removes a zone. A missing zone is no error.
 func (v *Set) Remove(uid string) {
 	v.changing.Lock()
 	defer v.changing.Unlock()
@@ -382,8 +374,8 @@ func (v *Set) publishZone(zone Zone, next *held) {
 			v.removeName(zone.UID, known.settled)
 		}
 		if next.settled != nil {
-			// The last to settle under a name has it: of two zones that still
-			// do, one has given the name up in a step not settled yet.
+			// The last zone to settle under a name has it: another zone still settled there has given the name up in
+			// an unsettled step.
 			at := inView{zone.View, next.settled.header.FQDN}
 			if before, ok := v.names[at]; ok {
 				v.hidden[at] = append(v.hidden[at], before)
@@ -417,7 +409,7 @@ func (v *Set) removeName(uid string, settled *Snapshot) {
 	}
 }
 
-// ByUID is the newest snapshot of a zone.
+// ByUID returns the newest snapshot of a zone.
 func (v *Set) ByUID(uid string) (*Snapshot, bool) {
 	known := v.held(uid)
 	if known == nil {
@@ -426,8 +418,7 @@ func (v *Set) ByUID(uid string) (*Snapshot, bool) {
 	return known.newest, true
 }
 
-// Settled is the snapshot to deliver (S7.2): the newest that was settled. False
-// for a zone that has never been.
+// Settled returns the snapshot to deliver (S7.2): the newest settled one. False if the zone never settled.
 func (v *Set) Settled(uid string) (*Snapshot, bool) {
 	known := v.held(uid)
 	if known == nil || known.settled == nil {
@@ -436,8 +427,8 @@ func (v *Set) Settled(uid string) (*Snapshot, bool) {
 	return known.settled, true
 }
 
-// Find is the settled snapshot of the zone with exactly this name. A zone that
-// ended and stands again under another name is found under the former one until it settles.
+// Find returns the settled snapshot of the zone with exactly this name. A zone that ended and came back under
+// another name keeps the former name until the zone settles.
 func (v *Set) Find(view string, fqdn name.Name) (*Snapshot, bool) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
@@ -448,8 +439,8 @@ func (v *Set) Find(view string, fqdn name.Name) (*Snapshot, bool) {
 	return known.settled, true
 }
 
-// Journal is how many steps of all zones are kept, and when the oldest of them was committed, in seconds since 1970; 0
-// where none says.
+// Journal returns the number of kept steps of all zones, and the commit time of the oldest, in seconds since 1970; 0
+// if unknown.
 func (v *Set) Journal() (steps int, oldest int64) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
@@ -463,7 +454,7 @@ func (v *Set) Journal() (steps int, oldest int64) {
 	return steps, oldest
 }
 
-// All are the settled snapshots of the moment, in no order.
+// All yields the settled snapshots at this moment, in no order.
 func (v *Set) All() iter.Seq[*Snapshot] {
 	return func(yield func(*Snapshot) bool) {
 		v.mu.RLock()
@@ -482,29 +473,27 @@ func (v *Set) All() iter.Seq[*Snapshot] {
 	}
 }
 
-// Changes are the steps that lead from the definition at serial since to that
-// at until, oldest first; until 0 means the newest. Equal serials give no step.
-// ErrTrimmed if either is not among those kept, or until lies before since.
+// Changes returns the steps from serial since to serial until, oldest first; until 0 means the newest. Equal serials
+// return no step. ErrTrimmed: a serial is not among the kept steps, or until is before since.
 func (v *Set) Changes(uid string, since, until serial.Serial) ([]content.Step, error) {
 	_, steps, err := v.stepsBetween(uid, since, until)
 	return steps, err
 }
 
-// stepsBetween is Changes, with the zone that they are of.
+// stepsBetween is Changes, with the zone.
 func (v *Set) stepsBetween(uid string, since, until serial.Serial) (*held, []content.Step, error) {
 	h := v.held(uid)
 	if h == nil {
 		return nil, nil, fmt.Errorf("zone %s: %w", uid, ErrUnknown)
 	}
 	until = cmp.Or(until, h.newest.serial)
-	// position of a serial: how many of the steps lead to it, -1 if unknown.
-	// Serials do not repeat within what is kept (S6.8), but for the wrap they
-	// are not in order either, so they are looked for one by one.
+	// position returns the number of steps that lead to a serial, -1 if unknown. Serials do not repeat within the
+	// kept steps (S6.8), but wrap, so the search is linear.
 	position := func(sn serial.Serial) int {
 		if sn == h.newest.serial {
 			return len(h.steps)
 		}
-		// A zone's first step starts from no serial.
+		// The first step of a zone starts from no serial.
 		return slices.IndexFunc(h.steps, func(step content.Step) bool { return step.From == sn && !step.Creates() })
 	}
 	from, to := position(since), position(until)
@@ -515,8 +504,7 @@ func (v *Set) stepsBetween(uid string, since, until serial.Serial) (*held, []con
 	return h, slices.Clip(h.steps[from:to]), nil
 }
 
-// Oldest is the first serial that Changes can begin at, and how many steps lead
-// from it to the newest.
+// Oldest returns the first serial for Changes, and the number of steps from there to the newest.
 func (v *Set) Oldest(uid string) (since serial.Serial, steps int, err error) {
 	known := v.held(uid)
 	if known == nil {
@@ -532,15 +520,14 @@ func (v *Set) Oldest(uid string) (since serial.Serial, steps int, err error) {
 	return since, steps, nil
 }
 
-// EntryChanges are Changes resolved to entries, one for each step. The work
-// grows with the distance of since from the newest serial, not with the zone,
-// unless the fqdn or the zone's ttl changed in between (StepChange).
+// EntryChanges returns Changes as entries, a change per step. The work grows with the distance of since from the
+// newest serial, unless the fqdn or the zone's TTL changed in between (StepChange).
 func (v *Set) EntryChanges(uid string, since, until serial.Serial) ([]dns.Change, error) {
 	_, changes, err := v.ResolvedSteps(uid, since, until)
 	return changes, err
 }
 
-// ResolvedSteps returns Changes and EntryChanges of one state of the Set.
+// ResolvedSteps returns Changes and EntryChanges of the same state of the Set.
 func (v *Set) ResolvedSteps(uid string, since, until serial.Serial) (steps []content.Step, changes []dns.Change, err error) {
 	known, steps, err := v.stepsBetween(uid, since, until)
 	if err != nil || len(steps) == 0 {
@@ -557,7 +544,7 @@ func (v *Set) ResolvedSteps(uid string, since, until serial.Serial) (steps []con
 	return steps, changes, err
 }
 
-// Resolve are steps as changes of entries, one for each. after is what the last of them leads to.
+// Resolve returns steps as changes of entries, a change per step. after is the snapshot after the last step.
 func Resolve(after *Snapshot, steps []content.Step) ([]dns.Change, error) {
 	changes := make([]dns.Change, len(steps))
 	for i, step := range slices.Backward(steps) {

@@ -21,56 +21,52 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// Zone says which Zone object a snapshot is of. It never changes for a UID.
+// Zone identifies the Zone object of a snapshot. It never changes for a UID.
 type Zone struct {
 	UID string
-	// View is the effective view (S1.4), empty for the default one.
+	// View is the effective view (S1.4), empty for the default.
 	View      string
 	Namespace string
 	Name      string
 }
 
-// Snapshot is the definition of one zone at one serial. It is immutable and
-// may be used from any number of goroutines.
+// Snapshot is the definition of a zone at a serial. It is immutable and safe for concurrent use.
 type Snapshot struct {
 	zone   Zone
 	header content.Header
 	serial serial.Serial
 	n      uint64
 	state  sethash.State
-	// made is header.NameServerRRsets(), shared by all snapshots of a header.
+	// made is header.NameServerRRsets(), common to all snapshots of a header.
 	made []content.RRset
 	rows int
 
-	// cloning guards sets.Clone, which must not meet another Clone of the same
-	// tree. Reading needs no lock: Clone writes nothing that a reader reads,
-	// and once a snapshot exists nothing else is ever written to its tree.
+	// cloning guards sets.Clone against another Clone of the same tree. Readers need no lock: Clone writes nothing
+	// that they read, and the tree of a finished snapshot is never written.
 	cloning sync.Mutex
 	sets    *btree.BTreeG[*content.RRset]
 }
 
-// degree bounds what a step copies: up to 31 pointers a level.
+// degree bounds the copies of a step: up to 31 pointers a level.
 const degree = 16
 
 func newTree() *btree.BTreeG[*content.RRset] {
-	// Nodes are shared between snapshots and left to the garbage collector; a
-	// free list would be a quarter of a kilobyte a zone for nothing.
+	// Snapshots share nodes, which are left to the garbage collector. A free list would cost 256 octets a zone for
+	// nothing.
 	return btree.NewWithFreeListG(degree, func(one, other *content.RRset) bool { return one.Compare(*other) < 0 },
 		btree.NewFreeListG[*content.RRset](0))
 }
 
-// ErrMisfit is in every error that says that a snapshot and a step, or a
-// snapshot and its own state, do not belong together. Nothing was changed; the
-// view is to be built anew from a listing.
+// ErrMisfit is in every error about a step that does not fit a snapshot, or a snapshot that does not fit its own
+// state. Nothing was changed; rebuild the view from a listing.
 var ErrMisfit = errors.New("the step does not fit the zone")
 
 func (s *Snapshot) misfitError(n uint64, format string, args ...any) error {
 	return fmt.Errorf("%s, step %d: %w: %s", s, n, ErrMisfit, fmt.Sprintf(format, args...))
 }
 
-// NewSnapshot takes in a definition from a listing. sets come in any order, one
-// for each owner and type; their Data is copied only where it is not sorted. n
-// is the N of the last step that the listing contains. Prove checks whether sets make state.
+// NewSnapshot returns a snapshot from a listing. sets come in any order, each owner and type once; unsorted Data is
+// copied. n is the N of the last step in the listing. Prove checks state.
 func NewSnapshot(z Zone, h content.Header, s serial.Serial, n uint64, state sethash.State, sets iter.Seq[content.RRset]) *Snapshot {
 	snapshot := &Snapshot{zone: z, header: h, serial: s, n: n, state: state, made: h.NameServerRRsets(), sets: newTree()}
 	for set := range sets {
@@ -85,40 +81,37 @@ func NewSnapshot(z Zone, h content.Header, s serial.Serial, n uint64, state seth
 	return snapshot
 }
 
-// Zone is the object that this is the definition of.
+// Zone returns the identity of the zone.
 func (s *Snapshot) Zone() Zone { return s.zone }
 
-// Header is the part of the definition from the Zone object. Read-only.
+// Header returns the part of the definition from the Zone object. Read-only.
 func (s *Snapshot) Header() content.Header { return s.header }
 
-// FQDN is Header().FQDN.
 func (s *Snapshot) FQDN() name.Name { return s.header.FQDN }
 
-// Serial is the serial of this definition (S6.8).
+// Serial returns the serial of this definition (S6.8).
 func (s *Snapshot) Serial() serial.Serial { return s.serial }
 
-// N is the number of the step that led here.
+// N returns the number of the step that led here.
 func (s *Snapshot) N() uint64 { return s.n }
 
-// State is the content state (S6.7) that this definition claims, checked at
-// every step and by Prove.
+// State returns the claimed content state (S6.7), checked by every step and by Prove.
 func (s *Snapshot) State() sethash.State { return s.state }
 
-// Hash is status.hash at this serial (S6.7).
+// Hash returns status.hash at this serial (S6.7).
 func (s *Snapshot) Hash() string { return s.header.Hash(s.state) }
 
-// Len is the number of rows.
+// Len returns the number of rows.
 func (s *Snapshot) Len() int { return s.rows }
 
-// EntryCount is status.entryCount (S6.7).
+// EntryCount returns status.entryCount (S6.7).
 func (s *Snapshot) EntryCount() int { return content.EntryCount(s.header, s.rows) }
 
-// proveChunk is the number of elements that are hashed at once while proving; at 9 µs each the cost of
-// a call to Update is lost among so many.
+// proveChunk is the number of elements per call of Update: at 9 µs each, the cost of the call is negligible.
 const proveChunk = 1024
 
-// Prove computes the content state anew from all rows and explicit TTLs, 9 µs each, on all processors, and
-// reports where it is not State.
+// Prove computes the content state from all rows and explicit TTLs, 9 µs each, on all processors. It returns an
+// error if the result is not State.
 func (s *Snapshot) Prove() error {
 	chunks := make(chan []sethash.Element)
 	states := make([]sethash.State, min(runtime.GOMAXPROCS(0), 1+s.rows/proveChunk))
@@ -153,16 +146,15 @@ func (s *Snapshot) Prove() error {
 	return nil
 }
 
-// RRsets are the definition's RRsets in canonical order, without what the
-// header's nameServers make. Read-only.
+// RRsets yields the RRsets in canonical order, without those of the header's nameServers. Read-only.
 func (s *Snapshot) RRsets() iter.Seq[content.RRset] { return s.rrsetsFrom(name.Apex) }
 
-// ahead is how many RRsets are fetched before the first of them is used.
+// ahead is the number of RRsets to prefetch.
 const ahead = 32
 
 func (s *Snapshot) rrsetsFrom(owner name.Rel) iter.Seq[content.RRset] {
 	return func(yield func(content.RRset) bool) {
-		// A reader that looks at one name only must not pay for a stretch.
+		// A reader of a single name must not pay for a whole stretch.
 		var stretch [ahead]*content.RRset
 		n, most, going := 0, 1, true
 		hand := func() bool {
@@ -186,9 +178,8 @@ func (s *Snapshot) rrsetsFrom(owner name.Rel) iter.Seq[content.RRset] {
 	}
 }
 
-// prefetchRRsets touches what the RRsets of a stretch point at. They lie all over the
-// memory of a large zone, and one after the other each would be waited for;
-// here the processor waits for all of them at once.
+// prefetchRRsets touches the memory of RRsets, which is scattered in a large zone: the processor waits for all of
+// them at once, not one after the other.
 func prefetchRRsets(stretch []*content.RRset) {
 	var octets byte
 	for _, set := range stretch {
@@ -210,7 +201,7 @@ func prefetchRRsets(stretch []*content.RRset) {
 	runtime.KeepAlive(octets)
 }
 
-// RRset is the one of RRsets with this owner and type.
+// RRset returns the RRset with this owner and type.
 func (s *Snapshot) RRset(owner name.Rel, t rdata.Type) (content.RRset, bool) {
 	set, ok := s.sets.Get(&content.RRset{Owner: owner, Type: t})
 	if !ok {
@@ -219,7 +210,7 @@ func (s *Snapshot) RRset(owner name.Rel, t rdata.Type) (content.RRset, bool) {
 	return *set, true
 }
 
-// published is RRset with what nameServers make (S6.2).
+// published is RRset with the RRsets of nameServers (S6.2).
 func (s *Snapshot) published(owner name.Rel, t rdata.Type) (content.RRset, bool) {
 	set, ok := s.RRset(owner, t)
 	for _, made := range s.made {
@@ -233,43 +224,41 @@ func (s *Snapshot) published(owner name.Rel, t rdata.Type) (content.RRset, bool)
 	return set, ok
 }
 
-// Entries is all that the zone publishes: the SOA, then canonical order (S6.1).
+// Entries yields all published entries: the SOA, then canonical order (S6.1).
 func (s *Snapshot) Entries() iter.Seq[dns.Entry] {
 	return content.Entries(s.header, s.serial, s.RRsets())
 }
 
-// EntriesFrom is Entries from the first entry at or after n in canonical order;
-// the zero Name, the apex and names before it start with the SOA. It is how a
-// listing goes on after its last name.
+// EntriesFrom is Entries from the first entry at or after n, to continue a listing. It starts with the SOA for the
+// zero Name, the apex and names before it.
 func (s *Snapshot) EntriesFrom(n name.Name) iter.Seq[dns.Entry] {
 	if n.IsZero() || n.Compare(s.header.FQDN) <= 0 {
 		return s.Entries()
 	}
 	from, ok := n.Rel(s.header.FQDN)
 	if !ok {
-		// Names at and below the apex are one stretch of the canonical order,
-		// and n comes after its beginning without being in it.
+		// Names at and below the apex are contiguous in canonical order, and n is after them.
 		return func(func(dns.Entry) bool) {}
 	}
 	return content.EntriesFrom(s.header, from, s.rrsetsFrom(from))
 }
 
-// Packed is Entries in wire form, RRset by RRset: what a transfer sends. See
-// content.Pack for what holds how long.
+// Packed yields Entries in wire format, RRset by RRset, for transfers. See content.Pack for the lifetime of the
+// results.
 func (s *Snapshot) Packed() iter.Seq2[content.Packed, error] {
 	return content.Pack(s.header, s.serial, s.RRsets())
 }
 
-// SOA is the first of Entries.
+// SOA returns the first of Entries.
 func (s *Snapshot) SOA() dns.Entry { return s.header.SOA(s.serial, s.firstServer()) }
 
-// PackedSOA is the first of Packed; its Rdata belongs to the caller.
+// PackedSOA returns the first of Packed. The caller owns its Rdata.
 func (s *Snapshot) PackedSOA() (content.Packed, error) {
 	return s.header.PackSOA(s.serial, s.firstServer())
 }
 
-// PackedRRset is the RRset of this owner and type as the zone publishes it, its SOA too; false: there is none. Its
-// Rdata belongs to the caller.
+// PackedRRset returns the published RRset of this owner and type, the SOA included; false if there is none. The
+// caller owns its Rdata.
 func (s *Snapshot) PackedRRset(owner name.Rel, t rdata.Type) (content.Packed, bool, error) {
 	if t == rdata.SOA && owner.IsApex() {
 		soa, err := s.PackedSOA()
@@ -283,8 +272,7 @@ func (s *Snapshot) PackedRRset(owner name.Rel, t rdata.Type) (content.Packed, bo
 	return packed, err == nil && len(packed.Rdata) > 0, err
 }
 
-// Exists reports whether something stands at or below owner: a name between two
-// labels of another exists without data (RFC 8499, empty non-terminal).
+// Exists reports whether there is an RRset at or below owner: an empty non-terminal exists (RFC 8499).
 func (s *Snapshot) Exists(owner name.Rel) bool {
 	if owner.IsApex() {
 		return true
@@ -297,12 +285,12 @@ func (s *Snapshot) Exists(owner name.Rel) bool {
 	exists := false
 	s.sets.AscendGreaterOrEqual(&content.RRset{Owner: owner}, func(set *content.RRset) bool {
 		exists = owner.Encloses(set.Owner)
-		return false // what is below a name follows it in canonical order
+		return false // names below owner follow in canonical order
 	})
 	return exists
 }
 
-// TypesAt are the types of the RRsets at owner as the zone publishes them.
+// TypesAt returns the types of the published RRsets at owner.
 func (s *Snapshot) TypesAt(owner name.Rel) []rdata.Type {
 	var types []rdata.Type
 	if owner.IsApex() {
@@ -322,7 +310,7 @@ func (s *Snapshot) TypesAt(owner name.Rel) []rdata.Type {
 	return types
 }
 
-// firstServer is the first apex NS in canonical order, empty without one.
+// firstServer returns the first apex NS in canonical order, empty without any.
 func (s *Snapshot) firstServer() string {
 	if servers := s.lookup(name.Apex, rdata.NS); len(servers) > 0 {
 		return servers[0].Data
@@ -330,7 +318,7 @@ func (s *Snapshot) firstServer() string {
 	return ""
 }
 
-// Lookup is those of Entries with this name and type, in canonical order.
+// Lookup returns the Entries with this name and type, in canonical order.
 func (s *Snapshot) Lookup(n name.Name, t rdata.Type) []dns.Entry {
 	owner, ok := n.Rel(s.header.FQDN)
 	if !ok {
@@ -347,11 +335,11 @@ func (s *Snapshot) lookup(owner name.Rel, t rdata.Type) []dns.Entry {
 	if !ok {
 		return nil
 	}
-	entries, _ := content.Resolve(s.header, set) // the error is content.Check's to report
+	entries, _ := content.Resolve(s.header, set) // content.Check reports the error
 	return entries
 }
 
-// String is for messages: the fqdn, the view where it has one, and the uid.
+// String is for messages: fqdn, view if any, and UID.
 func (s *Snapshot) String() string {
 	if s.zone.View == "" {
 		return fmt.Sprintf("zone %s (uid %s)", s.header.FQDN, s.zone.UID)

@@ -9,15 +9,15 @@ import (
 	"sync"
 )
 
-// waiters are the callers of Wait for one zone. They share a channel that is closed at the zone's next change. The last
-// one to return removes the entry, so that waiting for zones that never come leaves nothing behind.
+// waiters are the callers of Wait for a zone. They share a channel, closed at the zone's next change. The last
+// caller to return removes the entry.
 type waiters struct {
 	changed chan struct{}
 	count   int
 	gone    bool
 }
 
-// wakeWaiters wakes the callers of Wait. It is called with mu held, after the change.
+// wakeWaiters wakes the callers of Wait. mu is held, after the change.
 func (v *Set) wakeWaiters(uid string) {
 	if waiting := v.waiting[uid]; waiting != nil {
 		close(waiting.changed)
@@ -25,9 +25,8 @@ func (v *Set) wakeWaiters(uid string) {
 	}
 }
 
-// Wait returns the newest snapshot of a zone once its N is at least atLeast. It
-// waits for a zone that is not there yet, too. The error is that of ctx, or
-// ErrGone when the zone is removed meanwhile. It does not poll.
+// Wait returns the newest snapshot of a zone once its N is at least atLeast. It also waits for a missing zone. The
+// error is that of ctx, or ErrGone if the zone is removed. It does not poll.
 func (v *Set) Wait(ctx context.Context, uid string, atLeast uint64) (*Snapshot, error) {
 	for {
 		v.mu.Lock()
@@ -60,18 +59,17 @@ func (v *Set) Wait(ctx context.Context, uid string, atLeast uint64) (*Snapshot, 
 	}
 }
 
-// Event says that a zone changed or is gone. A subscriber asks the Set for what changed. Last is what a zone that is
-// gone had when it settled last, so that it can be withdrawn elsewhere.
+// Event tells that a zone changed or is gone. Subscribers ask the Set for the change. Last is the last settled
+// snapshot of a zone that is gone, for its removal elsewhere.
 type Event struct {
 	Zone Zone
 	Gone bool
 	Last *Snapshot
 }
 
-// Subscribe returns a channel of events from now on and the function that ends
-// it; the channel is closed then. Events of one zone that were not received yet
-// become one, the latest, so a slow receiver misses nothing that still holds
-// and holds up no other one. Subscribe first, then go through All.
+// Subscribe returns a channel of events from now on, and a function that ends the subscription and closes the
+// channel. Unreceived events of a zone are merged into the latest, so a slow receiver misses no state and delays no
+// other receiver. Subscribe first, then iterate over All.
 func (v *Set) Subscribe() (<-chan Event, func()) {
 	sub := &subscriber{pending: map[string]Event{}, more: make(chan struct{}, 1), end: make(chan struct{})}
 	events := make(chan Event)
@@ -90,7 +88,6 @@ func (v *Set) Subscribe() (<-chan Event, func()) {
 	}
 }
 
-// tellSubscribers is called with mu held, after the change.
 func (v *Set) tellSubscribers(event Event) {
 	for sub := range v.subs {
 		sub.addEvent(event)
@@ -122,7 +119,7 @@ func (s *subscriber) takeEvent() (Event, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.order) == 0 {
-		s.order = nil // lets go of what a burst needed
+		s.order = nil // frees the memory of a burst
 		return Event{}, false
 	}
 	uid := s.order[0]
