@@ -1,21 +1,21 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package feed keeps a zoneview.Set at what a source tells of zones: it proves each zone that a source has read whole,
-// puts it in, leads it on step by step, and freezes what cannot be proven. The sources are the ledger's journal
-// (fromjournal), for the API server, and the API itself (fromapi), for every other process.
+// Package feed keeps a zoneview.Set in step with a source. Zones read from the source are proven, put into the Set
+// and changed step by step, or frozen without a proof. The sources are the ledger's journal (fromjournal), for the
+// API server, and the API (fromapi), for every other process.
 //
 // It promises:
 //
-//  1. A zone is put in proven: its rows make the content state that it claims, and every step leads to the state that
-//     it claims. The state proven before is served meanwhile.
-//  2. Transactions of a zone whose proof is in flight wait for the proof. The proofs in flight are bounded.
-//  3. A zone that cannot be proven is frozen: it stays as it was proven last, or is not in the Set, until it is proven
-//     again. No other zone waits for it.
-//  4. The feed is in sync only when every zone of the first listing is in or frozen: a reader that makes a list of
-//     zones out of the Set must not take a slow zone for one that is gone.
+//  1. A zone enters the Set proven: its rows make the claimed content state, and every step leads to the claimed state.
+//     Until then the last proven state is served.
+//  2. Transactions of a zone wait for a proof in flight. The number of proofs in flight is bounded.
+//  3. A zone that cannot be proven is frozen: it stays as last proven, or out of the Set, until a proof succeeds. No
+//     other zone waits for it.
+//  4. The feed is in sync only when every zone of the first listing is in the Set or frozen: a reader that lists the
+//     zones of the Set must not take a slow zone for a deleted zone.
 //
-// It does not know where a source reads, when it reads a zone again, or what reads the Set.
+// It does not know the reads of sources, their schedule, or the readers of the Set.
 //
 // Read feed.go first, then proof.go.
 package feed

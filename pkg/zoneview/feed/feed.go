@@ -18,63 +18,61 @@ import (
 )
 
 const (
-	// maxFailures is how many times in a row a source may fail before Wait returns its error.
+	// maxFailures is the number of failures in a row after which Wait returns the error of the source.
 	maxFailures = 3
-	// maxMisfits is how many steps of one zone in a row may not fit before the zone is frozen.
+	// maxMisfits is the number of misfits in a row after which a zone is frozen.
 	maxMisfits = 3
 )
 
-// Why a zone is pending at first.
+// Reasons for a zone to be pending at first.
 var (
 	errNotRead   = errors.New("not read yet")
 	errNotProven = errors.New("not proven yet")
 )
 
-// Feed writes one Set with what one source tells. The source chooses the keys of zones, its uid or namespace/name.
+// Feed writes a Set from a source. The source chooses the keys of zones: UID or namespace/name.
 type Feed struct {
 	set *zoneview.Set
-	// slots bound the proofs in flight.
+	// slots bounds the proofs in flight.
 	slots chan struct{}
 
-	// mutex guards what follows, and is held while the Set is written, but not while a zone is proven.
+	// mutex guards the fields below, and is held during writes to the Set, but not during proofs.
 	mutex sync.Mutex
 	zones map[string]*zone
-	// listing numbers the listings of the source; listed is true when the present one is complete.
+	// listing numbers the source's listings; listed is true after the end of the present listing.
 	listing int
 	listed  bool
-	// pending and frozen count the zones that are.
+	// pending and frozen are numbers of zones.
 	pending, frozen int
 	proofsFailed    int64
-	// synced is true when a listing is complete and none of its zones is pending, until the source fails.
+	// synced is true after a listing without pending zones, until the source fails.
 	synced bool
-	// failure is why the source failed last; failures counts how often in a row.
+	// failure is the last failure of the source; failures counts failures in a row.
 	failure  error
 	failures int
-	// changed is closed, and made anew, whenever synced or failures changes.
+	// changed is closed and replaced after every change of synced or failures.
 	changed chan struct{}
 }
 
-// zone is what the feed knows of one zone.
 type zone struct {
-	// identity has a uid when the zone was read; until then, and of a zone that cannot be read, the name alone.
+	// identity has a UID once the zone was read; before, and for an unreadable zone, only the name.
 	identity zoneview.Zone
-	// listing is the last one that the zone was in.
+	// listing is the last listing with the zone.
 	listing int
-	// pending is why the zone is not in the Set yet while the feed is not in sync; frozen is why it cannot be proven.
+	// pending is why the zone is not in the Set yet, before the feed is in sync; frozen is why it cannot be proven.
 	pending, frozen error
-	// proof is in flight.
-	proof *Proof
-	// misfits counts the steps in a row that did not fit.
+	proof           *Proof
+	// misfits counts misfits in a row.
 	misfits int
 }
 
-// New makes a feed that has at most so many proofs in flight.
+// New returns a feed with a maximum number of proofs in flight.
 func New(set *zoneview.Set, proofs int) *Feed {
 	return &Feed{set: set, slots: make(chan struct{}, proofs), zones: make(map[string]*zone), changed: make(chan struct{})}
 }
 
-// BeginListing says that the source reads all zones, and tells of each by Base before EndListing. A feed in sync stays
-// so where stay is set and some zone is frozen: the source only looks whether it can be proven now.
+// BeginListing begins a listing of the source, with Base for each zone, until EndListing. With stay, a feed in sync
+// with frozen zones stays in sync: the source only retries their proofs.
 func (f *Feed) BeginListing(stay bool) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -87,8 +85,7 @@ func (f *Feed) BeginListing(stay bool) {
 	f.setSynced(f.synced && stay && f.frozen > 0)
 }
 
-// EndListing freezes the zones of the listing that cannot be read, by namespace/name, and removes those that the
-// listing does not have.
+// EndListing freezes the unreadable zones, given by namespace/name, and removes zones that the listing lacks.
 func (f *Feed) EndListing(ctx context.Context, unreadable map[string]error) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -110,9 +107,9 @@ func (f *Feed) EndListing(ctx context.Context, unreadable map[string]error) {
 	f.checkSync()
 }
 
-// Apply takes a transaction of the journal in, or keeps it until the proof of its zone has ended. first is the identity
-// of a zone that the transaction makes. A transaction of a frozen zone is passed over: what it leads to is not known.
-// After an error the zone is frozen, or is to be read anew; when ctx has ended, nothing is taken in.
+// Apply applies a transaction of the journal, or keeps it until the zone's proof ends. first is the identity of a
+// zone that the transaction creates. Transactions of frozen zones are skipped: their result is unknown. After an
+// error the zone is frozen, or has to be read again. After the end of ctx nothing is applied.
 func (f *Feed) Apply(ctx context.Context, key string, tx content.Transaction, first zoneview.Zone) error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -135,7 +132,7 @@ func (f *Feed) Apply(ctx context.Context, key string, tx content.Transaction, fi
 	return nil
 }
 
-// applyToSet puts a transaction into the Set.
+// applyToSet applies a transaction to the Set, and freezes the zone after maxMisfits.
 func (f *Feed) applyToSet(ctx context.Context, key string, z *zone, tx content.Transaction) error {
 	err := fmt.Errorf("zone %s: %w", key, zoneview.ErrUnknown)
 	if z.identity.UID != "" {
@@ -152,7 +149,7 @@ func (f *Feed) applyToSet(ctx context.Context, key string, z *zone, tx content.T
 	return err
 }
 
-// RemoveUnless takes a zone out of the Set unless it is the one with this uid. A pending one stays so until Report.
+// RemoveUnless removes a zone from the Set unless it has this UID. A pending zone stays pending until Report.
 func (f *Feed) RemoveUnless(key, uid string) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -169,8 +166,8 @@ func (f *Feed) removeZone(key string, z *zone) {
 	}
 }
 
-// Expect says that the listing has a zone that the source has not read yet: the feed is not in sync before Report or a
-// proof says what came of it.
+// Expect adds a zone of the listing that the source has not read yet. The feed is not in sync before Report or a
+// proof.
 func (f *Feed) Expect(key string) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -179,9 +176,9 @@ func (f *Feed) Expect(key string) {
 	}
 }
 
-// Report says what came of reading one zone. Without an error the zone is in the Set as the source has it, or is none
-// to be there. With one a pending zone stays pending, and no other zone becomes so: a zone that was in or frozen once
-// does not keep the feed out of sync.
+// Report ends the reading of a zone. Without an error, the zone is in the Set as at the source, or does not belong
+// there. With an error, a pending zone stays pending; other zones do not become pending, so that a zone once in the
+// Set or frozen does not end the sync.
 func (f *Feed) Report(ctx context.Context, key string, err error, freeze bool) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -196,8 +193,8 @@ func (f *Feed) Report(ctx context.Context, key string, err error, freeze bool) {
 	}
 }
 
-// freezeZone keeps a zone as it is in the Set: at the last serial that was proven, or not there at all. No reader
-// gets what is not proven. A proof in flight is of what was before, so it must not end what this begins.
+// freezeZone keeps a zone in the Set as last proven, or out of it: no reader gets unproven content. A proof in
+// flight is of an earlier state, and must not unfreeze the zone.
 func (f *Feed) freezeZone(ctx context.Context, key string, err error) {
 	z := f.ensureZone(key)
 	if z.frozen == nil {
@@ -212,7 +209,7 @@ func (f *Feed) freezeZone(ctx context.Context, key string, err error) {
 	f.checkSync()
 }
 
-// unfreezeZone says of a zone that it is proven, or gone.
+// unfreezeZone is called for a zone that is proven or gone.
 func (f *Feed) unfreezeZone(key string, z *zone) {
 	if z.frozen != nil {
 		z.frozen = nil
@@ -222,7 +219,7 @@ func (f *Feed) unfreezeZone(key string, z *zone) {
 	}
 }
 
-// confirmZone ends what made a zone pending or frozen, and forgets one that is not in the Set.
+// confirmZone ends pending and frozen, and forgets a zone that is not in the Set.
 func (f *Feed) confirmZone(key string, z *zone) {
 	f.unfreezeZone(key, z)
 	if z.identity.UID == "" {
@@ -232,7 +229,7 @@ func (f *Feed) confirmZone(key string, z *zone) {
 	f.checkSync()
 }
 
-// ensureZone is the zone of a key, made where there is none.
+// ensureZone returns the zone of a key, and adds a missing one.
 func (f *Feed) ensureZone(key string) *zone {
 	z := f.zones[key]
 	if z == nil {
@@ -245,7 +242,7 @@ func (f *Feed) ensureZone(key string) *zone {
 	return z
 }
 
-// setPending notes why a zone is not in yet; nil: it is, or is none to be.
+// setPending sets the reason why a zone is not in the Set yet; nil for none.
 func (f *Feed) setPending(z *zone, why error) {
 	if z.pending != nil {
 		f.pending--
@@ -255,7 +252,7 @@ func (f *Feed) setPending(z *zone, why error) {
 	}
 }
 
-// checkSync finds out whether all of a listing is in.
+// checkSync sets synced if all zones of a listing are in the Set or frozen.
 func (f *Feed) checkSync() {
 	if f.listed && f.pending == 0 && !f.synced {
 		f.failure, f.failures = nil, 0
@@ -263,14 +260,14 @@ func (f *Feed) checkSync() {
 	}
 }
 
-// setSynced wakes the callers of Wait.
 func (f *Feed) setSynced(synced bool) {
 	f.synced = synced
 	close(f.changed)
 	f.changed = make(chan struct{})
 }
 
-// Fail says that the source failed, so many times in a row, and lists all zones again.
+// Fail records a failure of the source, after which it lists all zones again. The result is the number of failures
+// in a row.
 func (f *Feed) Fail(err error) (times int) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -280,7 +277,7 @@ func (f *Feed) Fail(err error) (times int) {
 	return f.failures
 }
 
-// Check says what is missing until the feed is in sync. Frozen zones are no reason to serve no other.
+// Check returns why the feed is not in sync, nil if it is. Frozen zones do not count.
 func (f *Feed) Check() error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -300,8 +297,7 @@ func (f *Feed) Check() error {
 	return nil
 }
 
-// Wait returns when every zone of the first listing is in the Set or frozen, or is none to be in it; else with the
-// error of a source that failed several times, or with the cause of ctx.
+// Wait returns when the feed is in sync. After maxFailures it returns the error of the source, or the cause of ctx.
 func (f *Feed) Wait(ctx context.Context) error {
 	for {
 		f.mutex.Lock()
@@ -322,7 +318,7 @@ func (f *Feed) Wait(ctx context.Context) error {
 	}
 }
 
-// FrozenBy is why a zone is frozen; nil: it is not.
+// FrozenBy returns why a zone is frozen, nil if it is not.
 func (f *Feed) FrozenBy(key string) error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -332,13 +328,13 @@ func (f *Feed) FrozenBy(key string) error {
 	return nil
 }
 
-// Frozen are the zones that cannot be proven at this moment.
+// Frozen returns the frozen zones.
 func (f *Feed) Frozen() []cache.ObjectName {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	frozen := make([]cache.ObjectName, 0, f.frozen)
 	if f.frozen == 0 {
-		return frozen // asked every second
+		return frozen // called every second
 	}
 	for _, z := range f.zones {
 		if z.frozen != nil {
@@ -348,7 +344,7 @@ func (f *Feed) Frozen() []cache.ObjectName {
 	return frozen
 }
 
-// Counts are how many zones are frozen now, and how many times one could not be proven.
+// Counts returns the number of frozen zones, and the total of failed proofs.
 func (f *Feed) Counts() (frozen int, proofsFailed int64) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()

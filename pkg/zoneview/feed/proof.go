@@ -13,31 +13,31 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Base is a zone as a source has read it whole, not proven yet.
+// Base is a zone as read from a source, before the proof.
 type Base struct {
 	Snapshot *zoneview.Snapshot
-	// Hash is what the zone says of itself; empty: the source has compared it.
+	// Hash is the hash that the zone claims; empty: the source has compared it.
 	Hash string
-	// Settled: the snapshot is what is delivered. If it is not, the steps Since lead from what is delivered to the
-	// snapshot (S7.2, S7.5); without them it is not known what is delivered.
+	// Settled: the snapshot is delivered. Otherwise the steps Since lead from the delivered state to the snapshot
+	// (S7.2, S7.5); without steps the delivered state is unknown.
 	Settled bool
 	Since   []content.Step
-	// Final: the zone is frozen if it cannot be proven, since reading it again would read the same.
+	// Final: the zone is frozen if the proof fails, because another read would return the same.
 	Final bool
 }
 
-// Proof is that of one base.
+// Proof is the proof of a base.
 type Proof struct {
 	feed *Feed
 	key  string
 	zone *zone
 	base Base
-	// held: the Set has just this state already, so nothing waits for a second proof of it.
+	// held: the Set has this state already, so no transaction waits for another proof.
 	held    bool
 	waiting []content.Transaction
 }
 
-// Base begins the proof of a zone. It replaces a proof of the zone that is in flight. The caller calls Run.
+// Base begins the proof of a zone, and replaces a proof in flight. The caller calls Run.
 func (f *Feed) Base(key string, base Base) *Proof {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -56,9 +56,9 @@ func (f *Feed) Base(key string, base Base) *Proof {
 	return z.proof
 }
 
-// Run proves the zone, 7 µs a value, which the source must not make other zones wait for; then it puts the zone in and
-// leads it on by what the source told meanwhile. Until then the Set has what was proven before, or nothing. The error
-// says why the zone could not be proven, or what did not fit; nil where the zone went or was read anew meanwhile.
+// Run proves the zone, which takes long (Snapshot.Prove) and must not delay other zones. Then it puts the zone into
+// the Set and applies the transactions that arrived meanwhile. The error tells why the proof failed or a step did
+// not fit; nil if the zone was removed or read again meanwhile.
 func (p *Proof) Run(ctx context.Context) error {
 	select {
 	case p.feed.slots <- struct{}{}:
@@ -89,17 +89,17 @@ func (p *Proof) Run(ctx context.Context) error {
 	return p.finishProof(ctx, delivered, err)
 }
 
-// isOvertaken reports whether the zone went or was read anew since. Proofs of listings that were cut off would
-// otherwise keep those of the present one waiting.
+// isOvertaken reports whether the zone was removed or read again since. Proofs of aborted listings must not delay
+// those of the present listing.
 func (p *Proof) isOvertaken() bool {
 	p.feed.mutex.Lock()
 	defer p.feed.mutex.Unlock()
 	return p.zone.proof != p
 }
 
-// finishProof puts the zone in and leads it on by what came meanwhile, or freezes it where it cannot be proven and
-// the base is final. delivered is what is delivered, some steps before the snapshot where the zone is not settled;
-// nil: it is not known.
+// finishProof puts the zone into the Set and applies the waiting transactions, or freezes the zone if the proof
+// failed and the base is final. delivered is the delivered state, some steps before the snapshot if the zone is
+// unsettled; nil if unknown.
 func (p *Proof) finishProof(ctx context.Context, delivered *zoneview.Snapshot, err error) error {
 	f, z, snapshot := p.feed, p.zone, p.base.Snapshot
 	f.mutex.Lock()
@@ -107,7 +107,7 @@ func (p *Proof) finishProof(ctx context.Context, delivered *zoneview.Snapshot, e
 	if z.proof != p {
 		return context.Cause(ctx)
 	}
-	z.proof = nil // also where ctx has ended: a source that is away must not hold the content of a zone
+	z.proof = nil // also after the end of ctx: an absent source must not keep the content in memory
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -123,7 +123,7 @@ func (p *Proof) finishProof(ctx context.Context, delivered *zoneview.Snapshot, e
 	default:
 		f.set.PutUnsettled(snapshot, delivered, p.base.Since)
 	}
-	f.unfreezeZone(p.key, z) // before what may freeze it anew, or have it read again
+	f.unfreezeZone(p.key, z) // before a step that may freeze the zone again
 	for _, tx := range p.waiting {
 		if err := f.applyToSet(ctx, p.key, z, tx); err != nil {
 			return err

@@ -20,11 +20,11 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// errAnother: a Zone of this name answered that is not the one asked for. The watch tells of it, too.
+// errAnother: the answer is of another Zone with this name. The watch reports that Zone, too.
 var errAnother = errors.New("another Zone has the name now")
 
-// The answers of the API in the types of the view, which read what the server wrote as it is: names in it are
-// canonical, and not judged anew. A header has the fields of content.Header.
+// Answers of the API in types of the view, which do not check the server's names again. A header has the fields of
+// content.Header.
 type (
 	// rrset is v1alpha1.RRset.
 	rrset struct {
@@ -63,8 +63,8 @@ type (
 	}
 )
 
-// decodeDefinition reads a ZoneEntries in the form definition one RRset at a time: a large zone is held once, not a
-// second time as an answer.
+// decodeDefinition decodes a ZoneEntries in the form definition RRset by RRset, so that a large zone is in memory
+// only once.
 func decodeDefinition(body io.Reader, zone zoneview.Zone) (*zoneview.Snapshot, error) {
 	var (
 		meta       v1alpha1.ZoneViewMeta
@@ -110,7 +110,7 @@ func decodeDefinition(body io.Reader, zone zoneview.Zone) (*zoneview.Snapshot, e
 		}
 	}
 	if err == nil {
-		err = expectDelimiter(answer, '}') // without its end an answer was cut
+		err = expectDelimiter(answer, '}') // A truncated answer has no end.
 	}
 	switch {
 	case err != nil:
@@ -137,7 +137,7 @@ func expectDelimiter(answer *json.Decoder, want json.Delim) error {
 	return err
 }
 
-// decodeSteps reads a ZoneChanges: each step begins at the serial that the one before it led to.
+// decodeSteps decodes a ZoneChanges. Each step begins at the serial of the step before.
 func decodeSteps(body io.Reader, uid string, since, until serial.Serial) ([]content.Step, error) {
 	var changes zoneChanges
 	if err := json.NewDecoder(body).Decode(&changes); err != nil {

@@ -11,15 +11,15 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview/feed"
 )
 
-// Metrics are those of one Source; none has a label for a zone.
+// Metrics of a Source, without a label for zones.
 type Metrics struct {
 	restarts *metrics.CounterVec
 
-	mutex       sync.Mutex // held so that no older number is set after a newer one
+	mutex       sync.Mutex // orders the updates of the gauge
 	frozenZones *metrics.Gauge
 }
 
-// NewMetrics makes the metrics of a Source and registers them.
+// NewMetrics registers the metrics of a Source.
 func NewMetrics(registry metrics.KubeRegistry) *Metrics {
 	m := &Metrics{
 		restarts: metrics.NewCounterVec(&metrics.CounterOpts{Namespace: "kubizone", Subsystem: "feed", Name: "restarts_total",
@@ -34,7 +34,6 @@ func NewMetrics(registry metrics.KubeRegistry) *Metrics {
 	return m
 }
 
-// countFrozen sets how many zones are frozen now.
 func (m *Metrics) countFrozen(of *feed.Feed) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()

@@ -25,44 +25,43 @@ import (
 )
 
 const (
-	// parallel is how many zones are read at once: well below the half of its seats that the server gives to one user.
+	// parallel is the number of concurrent reads: well below half the seats that the server gives to a user.
 	parallel = 8
-	// firstPause doubles with each failure of a zone, up to longestPause, and each is drawn up to half longer.
+	// firstPause doubles with each failure of a zone, up to longestPause, plus a random part of up to 50 %.
 	firstPause   = 200 * time.Millisecond
 	longestPause = time.Minute
-	// quietFailures is the failures of a zone in a row from which on they are logged, and one that the zone cannot be
-	// proven freezes it: a server that restarts is no news.
+	// quietFailures failures of a zone in a row are not logged, and do not freeze the zone: a restarting server is
+	// ordinary.
 	quietFailures = 3
 )
 
-// Config says where zones come from and go to. Client, Zones and Set are required.
+// Config has the source and target of zones. Client, Zones and Set are required.
 type Config struct {
-	// Client reaches kubi.zone/v1alpha1. It should not be limited in queries per second: parallel is the limit.
+	// Client reaches kubi.zone/v1alpha1. Do not limit queries per second: parallel is the limit.
 	Client rest.Interface
-	// Zones tells of Zones. The caller starts it. A source looks at names, labels and status alone, so a transform may
-	// drop the rest.
+	// Zones is the informer, started by the caller. The source reads only names, labels and status, so a transform
+	// may drop the rest.
 	Zones informers.ZoneInformer
-	// Set is written by the source alone.
+	// Set is written by this source alone.
 	Set *zoneview.Set
-	// Interest says whether a zone belongs in the Set. It sees what the transform of Zones leaves. Nil: every zone.
+	// Interest reports whether a zone belongs in the Set, after the transform of Zones. nil: every zone.
 	Interest func(*v1alpha1.Zone) bool
-	// Registry takes the metrics; nil: they are not read.
+	// Registry receives the metrics; nil: none.
 	Registry metrics.KubeRegistry
 }
 
-// Source writes one Set. Keys of zones are namespace/name.
+// Source writes a Set. Keys of zones are namespace/name.
 type Source struct {
 	Config
 	*feed.Feed
 	registration cache.ResourceEventHandlerRegistration
 	queue        workqueue.TypedRateLimitingInterface[cache.ObjectName]
 	metrics      *Metrics
-	// keepUp is how often a zone that is still being proven is led on: the server holds the steps of a busy zone for
-	// seconds only.
+	// keepUp is the interval of reads during a proof: the server keeps the steps of a busy zone only for seconds.
 	keepUp time.Duration
 }
 
-// New makes a source that hears of Zones from now on. The error is that of an informer that has ended.
+// New returns a source that receives Zones from now on. New fails if the informer has stopped.
 func New(config Config) (*Source, error) {
 	if config.Registry == nil {
 		config.Registry = metrics.NewKubeRegistry()
@@ -91,7 +90,7 @@ func New(config Config) (*Source, error) {
 	return s, nil
 }
 
-// jittered keeps the zones that failed together from coming back together.
+// jittered spreads the retries of simultaneous failures.
 type jittered struct {
 	workqueue.TypedRateLimiter[cache.ObjectName]
 }
@@ -100,10 +99,10 @@ func (j jittered) When(zone cache.ObjectName) time.Duration {
 	return wait.Jitter(j.TypedRateLimiter.When(zone), 0.5)
 }
 
-// Look has a zone looked at again: what Interest says of it has changed.
+// Look has a zone checked again after a change of Interest.
 func (s *Source) Look(zone cache.ObjectName) { s.queue.Add(zone) }
 
-// enqueue has a zone read. Events that come while it is being read become one.
+// enqueue schedules a read of a zone. Events during a read lead to a single further read.
 func (s *Source) enqueue(object any, first bool) {
 	zone, err := cache.DeletionHandlingObjectToName(object)
 	if err != nil {
@@ -116,7 +115,7 @@ func (s *Source) enqueue(object any, first bool) {
 	s.queue.Add(zone)
 }
 
-// Run follows until ctx ends. It is called once.
+// Run follows the zones until ctx ends. Call Run once.
 func (s *Source) Run(ctx context.Context) error {
 	var workers sync.WaitGroup
 	defer workers.Wait()
@@ -134,7 +133,7 @@ func (s *Source) Run(ctx context.Context) error {
 	return nil
 }
 
-// updateNext brings one zone up to date; false at the end.
+// updateNext updates the next zone; false at the end.
 func (s *Source) updateNext(ctx context.Context) bool {
 	zone, end := s.queue.Get()
 	if end {

@@ -25,18 +25,18 @@ import (
 )
 
 const (
-	// entriesTime and changesTime bound one answer.
+	// entriesTime and changesTime bound an answer.
 	entriesTime = 15 * time.Minute
 	changesTime = time.Minute
 )
 
-// reasons why a zone is read anew.
+// Reasons to read a zone again.
 const (
 	misfit  = "misfit"
 	trimmed = "trimmed"
 )
 
-// wantedZone is the Zone as the watch last told of it; nil where it does not belong in the Set.
+// wantedZone returns the Zone from the watch, nil if it does not belong in the Set.
 func (s *Source) wantedZone(object cache.ObjectName) (*v1alpha1.Zone, error) {
 	zone, err := s.Zones.Lister().Zones(object.Namespace).Get(object.Name)
 	switch {
@@ -50,19 +50,19 @@ func (s *Source) wantedZone(object cache.ObjectName) (*v1alpha1.Zone, error) {
 	return zone, nil
 }
 
-// updateZone makes the Set say of one zone what its Zone says. An error is one to try again after.
+// updateZone updates a zone in the Set. Errors are retried.
 func (s *Source) updateZone(ctx context.Context, object cache.ObjectName) error {
 	zone, err := s.wantedZone(object)
 	if err != nil {
 		return err
 	}
 	key, uid := object.String(), ""
-	if zone != nil && zone.Status.FQDN != "" { // one that ended has no name (S3.7), and may come again with its uid
+	if zone != nil && zone.Status.FQDN != "" { // an ended zone has no name (S3.7), and may return with the same UID
 		uid = string(zone.UID)
 	}
 	s.RemoveUnless(key, uid)
 	if zone == nil || zone.Status.SettledSerial == 0 {
-		return nil // S7.2: there is nothing to deliver, and an event will say when there is
+		return nil // S7.2: nothing to deliver, until an event
 	}
 	if snapshot, ok := s.Set.Settled(string(zone.UID)); ok {
 		err := s.countRestart(s.followZone(ctx, zone, snapshot))
@@ -74,10 +74,10 @@ func (s *Source) updateZone(ctx context.Context, object cache.ObjectName) error 
 	return s.countRestart(s.readZone(ctx, object, zone))
 }
 
-// isExpired is the 410 of a server that no longer holds a serial.
+// isExpired reports a 410: the server no longer has a serial.
 func isExpired(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }
 
-// countRestart is err, counted where a zone is to be read anew for it.
+// countRestart counts errors after which a zone is read again, and returns err.
 func (s *Source) countRestart(err error) error {
 	switch {
 	case errors.Is(err, zoneview.ErrMisfit):
@@ -88,11 +88,11 @@ func (s *Source) countRestart(err error) error {
 	return err
 }
 
-// followZone leads a zone that is in the Set to its settled serial.
+// followZone updates a zone in the Set to its settled serial.
 func (s *Source) followZone(ctx context.Context, zone *v1alpha1.Zone, snapshot *zoneview.Snapshot) error {
 	settled := serial.Serial(zone.Status.SettledSerial)
 	if snapshot.Serial() == settled {
-		// A store that was restored may have come to the same serial another way.
+		// A restored store may have reached the same serial another way.
 		if zone.Status.Serial == zone.Status.SettledSerial && zone.Status.Hash != snapshot.Hash() {
 			return fmt.Errorf("%s, serial %d: %w: its hash is %s, the Zone says %s", snapshot, settled, zoneview.ErrMisfit, snapshot.Hash(),
 				zone.Status.Hash)
@@ -106,8 +106,8 @@ func (s *Source) followZone(ctx context.Context, zone *v1alpha1.Zone, snapshot *
 	return s.Set.Apply(string(zone.UID), content.Transaction{Steps: steps, Settled: true}, snapshot.Zone())
 }
 
-// readZone reads a zone whole and puts it in, proven, at its settled serial. While the proof is in flight it leads
-// the zone on: the server holds the steps of a busy zone for seconds only.
+// readZone reads a whole zone and puts it into the Set, proven, at its settled serial. During the proof it applies
+// further steps: the server keeps the steps of a busy zone only for seconds.
 func (s *Source) readZone(ctx context.Context, object cache.ObjectName, zone *v1alpha1.Zone) error {
 	snapshot, err := ReadDefinition(ctx, s.Client, zone)
 	if err != nil {
@@ -115,7 +115,7 @@ func (s *Source) readZone(ctx context.Context, object cache.ObjectName, zone *v1
 	}
 	var proving sync.WaitGroup
 	defer proving.Wait()
-	// A proof that ends after the zone went or got another uid must not get into the Set.
+	// A proof that ends after the zone was removed or replaced must not enter the Set.
 	proofContext, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var proof chan error
@@ -125,12 +125,12 @@ func (s *Source) readZone(ctx context.Context, object cache.ObjectName, zone *v1
 			return err
 		}
 		if now == nil || now.UID != zone.UID {
-			return nil // the event that said so is in the queue
+			return nil // The event is in the queue.
 		}
 		settled := serial.Serial(now.Status.SettledSerial)
 		switch {
 		case proof == nil:
-			// The newest state was read. The settled state may be some steps before it, or after it by now.
+			// The newest state was read. The settled state may be some steps earlier, or later by now.
 			if snapshot, err = s.moveToSerial(ctx, now, snapshot, settled); err == nil {
 				proof = make(chan error, 1)
 				begun := s.Base(object.String(), feed.Base{Snapshot: snapshot, Settled: true})
@@ -154,7 +154,7 @@ func (s *Source) readZone(ctx context.Context, object cache.ObjectName, zone *v1
 	}
 }
 
-// moveToSerial is the state of zone at a serial, from a snapshot some steps before or after it.
+// moveToSerial returns the state at a serial, from a snapshot some steps earlier or later.
 func (s *Source) moveToSerial(ctx context.Context, zone *v1alpha1.Zone, snapshot *zoneview.Snapshot, settled serial.Serial) (
 	*zoneview.Snapshot, error) {
 	switch {
@@ -176,7 +176,7 @@ func (s *Source) moveToSerial(ctx context.Context, zone *v1alpha1.Zone, snapshot
 	return snapshot.UndoAll(steps)
 }
 
-// requestSubresource asks for one subresource of a zone in the form definition.
+// requestSubresource gets a subresource of a zone in the form definition.
 func requestSubresource(ctx context.Context, client rest.Interface, zone *v1alpha1.Zone, subresource string,
 	parameters map[string]string) (io.ReadCloser, error) {
 	request := client.Get().Namespace(zone.Namespace).Resource("zones").Name(zone.Name).SubResource(subresource).
@@ -187,7 +187,7 @@ func requestSubresource(ctx context.Context, client rest.Interface, zone *v1alph
 	return request.Stream(ctx)
 }
 
-// ReadDefinition reads the newest state of a zone, unproven.
+// ReadDefinition returns the newest state of a zone, unproven.
 func ReadDefinition(ctx context.Context, client rest.Interface, zone *v1alpha1.Zone) (*zoneview.Snapshot, error) {
 	ctx, cancel := context.WithTimeout(ctx, entriesTime)
 	defer cancel()
@@ -204,7 +204,7 @@ func ReadDefinition(ctx context.Context, client rest.Interface, zone *v1alpha1.Z
 	return snapshot, nil
 }
 
-// readSteps are the steps that lead from the serial since to the serial until.
+// readSteps returns the steps from serial since to serial until.
 func (s *Source) readSteps(ctx context.Context, zone *v1alpha1.Zone, since, until serial.Serial) ([]content.Step, error) {
 	ctx, cancel := context.WithTimeout(ctx, changesTime)
 	defer cancel()

@@ -20,30 +20,30 @@ import (
 )
 
 const (
-	// failurePause is between a failure and the next pass.
+	// failurePause is the time between a failure and the next pass.
 	failurePause = time.Second
-	// firstRetry is when frozen zones are read again. It doubles up to longestRetry: a zone that was mended needs no
-	// restart of the server, and a store that stays damaged is not read over and over.
+	// firstRetry is the time until frozen zones are read again, doubled up to longestRetry: a repaired zone needs no
+	// restart of the server, and a damaged store is not read all the time.
 	firstRetry   = time.Minute
 	longestRetry = time.Hour
 )
 
-// errRetry ends a pass so that frozen zones are read again.
+// errRetry ends a pass to read frozen zones again.
 var errRetry = errors.New("frozen zones are read again")
 
-// Source keeps a feed at the state of the store. Keys of zones are their uids.
+// Source keeps a feed in step with the store. Keys of zones are UIDs.
 type Source struct {
 	*feed.Feed
 	follow       func(ctx context.Context, sink ledger.Sink) error
 	pause, retry time.Duration
 }
 
-// New makes a source that writes the Set.
+// New returns a source that writes the Set.
 func New(from *ledger.Ledger, set *zoneview.Set) *Source {
 	return &Source{Feed: feed.New(set, runtime.GOMAXPROCS(0)), follow: from.Follow, pause: failurePause, retry: firstRetry}
 }
 
-// Run follows until ctx ends.
+// Run follows the journal until ctx ends.
 func (s *Source) Run(ctx context.Context) error {
 	for retry := s.retry; ctx.Err() == nil; {
 		err := s.runPass(ctx, retry)
@@ -64,7 +64,7 @@ func (s *Source) Run(ctx context.Context) error {
 	return nil
 }
 
-// runPass follows until something does not fit, or frozen zones are to be read again.
+// runPass follows the journal until a misfit, or until frozen zones are due again.
 func (s *Source) runPass(ctx context.Context, retry time.Duration) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	p := &pass{Source: s, ctx: ctx, fail: fail}
@@ -86,7 +86,7 @@ func (s *Source) runPass(ctx context.Context, retry time.Duration) error {
 	return context.Cause(ctx)
 }
 
-// pass is the sink of one listing of all zones and what follows.
+// pass is the sink of a listing and the journal after it.
 type pass struct {
 	*Source
 	ctx        context.Context
@@ -98,14 +98,14 @@ type pass struct {
 
 var _ ledger.Sink = (*pass)(nil)
 
-// Reset begins a listing. The feed stays in sync where this pass only looks for frozen zones again.
+// Reset begins a listing. In the first listing of a pass, the feed may stay in sync.
 func (p *pass) Reset() {
 	p.listings++
 	p.unreadable = make(map[string]error)
 	p.BeginListing(p.listings == 1)
 }
 
-// Unreadable notes a zone whose object cannot be read.
+// Unreadable records a zone with an unreadable object.
 func (p *pass) Unreadable(namespace, name string, err error) { p.unreadable[namespace+"/"+name] = err }
 
 // Base proves a zone in the background.
@@ -119,10 +119,9 @@ func (p *pass) Base(base ledger.Base) {
 	p.goroutines.Go(func() { p.restartUnlessFrozen(uid, proof.Run(p.ctx)) })
 }
 
-// Ready ends the listing.
 func (p *pass) Ready() { p.EndListing(p.ctx, p.unreadable) }
 
-// Apply takes in a transaction of the journal.
+// Apply applies a transaction of the journal.
 func (p *pass) Apply(uid string, tx content.Transaction) {
 	var first zoneview.Zone
 	if tx.Zone != nil {
@@ -131,7 +130,7 @@ func (p *pass) Apply(uid string, tx content.Transaction) {
 	p.restartUnlessFrozen(uid, p.Feed.Apply(p.ctx, uid, tx, first))
 }
 
-// restartUnlessFrozen ends the pass for an error of a zone that reading again may mend.
+// restartUnlessFrozen ends the pass after an error that another read may resolve.
 func (p *pass) restartUnlessFrozen(uid string, err error) {
 	if err != nil && p.FrozenBy(uid) == nil {
 		p.fail(err)
@@ -142,8 +141,8 @@ func identify(uid string, identity content.Identity) zoneview.Zone {
 	return zoneview.Zone{UID: uid, View: identity.View, Namespace: identity.Namespace, Name: identity.Name}
 }
 
-// mergeRRsets makes one RRset of those with the same owner and type: records of a zone may stand where a child's glue
-// does. sets are in canonical order, and are overwritten.
+// mergeRRsets merges RRsets with the same owner and type, such as records of the zone and glue of a child. sets are
+// in canonical order, and are overwritten.
 func mergeRRsets(sets []content.RRset) []content.RRset {
 	out := sets[:0]
 	for _, set := range sets {
