@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// Rank of a claimant: since when it claims, and an id for claimants of one moment.
+// Rank of a claimant: the time of the claim, and an id for the same time.
 type Rank struct {
-	// Last has the claimant come after all that are not Last, however long it has claimed: what a tenant writes takes
-	// nothing from the platform.
+	// Last ranks the claimant after all others, however early it claimed: tenants must not take names from the
+	// platform.
 	Last  bool
 	Since time.Time
 	ID    string
 }
 
-// Compare is negative where r precedes other.
+// Compare is negative if r precedes other.
 func (r Rank) Compare(other Rank) int {
 	if r.Last != other.Last {
 		if r.Last {
@@ -28,13 +28,13 @@ func (r Rank) Compare(other Rank) int {
 	return cmp.Or(r.Since.Compare(other.Since), cmp.Compare(r.ID, other.ID))
 }
 
-// Decide returns the claimant that has each name, and for each claimant that lost, by its place among the claimants,
-// the winner. The claimants come in the order of their ranks. claims are the names that a claimant wants now, with the
-// meaning of each to it, and uses the names that its status records; nil: no status records any.
+// Decide returns the claimant of each name, and for each claimant that lost, by index, the winner. Claimants are
+// sorted by rank. claims returns the names that a claimant wants, with their meanings; uses returns the names
+// recorded in the status; nil: none are recorded.
 //
-// A name in use is kept from each claimant to which it means something else, also from an earlier one, and also while
-// its user does not claim it: a Secret that is away for a moment gives no name away. Of several users the first has the
-// name, and of several claimants if there is no user. A claimant that loses one name has none of its names.
+// A name in use is withheld from claimants with another meaning, even earlier claimants, and even while the user
+// does not claim it: a Secret missing for a moment does not lose the name. The first of several users has the name;
+// without users, the first claimant. A claimant that loses a name has none of its names.
 func Decide[N comparable, C any](claimants []C, claims func(C) map[N]string, uses func(C) []N) (has map[N]C, lost map[int]C) {
 	has, lost = map[N]C{}, map[int]C{}
 	first, user, own := map[N]int{}, map[N]int{}, map[int]map[N]bool{}
@@ -61,8 +61,7 @@ func Decide[N comparable, C any](claimants []C, claims func(C) map[N]string, use
 				continue
 			}
 			theirs, known := claims(claimants[other])[name]
-			// A user that does not claim its name now is at peace with the others that use it: they were served
-			// together.
+			// Other users of the name agree with a user that does not claim it now: they were served together.
 			if known && theirs != meaning || !known && !own[at][name] {
 				to = min(to, other)
 			}

@@ -1,16 +1,16 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package slots bounds how many connections or transfers a server has at once, with a share for each client.
+// Package slots bounds the simultaneous connections or transfers of a server, with a share for each client.
 //
 // It promises:
 //
-//	L1. Within their shares clients take no more slots than there are in total, beyond them no more than are spare.
-//	L2. A slot that may be cut gives way to a newer one where all are taken, the oldest first.
-//	L3. A client that has its share takes no slot of another client, nor has one of another client cut.
-//	L4. Those that take in order for one client have their slots in the order in which they came.
+//	L1. Within their shares clients take at most total slots, beyond their shares at most spare slots.
+//	L2. If all slots are taken, the oldest is cut for a new slot, if it has a cut.
+//	L3. A client at its share takes no slot of another client, and cuts none.
+//	L4. TakeInOrder serves the callers of a client in order of arrival.
 //
-// It does not know what has a slot.
+// It does not know the holders of slots.
 //
 // Read slots.go.
 package slots

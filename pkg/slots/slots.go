@@ -10,54 +10,54 @@ import (
 	"sync"
 )
 
-// Slots bound how many of something run at once, in total and for one client.
+// Slots bounds simultaneous work, in total and per client.
 type Slots struct {
 	total, perClient, spare int
 
 	mu     sync.Mutex
-	order  *list.List // of *Slot, the oldest first
+	order  *list.List // of *Slot, oldest first
 	client map[Client]int
-	beyond int           // those that clients have beyond their shares
-	freed  chan struct{} // closed and replaced whenever a slot is given back
+	beyond int           // slots beyond the clients' shares
+	freed  chan struct{} // closed and replaced when a slot is given back
 	queues map[Client]*queue
 }
 
-// queue is where those wait that want a slot of one client.
+// queue has the waiting callers of a client.
 type queue struct {
-	turn  chan struct{} // has one element while the first of them waits for a slot; Go serves those behind in order
+	turn  chan struct{} // has an element while the first caller waits for a slot; Go serves the others in order
 	users int
 }
 
-// Client has a share of the slots: an address, a network by its first address, or a tenant, which has as many addresses
-// as it makes pods.
+// Client has a share of the slots: an address, a network by its first address, or a tenant, which can have any
+// number of addresses.
 type Client struct {
 	Network netip.Addr
 	Tenant  string
 }
 
-// Slot is one that is taken.
+// Slot is a taken slot.
 type Slot struct {
 	of     *Slots
 	client Client
-	// cut ends the work that has the slot, and may not block. Without it the slot is kept until it is given back.
+	// cut ends the work in the slot, and must not block. Without cut the slot is kept until GiveBack.
 	cut func()
-	at  *list.Element // nil once it is given back or cut
+	at  *list.Element // nil after GiveBack or cut
 }
 
-// New makes slots, so many in total and for one client.
+// New returns slots with a maximum in total and per client.
 func New(total, perClient int) *Slots {
 	return &Slots{total: total, perClient: perClient, order: list.New(), client: map[Client]int{}, freed: make(chan struct{}),
 		queues: map[Client]*queue{}}
 }
 
-// WithSpare adds slots that clients take beyond their shares, the first that comes. No share is less for that.
+// WithSpare adds slots that clients may take beyond their shares, first come first served. Shares stay the same.
 func (s *Slots) WithSpare(spare int) *Slots {
 	s.spare = spare
 	return s
 }
 
-// Take takes a slot where there is one; else freed is closed when the next one is given back. Where all are taken the
-// oldest is cut, if it can be; a client that has its share waits for slots of its own.
+// Take takes a slot. If there is none, freed is closed when the next slot is given back. If all are taken, the
+// oldest slot is cut, if that has a cut. A client at its share waits for its own slots.
 func (s *Slots) Take(client Client, cut func()) (slot *Slot, freed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,7 +80,7 @@ func (s *Slots) Take(client Client, cut func()) (slot *Slot, freed <-chan struct
 	return slot, nil
 }
 
-// GiveBack gives the slot back, and is false for one that was cut.
+// GiveBack gives the slot back; false if the slot was cut.
 func (slot *Slot) GiveBack() bool {
 	slot.of.mu.Lock()
 	defer slot.of.mu.Unlock()
@@ -106,7 +106,7 @@ func (slot *Slot) removeSlot() {
 	s.freed = make(chan struct{})
 }
 
-// TakeWhenFreed calls take until it has a slot, each time when freed is closed. It returns nil when ctx ends first.
+// TakeWhenFreed calls take until there is a slot, again after each close of freed; nil when ctx ends.
 func TakeWhenFreed(ctx context.Context, take func() (slot *Slot, freed <-chan struct{})) *Slot {
 	for {
 		slot, freed := take()
@@ -121,8 +121,7 @@ func TakeWhenFreed(ctx context.Context, take func() (slot *Slot, freed <-chan st
 	}
 }
 
-// TakeInOrder takes a slot for a client once those have one that came before for the same client. It returns nil when
-// ctx ends first.
+// TakeInOrder takes a slot for a client, after earlier callers for the same client; nil when ctx ends.
 func (s *Slots) TakeInOrder(ctx context.Context, client Client) *Slot {
 	q := s.enterQueue(client)
 	defer s.leaveQueue(client, q)

@@ -16,15 +16,15 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Refusal is a server's answer that it will not, or one that the key does not vouch for.
+// Refusal is a server's error answer, or an answer that the key does not verify.
 type Refusal struct {
-	// Rcode is the answer's (RFC 6895 §2.3), TSIG the error of its signature (RFC 8945 §3), 0 without one.
+	// Rcode is the answer's (RFC 6895 §2.3), TSIG the error of its signature (RFC 8945 §3), 0 without a signature.
 	Rcode, TSIG int
-	// Signed says that the key vouches for the answer. Any host on the way may have made an answer that is not signed.
+	// Signed means verified by the key. Any host on the path may forge an unsigned answer.
 	Signed bool
-	// doubt is why the key does not vouch for it.
+	// doubt is why verification failed.
 	doubt error
-	// hint is what to do about it.
+	// hint is the remedy.
 	hint string
 }
 
@@ -43,7 +43,7 @@ func (r *Refusal) Error() string {
 	return "the server answers " + code
 }
 
-// Unwrap is why the key does not vouch for the answer, nil where it does.
+// Unwrap returns why verification failed, nil after success.
 func (r *Refusal) Unwrap() error { return r.doubt }
 
 func newRefusal(m *mdns.Msg, key *Key, judged error) *Refusal {
@@ -54,7 +54,7 @@ func newRefusal(m *mdns.Msg, key *Key, judged error) *Refusal {
 	return r
 }
 
-// refusalOfZone is the refusal of a server that was asked for a zone, with what to do about it.
+// refusalOfZone returns the refusal of a question for a zone, with a remedy.
 func refusalOfZone(m *mdns.Msg, key *Key, judged error) error {
 	r := newRefusal(m, key, judged)
 	switch m.Rcode {
@@ -66,9 +66,9 @@ func refusalOfZone(m *mdns.Msg, key *Key, judged error) error {
 	return r
 }
 
-// Exchange asks one question on a connection, UDP or TCP, whose deadline the caller has set, and returns the answer,
-// whatever its rcode. With a key it is signed and so is what is returned: an answer that the key does not vouch for
-// is a *Refusal. The question is signed in place.
+// Exchange asks a question on a UDP or TCP connection, with a deadline set by the caller, and returns the answer
+// with any rcode. With a key, the question is signed, in place, and an answer that the key does not verify is a
+// *Refusal.
 func Exchange(ctx context.Context, conn net.Conn, question *mdns.Msg, key *Key) (*mdns.Msg, error) {
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
@@ -102,14 +102,14 @@ func ReadSerial(ctx context.Context, source Source) (serial.Serial, error) {
 	return 0, refusalOfZone(answer, source.Key, nil)
 }
 
-// NewQuestion asks an authoritative server for an RRset.
+// NewQuestion returns a question for an authoritative server.
 func NewQuestion(owner name.Name, of uint16) *mdns.Msg {
 	question := new(mdns.Msg).SetQuestion(owner.String(), of)
 	question.RecursionDesired = false
 	return question
 }
 
-// SerialIn is the serial of a zone in the answer of a server that serves it.
+// SerialIn returns the serial of a zone from the answer of a server that serves the zone.
 func SerialIn(answer *mdns.Msg, zone name.Name) (serial.Serial, bool) {
 	if answer.Rcode != mdns.RcodeSuccess || !answer.Authoritative {
 		return 0, false
@@ -122,8 +122,8 @@ func SerialIn(answer *mdns.Msg, zone name.Name) (serial.Serial, bool) {
 	return 0, false
 }
 
-// leastPacket is room for an answer by UDP that is longer than was asked for, in octets. Each question that waits for
-// its answer holds as many.
+// leastPacket is the minimum buffer of a UDP answer, in octets: an answer may be longer than requested. Each waiting
+// question has a buffer.
 const leastPacket = 4096
 
 func packetSize(question *mdns.Msg) uint16 {
@@ -160,7 +160,7 @@ func exchangeMessage(conn net.Conn, question *mdns.Msg, key *Key) (*mdns.Msg, er
 	return m, nil
 }
 
-// readAnswer returns the message that answers a question, and its octets.
+// readAnswer returns the answer to a question, and its octets.
 func readAnswer(wire *mdns.Conn, question *mdns.Msg) ([]byte, *mdns.Msg, error) {
 	_, packets := wire.Conn.(net.PacketConn)
 	for {

@@ -22,31 +22,30 @@ import (
 )
 
 const (
-	// defaultWait is how long the server may take for the connection and for each message where a Source says nothing.
+	// defaultWait bounds the connection and each message, unless a Source says otherwise.
 	defaultWait = 30 * time.Second
-	// maxOctets bounds a transfer as it comes over the wire where a Source says nothing.
+	// maxOctets bounds a transfer on the wire, unless a Source says otherwise.
 	maxOctets = 1 << 30
 )
 
-// Source is where a zone comes from.
+// Source is the origin of a zone.
 type Source struct {
-	// Server is HOST:PORT.
 	Server string
 	Zone   name.Name
-	// Key signs the request, and has to sign the answer; nil asks without.
+	// Key signs the request, and has to sign the answer; nil: neither.
 	Key *Key
-	// Dial connects; nil connects to whatever Server resolves to.
+	// Dial connects; nil: to any address of Server.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Wait bounds the connection and each message; 0: 30 s.
 	Wait time.Duration
-	// Most bounds the transfer as it comes over the wire, in octets; 0: 1 GiB.
+	// Most bounds the transfer on the wire, in octets; 0: 1 GiB.
 	Most int
 }
 
-// Scheme begins the URL of a transfer.
+// Scheme is the URL scheme of transfers.
 const Scheme = "axfr://"
 
-// ParseSource reads axfr://SERVER[:PORT]/ZONE; the port is 53 where none is given, and the zone "." is the root.
+// ParseSource parses axfr://SERVER[:PORT]/ZONE. The default port is 53; the zone "." is the root.
 func ParseSource(text string) (Source, error) {
 	rest, found := strings.CutPrefix(text, Scheme)
 	server, zone, slash := strings.Cut(rest, "/")
@@ -64,7 +63,7 @@ func ParseSource(text string) (Source, error) {
 	return Source{Server: server, Zone: fqdn}, nil
 }
 
-// Receive asks for the zone and returns it as a master file, one record a line, the SOA first and once.
+// Receive transfers the zone, and returns it as a master file, a record per line, the SOA first and once.
 func Receive(ctx context.Context, source Source) ([]byte, error) {
 	var text bytes.Buffer
 	if _, err := Fetch(ctx, source, nil, func(rr mdns.RR, _ bool) {
@@ -76,21 +75,21 @@ func Receive(ctx context.Context, source Source) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// Fetched is what a transfer was.
+// Fetched describes a transfer.
 type Fetched struct {
-	// Serial is that of the server's zone.
+	// Serial is the serial of the server's zone.
 	Serial serial.Serial
-	// Whole says that the records were all of the zone: the server keeps no differences since the serial, or was not
-	// asked for them.
+	// Whole: the records are the whole zone. The server has no differences since the serial, or was not asked for
+	// them.
 	Whole bool
-	// Octets are those that came over the wire, also where the transfer failed.
+	// Octets received on the wire, after a failure too.
 	Octets int
 }
 
-// Fetch asks for the zone, or where since is not nil for what changed in it since that serial (IXFR, RFC 1995), and
-// passes on each record as it comes: the SOA that the zone has now first, no other SOA, and of differences those that
-// were removed too. Where it returns an error, what it passed on may be a part, or be forged. A server that is not
-// ahead of since has no differences, and one that is behind it is an error.
+// Fetch transfers the zone, or with since the changes after that serial (IXFR, RFC 1995). It passes each record to
+// take on arrival: first the current SOA, no other SOA, and of differences also the removed records. After an error,
+// the passed records may be incomplete or forged. A server at serial since has no differences; a server behind since
+// is an error.
 func Fetch(ctx context.Context, source Source, since *serial.Serial, take func(rr mdns.RR, removed bool)) (Fetched, error) {
 	z := &received{source: source, since: since, take: take}
 	err := z.receiveZone(ctx)
@@ -158,7 +157,7 @@ func (z *received) askForZone(conn net.Conn) error {
 	}
 }
 
-// readMessage reads one, with the two octets of length before it (RFC 1035 §4.2.2).
+// readMessage reads a message, after its length in two octets (RFC 1035 §4.2.2).
 func readMessage(conn net.Conn, wait time.Duration) ([]byte, error) {
 	if err := conn.SetDeadline(time.Now().Add(wait)); err != nil {
 		return nil, err
@@ -175,30 +174,30 @@ func readMessage(conn net.Conn, wait time.Duration) ([]byte, error) {
 	return raw, err
 }
 
-// received is what came of a zone so far.
+// received is the state of a transfer in progress.
 type received struct {
 	Fetched
 	source  Source
 	since   *serial.Serial
 	take    func(rr mdns.RR, removed bool)
-	begun   bool // the SOA that the zone has now was here
+	begun   bool // the current SOA has arrived
 	records int
-	// step is where a transfer of differences stands, and reached the serial to which they lead so far.
+	// step is the position in a transfer of differences, reached the serial after the differences so far.
 	step    step
 	reached serial.Serial
 }
 
-// step is where a transfer stands.
+// step is a position in a transfer.
 type step uint8
 
 const (
 	stepWhole    step = iota // in a transfer of the whole zone
-	stepUnknown              // the record behind the first SOA tells which of both it is
-	stepRemoving             // in the records that a difference takes away
-	stepAdding               // in those that it brings
+	stepUnknown              // the record after the first SOA will tell
+	stepRemoving             // in the removed records of a difference
+	stepAdding               // in the added records
 )
 
-// takeMessage adds one message. done is true with the SOA that ends the transfer.
+// takeMessage adds a message. done is true after the SOA that ends the transfer.
 func (z *received) takeMessage(raw []byte, id uint16, judge *verifier) (done bool, err error) {
 	m := new(mdns.Msg)
 	if err := m.Unpack(raw); err != nil {
@@ -207,7 +206,7 @@ func (z *received) takeMessage(raw []byte, id uint16, judge *verifier) (done boo
 	if m.Id != id || !m.Response {
 		return false, errors.New("a message that answers another question")
 	}
-	// Before anything in it is believed, its error included: an error may be signed as well.
+	// Verified before anything else, an error included: it may be signed as well.
 	judged := judge.verifyMessage(raw, m)
 	if m.Rcode != mdns.RcodeSuccess {
 		return false, refusalOfZone(m, z.source.Key, judged)
@@ -232,7 +231,7 @@ func (z *received) takeMessage(raw []byte, id uint16, judge *verifier) (done boo
 	return false, nil
 }
 
-// takeRecord adds one record. done is true with the SOA that ends the transfer.
+// takeRecord adds a record. done is true after the SOA that ends the transfer.
 func (z *received) takeRecord(rr mdns.RR) (done bool, err error) {
 	soa, isSOA := rr.(*mdns.SOA)
 	if !z.begun {
@@ -240,7 +239,7 @@ func (z *received) takeRecord(rr mdns.RR) (done bool, err error) {
 	}
 	if z.step == stepUnknown {
 		if z.step = stepWhole; isSOA && z.Serial != serial.Serial(soa.Serial) {
-			z.step, z.reached = stepAdding, *z.since // as behind a difference that leads there
+			z.step, z.reached = stepAdding, *z.since // as after a difference to since
 		}
 		z.Whole = z.step == stepWhole
 	}
@@ -265,7 +264,7 @@ func (z *received) takeRecord(rr mdns.RR) (done bool, err error) {
 	return false, nil
 }
 
-// beginZone takes the first record. done is true where there is nothing to follow.
+// beginZone adds the first record. done is true if no other follows.
 func (z *received) beginZone(rr mdns.RR) (done bool, err error) {
 	soa, isSOA := rr.(*mdns.SOA)
 	if !isSOA || mdns.CanonicalName(soa.Hdr.Name) != z.source.Zone.String() {

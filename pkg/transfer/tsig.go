@@ -14,36 +14,36 @@ import (
 	mdns "github.com/miekg/dns"
 )
 
-// Key signs requests. The secret stays with its owner, which lends the MAC alone.
+// Key signs requests. The secret stays with its owner.
 type Key struct {
 	Name      string // canonical: lower case, ending in a dot
 	Algorithm string // canonical: "hmac-sha256."
-	// MAC is the key's whole MAC over parts, one after the other.
+	// MAC returns the whole MAC of the concatenated parts.
 	MAC func(parts ...[]byte) []byte
 }
 
 const (
-	// fudge is what our signature grants the server's clock, in seconds (RFC 8945 §10).
+	// fudge is the permitted clock difference of our signature, in seconds (RFC 8945 §10).
 	fudge = 300
-	// maxUnsigned is how many messages in a row may come without a signature (RFC 8945 §5.3.1).
+	// maxUnsigned bounds the unsigned messages in a row (RFC 8945 §5.3.1).
 	maxUnsigned = 99
 )
 
-// verifier verifies the messages of one transfer. A nil one accepts every message.
+// verifier verifies the messages of a transfer. A nil verifier accepts every message.
 type verifier struct {
 	key Key
-	// mac is that of the last signed message, the request's at first, in hexadecimal.
+	// mac is the MAC of the last signed message, at first the request's, in hexadecimal.
 	mac string
-	// first is true until one message has been verified.
+	// first is true until a message was verified.
 	first bool
-	// pending are the messages without a signature since then, and unsigned is how many.
+	// pending has the unsigned messages since then, unsigned is their number.
 	pending  []byte
 	unsigned int
 }
 
 var _ mdns.TsigProvider = (*verifier)(nil)
 
-// sign packs a request with a signature, and returns what verifies the answer.
+// sign packs a signed request, and returns the verifier of the answer.
 func sign(question *mdns.Msg, key Key) ([]byte, *verifier, error) {
 	j := &verifier{key: key, first: true}
 	question.SetTsig(key.Name, key.Algorithm, fudge, time.Now().Unix())
@@ -52,13 +52,13 @@ func sign(question *mdns.Msg, key Key) ([]byte, *verifier, error) {
 	return packed, j, err
 }
 
-// Generate is the MAC of a request.
+// Generate returns the MAC of a request.
 func (j *verifier) Generate(digested []byte, _ *mdns.TSIG) ([]byte, error) {
 	return j.key.MAC(digested), nil
 }
 
-// Verify compares a MAC. The digest begins with the length of the MAC before and that MAC; the messages that came
-// since without a signature follow it, and miekg/dns knows of none.
+// Verify compares a MAC. The digest begins with the previous MAC and its length. The unsigned messages since then
+// follow, which miekg/dns does not include.
 func (j *verifier) Verify(digested []byte, t *mdns.TSIG) error {
 	if mdns.CanonicalName(t.Hdr.Name) != j.key.Name || mdns.CanonicalName(t.Algorithm) != j.key.Algorithm {
 		return fmt.Errorf("it is signed with key %s (%s), not with %s (%s)", t.Hdr.Name, t.Algorithm, j.key.Name, j.key.Algorithm)
@@ -74,7 +74,6 @@ func (j *verifier) Verify(digested []byte, t *mdns.TSIG) error {
 	return nil
 }
 
-// verifyMessage verifies the next message.
 func (j *verifier) verifyMessage(raw []byte, m *mdns.Msg) error {
 	if j == nil {
 		return nil
