@@ -1,20 +1,19 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package backup takes a store out of etcd into a file and puts it back into a new data directory.
+// Package backup copies a store from etcd to a file, and restores the file into a new data directory.
 //
 // It promises:
 //
-//	B1. A backup holds every write that was answered before it began, at one revision, and servers go on meanwhile.
-//	B2. It is two files: what etcd's own tools call a snapshot, and a manifest that says what must be in it. A backup
-//	    that was cut, or a file that is none, is refused before anything is written.
-//	B3. A restored store is in its directory whole or not at all, and fsck found it clean.
-//	B4. Clients that saw the old store start over: revisions are far ahead of what was handed out and nothing before
-//	    them can be watched. Secondaries take what is restored: every serial is ahead of what was handed out (S6.8,
-//	    S6.11).
+//	B1. A backup has every write answered before it began, at one revision. Servers keep running meanwhile.
+//	B2. A backup is two files: an etcd snapshot, and a manifest of its content. A truncated or foreign file is
+//	    rejected before anything is written.
+//	B3. A restored store is in the directory as a whole or not at all, and clean by fsck.
+//	B4. Clients of the old store start over: revisions are far ahead of all earlier revisions, and cannot be watched
+//	    from before. Secondaries accept the restored zones: every serial is ahead of all earlier serials (S6.8, S6.11).
 //
-// It does not know when backups are due and where they are kept. A zone made after the backup is not in it: a user who
-// makes the zone again sets spec.minimumSerial.
+// It does not know the schedule or storage of backups. A zone made after the backup is missing: a user who makes the
+// zone again sets spec.minimumSerial.
 //
-// Read take.go first, then restore.go; which runs fsck on a store; serials.go raises what was handed out.
+// Read take.go first, then restore.go, with fsck of a store; serials.go raises serials.
 package backup

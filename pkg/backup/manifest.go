@@ -21,31 +21,31 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// kind and manifestVersion are in every manifest; a later version is refused.
+// Every manifest has kind and manifestVersion; a later version is rejected.
 const (
 	kind            = "KubizoneBackup"
 	manifestVersion = 1
 )
 
-// Manifest says what a backup holds.
+// Manifest describes a backup.
 type Manifest struct {
 	Kind    string `json:"kind"`
 	Version int    `json:"version"`
-	// Time is when it was taken, Kubizone and Etcd by which versions.
+	// Time of the backup, and the versions of Kubizone and etcd.
 	Time     time.Time `json:"time"`
 	Kubizone string    `json:"kubizone"`
 	Etcd     string    `json:"etcd"`
-	// Format of the store, and the least one that a program must know to read it.
+	// Format of the store, and the least format that a reading program must know.
 	Format      int `json:"format"`
 	LeastReader int `json:"leastReader,omitempty"`
-	// Revision of etcd, and how many zones and records are written at it.
+	// Revision of etcd, and the number of zones and records there.
 	Revision int64 `json:"revision"`
 	Zones    int   `json:"zones"`
 	Records  int   `json:"records"`
-	// Bytes and SHA256 (hex) are of the snapshot's file.
+	// Bytes and SHA256 (hex) of the snapshot file.
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"`
-	// Sum (SHA-256, hex) is of the manifest without it. Serials go ahead by the time, which nothing else proves.
+	// Sum is the SHA-256 (hex) of the manifest without Sum. Sum protects Time, by which serials advance.
 	Sum string `json:"sum"`
 }
 
@@ -53,19 +53,18 @@ func (m Manifest) sum() string {
 	m.Sum = ""
 	text, err := json.Marshal(m)
 	if err != nil {
-		return "" // of no manifest
+		return "" // equal to no Sum
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }
 
-// String says how much it is, for people.
+// String returns the number of zones and records, for people.
 func (m *Manifest) String() string { return fmt.Sprintf("%d zones and %d records", m.Zones, m.Records) }
 
-// ManifestFile is where the manifest of a backup is.
+// ManifestFile returns the path of a backup's manifest.
 func ManifestFile(backup string) string { return backup + ".manifest.json" }
 
-// readManifest reads the manifest of a backup.
 func readManifest(backup string) (*Manifest, error) {
 	text, err := os.ReadFile(ManifestFile(backup))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -95,7 +94,7 @@ func readManifest(backup string) (*Manifest, error) {
 	return &m, nil
 }
 
-// Verify reads the manifest of a backup and holds the file against it.
+// Verify reads the manifest of a backup and checks the snapshot file against it.
 func Verify(backup string) (*Manifest, error) {
 	m, err := readManifest(backup)
 	if err != nil {
@@ -114,8 +113,7 @@ func Verify(backup string) (*Manifest, error) {
 	return m, nil
 }
 
-// readContents fills in what the snapshot at path says of itself. A server could be asked, but would answer for
-// another moment.
+// readContents fills in the content of the snapshot at path. A server would answer for another moment.
 func (m *Manifest) readContents(path string) error {
 	keys := layout.Keys{Prefix: apiserver.Prefix}
 	zones, records := map[string]bool{}, map[string]bool{}

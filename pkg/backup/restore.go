@@ -21,25 +21,26 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/fsck"
 )
 
-// Restore says what is restored where.
+// Restore has the source and target of a restore.
 type Restore struct {
-	// Backup is the file that Take wrote.
+	// Backup is the file written by Take.
 	Backup string
-	// DataDir has no data yet; it is made if need be.
+	// DataDir has no data yet, and is made if missing.
 	DataDir string
-	// AheadOf is an older backup, if one was restored after this one was taken. Of it only the manifest is read.
+	// AheadOf is an older backup that was restored after this one was taken; empty for none. Only its manifest is
+	// read.
 	AheadOf string
 	// EncryptionProviderConfigFile: see apiserver.Source.
 	EncryptionProviderConfigFile string
 	// MemberName and InitialCluster: see embed.Snapshot.
 	MemberName, InitialCluster string
-	// Report gets a line for each thing done.
+	// Report receives a line for each action.
 	Report func(line string)
-	// Log takes etcd's log.
+	// Log receives etcd's log.
 	Log func(line string)
 }
 
-// Run restores and returns what fsck found, which is clean. On an error the directory has no data.
+// Run restores the backup and returns fsck's report, which is clean. After an error the directory has no data.
 func (r *Restore) Run(ctx context.Context) (*fsck.Report, error) {
 	at := Clock{Now: time.Now()}
 	manifest, err := Verify(r.Backup)
@@ -65,7 +66,7 @@ func (r *Restore) Run(ctx context.Context) (*fsck.Report, error) {
 	r.Report(fmt.Sprintf("%s: %s at revision %d, taken %s", r.Backup, manifest, manifest.Revision,
 		manifest.Time.Format("2006-01-02 15:04:05 MST")))
 	_, before := os.Stat(r.DataDir)
-	// The snapshot stands there twice for a moment, and a member needs room to start.
+	// The directory has two copies of the snapshot for a moment, and a member needs space to start.
 	dir, err := embed.OpenDir(r.DataDir, embed.DefaultMinFreeBytes+uint64(2*manifest.Bytes))
 	if err != nil {
 		return nil, err
@@ -85,14 +86,14 @@ func (r *Restore) Run(ctx context.Context) (*fsck.Report, error) {
 	return report, err
 }
 
-// prepareInto prepares everything in a directory of its own and moves it to its place at the end (B3).
+// prepareInto prepares everything in a directory of its own, and moves the result to dir at the end (B3).
 func (r *Restore) prepareInto(ctx context.Context, dir *embed.Dir, work string, manifest *Manifest, at Clock) (_ *fsck.Report, err error) {
 	defer func() {
-		if fault := recover(); fault != nil { // etcd's, at what no check of the file can see
+		if fault := recover(); fault != nil { // a panic of etcd, for damage that no check of the file detects
 			err = fmt.Errorf("%s cannot be restored: %v; take another backup", r.Backup, fault)
 		}
 	}()
-	if err := os.RemoveAll(work); err != nil { // of a restore that was cut off
+	if err := os.RemoveAll(work); err != nil { // of an interrupted restore
 		return nil, err
 	}
 	scratch, err := embed.OpenDir(filepath.Join(work, "store"), 0)
@@ -114,8 +115,8 @@ func (r *Restore) prepareInto(ctx context.Context, dir *embed.Dir, work string, 
 	return report, dir.Restore(embed.Snapshot{Path: finished, MemberName: r.MemberName, InitialCluster: r.InitialCluster})
 }
 
-// raiseStore runs the restored store as it is, moves its serials ahead and checks it. With a member's name it leaves a
-// snapshot of the result, to be made a member of.
+// raiseStore starts the restored store, advances the serials and runs fsck. With MemberName it also saves a snapshot
+// of the result, for that member.
 func (r *Restore) raiseStore(ctx context.Context, scratch *embed.Dir, finished string, at Clock) (*fsck.Report, error) {
 	member, err := embed.Start(ctx, embed.Config{Dir: scratch, Log: r.Log})
 	if err != nil {
@@ -154,7 +155,7 @@ func (r *Restore) raiseStore(ctx context.Context, scratch *embed.Dir, finished s
 	return &report, nil
 }
 
-// Check recomputes what the ledger keeps, from the objects stored there. It writes nothing and may run beside a server.
+// Check compares the ledger's derived data with the stored objects. Check writes nothing, and may run beside a server.
 func Check(ctx context.Context, source apiserver.Source) (fsck.Report, error) {
 	client, codecOf, err := source.Open(ctx)
 	if err != nil {

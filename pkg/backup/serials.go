@@ -26,14 +26,13 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
-// parallelRaises is how many zones are written at once. Each write waits for the disk, and etcd makes one disk write of
-// many.
+// parallelRaises is the number of concurrent zone writes. Each waits for the disk, and etcd merges disk writes.
 const parallelRaises = 32
 
-// raiseSerials moves every serial of a store ahead, as Clock says. It raises spec.minimumSerial (S6.11), so hash and
-// journal are what a server would have written. It raises the serials that are kept for names whose zone is gone too,
-// and leaves a floor for names that the store does not have (S6.8). No server may run on the store. It returns the
-// number of zones, and of those that went ahead by less than the time since the backup was taken.
+// raiseSerials advances every serial of a store by Clock. It raises spec.minimumSerial (S6.11), so hash and journal
+// are as from a server. So are raised the serials kept for names without a zone, and the floor for names unknown to
+// the store (S6.8). No server may run on the store. The result is the number of zones, and of limited zones
+// (Clock.serial).
 func raiseSerials(ctx context.Context, source apiserver.Source, at Clock) (zones, limited int, err error) {
 	client, codecOf, err := source.Open(ctx)
 	if err != nil {
@@ -65,7 +64,7 @@ func raiseSerials(ctx context.Context, source apiserver.Source, at Clock) (zones
 	if err := raiseFloor(ctx, opened.Client(), keys.Key(law.FloorKey), at); err != nil {
 		return 0, 0, err
 	}
-	if _, err := client.Client.Delete(ctx, maintenance.Began(apiserver.Prefix)); err != nil { // the log of a restored store begins anew
+	if _, err := client.Client.Delete(ctx, maintenance.Began(apiserver.Prefix)); err != nil { // the log of a restored store starts over
 		return 0, 0, err
 	}
 	store := opened.Zones(raw)
@@ -90,8 +89,7 @@ func raiseSerials(ctx context.Context, source apiserver.Source, at Clock) (zones
 	return zones, int(shorter.Load()), err
 }
 
-// raiseZone writes one zone. If the target is too far from the present serial for one write, the first write goes to
-// today's serial.
+// raiseZone writes a zone. If the target is too far for one write, the first write goes to today's serial.
 func raiseZone(ctx context.Context, zones storage.Interface, key string, at Clock) (limited bool, err error) {
 	var target *serial.Serial
 	for range 3 {
@@ -103,7 +101,7 @@ func raiseZone(ctx context.Context, zones storage.Interface, key string, at Cloc
 			zone := in.(*v1alpha1.Zone)
 			last = serial.Serial(zone.Status.Serial)
 			if done = last == 0; done {
-				return zone, nil, nil // the zone is pending, and no serial of it was handed out
+				return zone, nil, nil // a pending zone has no published serial
 			}
 			if target == nil {
 				var begins serial.Serial
@@ -135,7 +133,7 @@ func raiseZone(ctx context.Context, zones storage.Interface, key string, at Cloc
 	return false, fmt.Errorf("raising the serial of %s to %d: it went elsewhere, as at midnight; restore again", key, *target)
 }
 
-// raise moves a serial that is kept, or the floor of an earlier restore and its jump.
+// raise advances a kept serial, or the floor and jump of an earlier restore.
 func (c Clock) raise(last *law.LastSerial) {
 	was := last.Serial
 	if last.Serial, _ = c.serial(was); last.Jump > 0 {
@@ -143,7 +141,6 @@ func (c Clock) raise(last *law.LastSerial) {
 	}
 }
 
-// raiseKeptSerials moves the serials that are kept for names without a zone.
 func raiseKeptSerials(ctx context.Context, client *clientv3.Client, room string, at Clock) error {
 	var revision int64
 	return etcd.Each(ctx, client, room, &revision, func(key string, value []byte, _ int64) error {
@@ -158,7 +155,7 @@ func raiseKeptSerials(ctx context.Context, client *clientv3.Client, room string,
 	})
 }
 
-// leaveFloor makes the floor of an earlier restore, which raise has moved, or none, that of this one.
+// leaveFloor makes last, the raised floor of an earlier restore or zero, the floor of this restore.
 func (c Clock) leaveFloor(last *law.LastSerial) {
 	if floor, _ := c.serial(0); last.Serial == 0 || floor.Ahead(last.Serial) {
 		last.Serial = floor
@@ -169,7 +166,7 @@ func (c Clock) leaveFloor(last *law.LastSerial) {
 	last.Left = serial.KeptSeconds
 }
 
-// raiseFloor writes the serial at which names begin that the backup does not have.
+// raiseFloor writes the first serial of names missing in the backup.
 func raiseFloor(ctx context.Context, client *clientv3.Client, key string, at Clock) error {
 	answer, err := client.Get(ctx, key)
 	if err != nil {

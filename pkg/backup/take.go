@@ -23,11 +23,11 @@ import (
 	"kubi.zone/kubizone/pkg/version"
 )
 
-// dialTimeout bounds the wait for one member; the next is tried then.
+// dialTimeout bounds the wait for a member, before the next is tried.
 const dialTimeout = 10 * time.Second
 
-// Take writes a backup of the etcd at where: out, and its manifest beside it. The manifest is written last, so a crash
-// leaves nothing that passes for a backup. Neither may be there before.
+// Take writes a backup of the etcd at where to out, and a manifest. The manifest is written last, so a crash
+// leaves no apparent backup. Neither file may exist before.
 func Take(ctx context.Context, where storagebackend.TransportConfig, out string) (*Manifest, error) {
 	for _, path := range []string{out, ManifestFile(out)} {
 		if _, err := os.Lstat(path); err == nil {
@@ -61,7 +61,7 @@ func Take(ctx context.Context, where storagebackend.TransportConfig, out string)
 	return m, syncDir(filepath.Dir(out))
 }
 
-// saveSnapshot takes the snapshot from the first member that gives one.
+// saveSnapshot saves the snapshot of the first member that returns one.
 func (m *Manifest) saveSnapshot(ctx context.Context, where storagebackend.TransportConfig, path string) error {
 	config := clientv3.Config{DialTimeout: dialTimeout, Logger: zap.NewNop()}
 	if where.CertFile != "" || where.KeyFile != "" || where.TrustedCAFile != "" {
@@ -94,8 +94,8 @@ func (m *Manifest) saveSnapshot(ctx context.Context, where storagebackend.Transp
 	return errors.Join(wrong...)
 }
 
-// caughtUp reads through the member what only a member with every answered write can answer: its snapshot then has them
-// (B1). A member alone gives what it happens to have.
+// caughtUp does a linearizable read through the member: a later snapshot has every answered write (B1). A
+// snapshot alone is of the member's own state.
 func caughtUp(ctx context.Context, config clientv3.Config) error {
 	client, err := clientv3.New(config)
 	if err != nil {
@@ -115,7 +115,7 @@ func caughtUp(ctx context.Context, config clientv3.Config) error {
 	return nil
 }
 
-// syncDir makes the names of new files survive a power failure.
+// syncDir makes the names of new files durable.
 func syncDir(path string) error {
 	dir, err := os.Open(path)
 	if err != nil {
