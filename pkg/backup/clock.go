@@ -16,8 +16,9 @@ import (
 // Both parts grow with the clock. So the store is ahead of every number of earlier restores of the same or a later
 // backup, as long as no number grew by more than one per millisecond on average.
 //
-// An earlier restore of an older backup can be ahead, unless Since accounts for it. But that restore began
-// at another millisecond, and so at other numbers: no secondary finds a serial from there in this store, with other content.
+// An earlier restore of an older backup can be ahead, unless Since accounts for it. But that restore began at
+// another millisecond, and so at other numbers: no secondary finds a serial from there in this store, with other
+// content.
 type Clock struct {
 	// Now is when the restore began.
 	Now time.Time
