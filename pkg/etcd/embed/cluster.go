@@ -26,36 +26,36 @@ import (
 	"go.uber.org/zap"
 )
 
-// clusterToken goes into the identifiers of members, so it never changes.
+// clusterToken is part of the identifiers of members, so it never changes.
 const clusterToken = "kubizone"
 
-// peerDialTimeout bounds the question to one peer whether there is a cluster; etcd bounds the answer.
+// peerDialTimeout bounds the connection to a peer in the search for a cluster; etcd bounds the answer.
 const peerDialTimeout = 2 * time.Second
 
-// catchUpEntries is how many entries a member of several keeps in memory for one that is behind. One that is further
-// behind is sent all of the store. etcd's own is 5,000.
+// catchUpEntries is how many log entries a cluster's member keeps in memory for a slow member. A member further
+// behind receives the whole store. etcd's default is 5,000.
 const catchUpEntries = 1000
 
-// memberFile holds the name of the member whose data the directory is. Without the file the data are those of a sole
-// member, or there are none.
+// memberFile has the name of the member in the directory. Without the file, the member is a sole member, or there is
+// no data.
 const memberFile = "member"
 
-// Cluster is a member's place among others.
+// Cluster is a member's place in a cluster.
 type Cluster struct {
-	// MemberName is the name of this member, one of those in InitialCluster.
+	// MemberName is the name of this member, in InitialCluster.
 	MemberName string
-	// InitialCluster names all members and where their peers reach them, as NAME=https://HOST:PORT, with commas
-	// between. It names the members when the first of them starts; from then on the stored list of members holds.
+	// InitialCluster has all members with their peer URLs, as NAME=https://HOST:PORT, separated by commas. Until the
+	// first of them has started, that counts; from then on the stored list of members counts.
 	InitialCluster string
-	// ListenPeer is where this member listens for its peers, as https://IP:PORT.
+	// ListenPeer is the address to listen on for peers, as https://IP:PORT.
 	ListenPeer string
-	// CertFile and KeyFile are shown to peers, as server and as client; CAFile is the authority of peers, and
-	// every client with a certificate of it is a peer: it signs nothing else. PEM. Certificate and key are read again
-	// at each handshake.
+	// CertFile and KeyFile identify this member to peers, as server and as client. CAFile is the authority of peers,
+	// and must sign nothing else: every client with a certificate of it is a peer. PEM. Certificate and key are read
+	// again at each handshake.
 	CertFile, KeyFile, CAFile string
 }
 
-// Validate reports all that is wrong, by the names of the flags.
+// Validate returns all faults, by the names of the flags.
 func (c *Cluster) Validate() error {
 	var wrong []error
 	members, err := c.parseMembers()
@@ -113,31 +113,31 @@ func memberNames(members types.URLsMap) []string { return slices.Sorted(maps.Key
 func (c *Cluster) tls() transport.TLSInfo {
 	return transport.TLSInfo{
 		CertFile: c.CertFile, KeyFile: c.KeyFile, TrustedCAFile: c.CAFile, ClientCertAuth: true,
-		// A pod that comes back has another address than DNS says for a while; the CA signs peers alone.
+		// After a restart a pod has another address than DNS for a while, and the CA signs only peers.
 		SkipClientSANVerify: true,
 	}
 }
 
-// joinCluster makes c, which is that of a sole member, the configuration of a member of cluster.
+// joinCluster turns the configuration of a sole member into that of a member of the cluster.
 func (c *Cluster) joinCluster(to *etcd.Config, dir *Dir, log *zap.Logger) error {
 	if err := c.Validate(); err != nil {
 		return err
 	}
-	members, _ := c.parseMembers() // both are valid
+	members, _ := c.parseMembers() // Validate has parsed both.
 	listen, _ := url.Parse(c.ListenPeer)
 	to.Name, to.InitialClusterToken, to.InitialCluster = c.MemberName, clusterToken, members.String()
 	to.ListenPeerUrls, to.AdvertisePeerUrls = []url.URL{*listen}, members[c.MemberName]
 	to.PeerTLSInfo = c.tls()
-	// Between machines a leader is waited for as long as etcd thinks right.
+	// Between machines etcd's default timeouts apply.
 	defaults := etcd.NewConfig()
 	to.SnapshotCatchUpEntries = catchUpEntries
 	to.TickMs, to.ElectionMs = defaults.TickMs, defaults.ElectionMs
 	if stored(to.Dir) {
-		return nil // what is stored decides (E6)
+		return nil // the stored configuration counts (E6)
 	}
 	formed, err := c.findCluster(members, log)
 	if err != nil || formed == nil {
-		return err // no member has begun: all of them begin together
+		return err // no member has begun: all begin together
 	}
 	return c.joinFormed(to, dir, members, formed)
 }
@@ -145,7 +145,7 @@ func (c *Cluster) joinCluster(to *etcd.Config, dir *Dir, log *zap.Logger) error 
 // stored reports whether a member has run in the directory.
 func stored(etcdDir string) bool { return wal.Exist(filepath.Join(etcdDir, "member", "wal")) }
 
-// findCluster returns the cluster as the first peer that answers knows it; nil where none answers.
+// findCluster returns the cluster from the first peer that answers, nil for none.
 func (c *Cluster) findCluster(members types.URLsMap, log *zap.Logger) (*membership.RaftCluster, error) {
 	round, err := rafthttp.NewRoundTripper(c.tls(), peerDialTimeout)
 	if err != nil {
@@ -159,13 +159,13 @@ func (c *Cluster) findCluster(members types.URLsMap, log *zap.Logger) (*membersh
 	}
 	formed, err := etcdserver.GetClusterFromRemotePeers(log, peers, round)
 	if err != nil {
-		return nil, nil // etcd says no more than that no peer answered
+		return nil, nil // etcd tells only that no peer answered
 	}
 	return formed, nil
 }
 
-// joinFormed is what an empty member does where the others have begun. Beginning again would make it a second member
-// with the name and the vote of the first, which no longer knows what it has voted for.
+// joinFormed configures an empty member for an existing cluster. A fresh start would make a second member with the
+// name and the vote of the first, without the memory of its votes.
 func (c *Cluster) joinFormed(to *etcd.Config, dir *Dir, members types.URLsMap, formed *membership.RaftCluster) error {
 	initial, err := membership.NewClusterFromURLsMap(zap.NewNop(), clusterToken, members)
 	if err != nil {
@@ -181,7 +181,7 @@ func (c *Cluster) joinFormed(to *etcd.Config, dir *Dir, members types.URLsMap, f
 		return &LostMemberError{Dir: dir.Path(), Member: c.MemberName, Known: true}
 	}
 	if place.ID == initial.MemberByName(c.MemberName).ID {
-		return nil // one of the first, and only late
+		return nil // an initial member, started late
 	}
 	all := types.URLsMap{}
 	for _, m := range formed.Members() {
@@ -190,7 +190,7 @@ func (c *Cluster) joinFormed(to *etcd.Config, dir *Dir, members types.URLsMap, f
 		case m.ID == place.ID:
 			member = c.MemberName
 		case member == "":
-			member = m.ID.String() // has not started yet either
+			member = m.ID.String() // not started yet either
 		}
 		if all[member], err = types.NewURLs(m.PeerURLs); err != nil {
 			return fmt.Errorf("member %s of the cluster: %w", member, err)
@@ -200,7 +200,7 @@ func (c *Cluster) joinFormed(to *etcd.Config, dir *Dir, members types.URLsMap, f
 	return nil
 }
 
-// checkMember compares the member whose data the directory has with the one that is to start, "" for a sole member.
+// checkMember compares the member in the directory with the member to start, "" for a sole member.
 func (d *Dir) checkMember(name string) error {
 	if !stored(filepath.Join(d.path, etcdDir)) {
 		return nil
@@ -221,7 +221,7 @@ func (d *Dir) checkMember(name string) error {
 	}
 }
 
-// readMember is the name of the member whose data the directory has, "" for a sole member.
+// readMember returns the name of the member in the directory, "" for a sole member.
 func (d *Dir) readMember() (name string, err error) {
 	text, err := os.ReadFile(filepath.Join(d.path, memberFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -230,7 +230,7 @@ func (d *Dir) readMember() (name string, err error) {
 	return strings.TrimSpace(string(text)), nil
 }
 
-// SetMember writes down the name of the member whose data the directory will have, "" for a sole member.
+// SetMember stores the name of the member that will use the directory, "" for a sole member.
 func (d *Dir) SetMember(name string) error {
 	path := filepath.Join(d.path, memberFile)
 	if name == "" {
@@ -242,8 +242,8 @@ func (d *Dir) SetMember(name string) error {
 	return d.writeLine(path, name)
 }
 
-// LostMemberError says that the directory is empty while the cluster has long begun. Known: the cluster still counts
-// the member that had the name.
+// LostMemberError: the directory is empty, but the cluster has begun. Known: the cluster still has the member of
+// this name.
 type LostMemberError struct {
 	Dir, Member string
 	Known       bool

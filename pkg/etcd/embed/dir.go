@@ -16,31 +16,31 @@ import (
 	"syscall"
 )
 
-// Format is the number of the data directory's layout. It changes only when an older binary could not use what a newer
-// one wrote; the formats of keys and values inside etcd have their own number, kept by the ledger.
+// Format is the number of the data directory's layout. The number changes only if older binaries cannot use the new
+// layout. The ledger numbers the formats of keys and values.
 const Format = 1
 
-// DefaultMinFreeBytes is what must be free before etcd is started: it preallocates write-ahead segments of 64 MiB, two
-// at a time, and ends the process when that fails.
+// DefaultMinFreeBytes is the free space needed to start etcd, which preallocates two write-ahead segments of 64 MiB,
+// and ends the process if that fails.
 const DefaultMinFreeBytes = 144 << 20
 
 const (
 	lockFile   = "lock"
 	formatFile = "format"
-	// etcdDir is where the member's data are.
+	// etcdDir has the member's data.
 	etcdDir = "etcd"
 )
 
-// Dir is an opened data directory: made if need be, locked for this process, of a format we know (E1, E2).
+// Dir is an opened data directory: created if missing, locked for this process, in a known format (E1, E2).
 type Dir struct {
 	path string
 	lock *os.File
 }
 
-// OpenDir makes the directory (mode 0700) if it does not exist, locks it and checks its format. minFree is in octets,
-// 0 means DefaultMinFreeBytes.
+// OpenDir creates a missing directory (mode 0700), locks it and checks the format. minFree is in octets; 0:
+// DefaultMinFreeBytes.
 //
-// Errors: *InUseError when another process has it, and others that name the directory and the next step.
+// Errors: *InUseError if another process has the lock; others name the directory and the next step.
 func OpenDir(path string, minFree uint64) (*Dir, error) {
 	if path == "" {
 		return nil, errors.New("data-dir: must not be empty, name a directory that this user may write")
@@ -64,10 +64,11 @@ func OpenDir(path string, minFree uint64) (*Dir, error) {
 	return d, nil
 }
 
-// Path is absolute.
+// Path returns the absolute path.
 func (d *Dir) Path() string { return d.path }
 
-// Close releases the lock. The lock file stays: removing it would let two processes lock two files of one name.
+// Close releases the lock. The lock file stays: after a removal, two processes could lock two files of the same
+// name.
 func (d *Dir) Close() error { return d.lock.Close() }
 
 func acquireLock(path string) (*os.File, error) {
@@ -85,7 +86,7 @@ func acquireLock(path string) (*os.File, error) {
 		pid, _ := strconv.Atoi(strings.TrimSpace(string(holder)))
 		return nil, &InUseError{Dir: path, PID: pid}
 	}
-	// The number is for the reader of E1's message only; the lock itself is the kernel's and dies with the process.
+	// The number is only for the message of E1. The kernel's lock ends with the process.
 	err = lock.Truncate(0)
 	if err == nil {
 		_, err = lock.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
@@ -134,7 +135,7 @@ func (d *Dir) checkFormat() error {
 	return nil
 }
 
-// writeLine goes through a rename, so that a crash leaves no empty file behind.
+// writeLine writes through a rename: a crash leaves no empty file.
 func (d *Dir) writeLine(name, line string) error {
 	temporary := name + ".new"
 	if err := os.WriteFile(temporary, []byte(line+"\n"), 0o600); err != nil {
@@ -146,7 +147,7 @@ func (d *Dir) writeLine(name, line string) error {
 	return nil
 }
 
-// unwritable is the error for a write into the directory that failed.
+// unwritable returns the error of a failed write into the directory.
 func unwritable(path string, err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		return fmt.Errorf("data-dir %s: the disk is full (%w); free some space and start again, what was answered is kept", path, err)
@@ -154,7 +155,7 @@ func unwritable(path string, err error) error {
 	return fmt.Errorf("data-dir %s cannot be written: %w; make it writable for this user, or name another directory", path, err)
 }
 
-// InUseError says which process has the directory. PID is 0 when it is not known.
+// InUseError names the process with the directory. PID is 0 if unknown.
 type InUseError struct {
 	Dir string
 	PID int

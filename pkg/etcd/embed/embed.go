@@ -24,31 +24,30 @@ import (
 	"google.golang.org/grpc"
 )
 
-// DefaultQuotaBytes bounds the store. etcd's own default of 2 GiB is met early here: every record write also writes
-// its zone.
+// DefaultQuotaBytes bounds the store. etcd's default of 2 GiB is reached early, because every write of a record also
+// writes its zone.
 const DefaultQuotaBytes = 8 << 30
 
-// maxSocketPath is below sun_path of every system we build for (104 on the BSDs, 108 on Linux).
+// maxSocketPath is less than sun_path on every system (104 on the BSDs, 108 on Linux).
 const maxSocketPath = 100
 
 const (
 	socketFile = "etcd.sock"
-	// window bounds the octets in flight to the member, as pkg/apiserver bounds those from it.
+	// window bounds the octets in flight to the member; pkg/apiserver bounds those from the member.
 	window = 4 << 20
 )
 
-// Config says where the member lives.
+// Config of a Member.
 type Config struct {
-	// Dir is the opened data directory. Start takes no lock of its own: the caller that opened Dir closes it after
-	// Stop.
+	// Dir is the opened data directory. The caller closes it after Stop.
 	Dir *Dir
-	// QuotaBytes is the largest size of the store; 0 means DefaultQuotaBytes. Above it etcd refuses writes.
+	// QuotaBytes bounds the store; 0: DefaultQuotaBytes. Above it etcd rejects writes.
 	QuotaBytes int64
-	// Log takes etcd's log, a line a call; nil drops it.
+	// Log receives etcd's log, a line per call; nil drops the log.
 	Log func(line string)
-	// Verbose logs what etcd does, not only what went wrong.
+	// Verbose logs information too, not only errors.
 	Verbose bool
-	// Cluster makes it one of several members; nil: it is the only one.
+	// Cluster has the other members; nil: none.
 	Cluster *Cluster
 }
 
@@ -59,23 +58,23 @@ func (c *Config) memberName() string {
 	return c.Cluster.MemberName
 }
 
-// Member is a running etcd, the only one or one of several.
+// Member is a running etcd, alone or in a cluster.
 type Member struct {
 	dir      string
 	server   *etcd.Etcd
 	endpoint string
-	// ephemeral is the directory made for the socket where the data directory's path is too long for one.
+	// ephemeral is the directory of the socket if the data directory's path is too long.
 	ephemeral string
 	failure   *failure
 	stop      sync.Once
-	// stopping mutes the log: etcd calls it an error that its listeners were closed.
+	// stopping mutes the log: etcd reports its closed listeners as errors.
 	stopping atomic.Bool
 }
 
-// Start starts etcd and returns when it takes writes: one of several members needs more than half of them for that. It
-// returns early with ctx's error.
+// Start starts etcd and returns when it accepts writes, or early with ctx's error. A cluster needs a majority for
+// writes.
 //
-// Errors: *LostMemberError, and others that name the flag or the directory and the next step.
+// Errors: *LostMemberError; others name the flag or directory and the next step.
 func Start(ctx context.Context, cfg Config) (_ *Member, err error) {
 	dir := filepath.Join(cfg.Dir.Path(), etcdDir)
 	if err := cfg.Dir.checkMember(cfg.memberName()); err != nil {
@@ -84,7 +83,7 @@ func Start(ctx context.Context, cfg Config) (_ *Member, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, unwritable(cfg.Dir.Path(), err)
 	}
-	// A directory that was there already may be open to others; E3 hangs on its mode.
+	// An existing directory may be open to others, and E3 depends on its mode.
 	if err := os.Chmod(dir, 0o700); err != nil {
 		return nil, unwritable(cfg.Dir.Path(), err)
 	}
@@ -126,8 +125,8 @@ func Start(ctx context.Context, cfg Config) (_ *Member, err error) {
 	}
 }
 
-// startServer starts the server of etcd, which reports what it cannot survive by Fatal and Panic on its logger, on
-// whatever goroutine it happens. The hooks end that goroutine (E4); so the start itself runs on one that may end.
+// startServer starts etcd's server. etcd reports fatal errors by Fatal and Panic of its logger, on any goroutine.
+// The hooks end that goroutine (E4), so the start runs on a goroutine of its own.
 func (m *Member) startServer(config *etcd.Config) error {
 	result := make(chan error, 1)
 	var server *etcd.Etcd
@@ -148,13 +147,13 @@ func (m *Member) startServer(config *etcd.Config) error {
 	}
 }
 
-// Endpoints is what an etcd client dials.
+// Endpoints returns the endpoints for etcd clients.
 func (m *Member) Endpoints() []string { return []string{m.endpoint} }
 
-// Failed is closed when etcd stopped by itself; Err then says why and what to do.
+// Failed is closed if etcd stops by itself. Err then returns the reason and the next step.
 func (m *Member) Failed() <-chan struct{} { return m.failure.done }
 
-// Err is nil as long as Failed is open.
+// Err returns nil while Failed is open.
 func (m *Member) Err() error {
 	select {
 	case <-m.failure.done:
@@ -164,8 +163,7 @@ func (m *Member) Err() error {
 	}
 }
 
-// Stop closes etcd. After a failure it does not wait for goroutines that etcd lost by it, and where etcd never took
-// writes not for those that wait until it does.
+// Stop closes etcd, without waiting for goroutines lost in a failure, or for those that wait for the first write.
 func (m *Member) Stop() {
 	m.stop.Do(func() {
 		m.stopping.Store(true)
@@ -198,8 +196,8 @@ func (m *Member) relayFailure() {
 	}
 }
 
-// Running is the endpoint of the etcd that another process runs in the data directory path. False where nothing says
-// that there is one, and where the directory's path is too long for a socket in it.
+// Running returns the endpoint of the etcd that another process runs in the data directory path. False if there is
+// no socket in the directory, also because the path is too long.
 func Running(path string) (endpoint string, ok bool) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -212,8 +210,8 @@ func Running(path string) (endpoint string, ok bool) {
 	return "unix://" + path, true
 }
 
-// Reach finds the etcd of a data directory: the one that runs there, or a sole member that is started and that release
-// stops again. log is as in Config.
+// Reach returns the etcd of a data directory: the running one, or a sole member started now and stopped by release.
+// log is as in Config.
 func Reach(ctx context.Context, path string, log func(line string)) (endpoints []string, release func(), err error) {
 	dir, err := OpenDir(path, 0)
 	var inUse *InUseError
@@ -246,8 +244,8 @@ func (m *Member) choosePath(dir string) (string, error) {
 	return filepath.Join(short, socketFile), nil
 }
 
-// snapshotEvery is after how many entries of its log a member takes a snapshot. A member that starts reads all entries
-// behind the last one into memory: etcd's own 10,000, of 0.3 MiB each, are 3 GB.
+// snapshotEvery is the number of log entries between snapshots. A starting member reads all entries after the last
+// snapshot into memory: etcd's default of 10,000, at 0.3 MiB each, would be 3 GB.
 const snapshotEvery = 1000
 
 func (m *Member) etcdConfig(cfg Config, dir string) *etcd.Config {
@@ -256,28 +254,28 @@ func (m *Member) etcdConfig(cfg Config, dir string) *etcd.Config {
 	c.Dir = dir
 	client := url.URL{Scheme: "unix", Path: m.endpoint[len("unix://"):]}
 	c.ListenClientUrls, c.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
-	// A member must have a peer address to form a cluster of one; nothing listens there (E3).
+	// A member needs a peer address to form a cluster; nothing listens there (E3).
 	c.ListenPeerUrls = nil
 	c.AdvertisePeerUrls = []url.URL{{Scheme: "http", Host: strings.TrimPrefix(solePeer, "http://")}}
 	c.InitialCluster = c.InitialClusterFromName(c.Name)
 	c.QuotaBackendBytes = cmp.Or(cfg.QuotaBytes, DefaultQuotaBytes)
-	c.SnapshotCount, c.SnapshotCatchUpEntries = snapshotEvery, 1 // there is no other member that could be behind
+	c.SnapshotCount, c.SnapshotCatchUpEntries = snapshotEvery, 1 // no other member can be behind
 	c.MaxTxnOps = 512                                            // for batches of the ledger (ledger.wideOps)
-	// Watches of the ledger resume behind what etcd has told them: more often than history is compacted.
+	// Watches of the ledger resume from etcd's last progress, which must be more frequent than compaction.
 	c.WatchProgressNotifyInterval = time.Minute
 	c.EnableGRPCGateway = false
 	c.GRPCAdditionalServerOptions = []grpc.ServerOption{grpc.StaticStreamWindowSize(window), grpc.StaticConnWindowSize(window)}
-	// No other member could lead: waiting for a leader's heartbeat only delays each start.
+	// Without other members, waiting for a leader's heartbeat only delays the start.
 	c.TickMs, c.ElectionMs = 20, 200
-	// Shown every time a laptop sleeps or its disk stalls, and there is nothing to do about it.
+	// Logged whenever a laptop sleeps or its disk stalls, without a remedy.
 	c.WarningApplyDuration = 5 * time.Second
 	c.WarningUnaryRequestDuration = 5 * time.Second
 	c.ZapLoggerBuilder = etcd.NewZapLoggerBuilder(m.newLogger(cfg))
 	return c
 }
 
-// noEntryYet is in etcd's error for a version that it cannot store before its first entry is in the backend. It tries
-// again every four seconds.
+// noEntryYet is part of etcd's error for a version that it cannot store before the first entry. etcd retries every
+// four seconds.
 const noEntryYet = "cannot detect storage schema version: missing term information"
 
 func (m *Member) newLogger(cfg Config) *zap.Logger {
@@ -302,10 +300,10 @@ func (l lines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// failure keeps the first thing that etcd could not survive.
+// failure keeps the first fatal error of etcd.
 type failure struct {
 	dir string
-	// ready: etcd has taken writes in this process.
+	// ready: etcd has accepted writes in this process.
 	ready atomic.Bool
 	once  sync.Once
 	done  chan struct{}
@@ -323,7 +321,7 @@ func (f *failure) setError(err error) {
 	})
 }
 
-// OnWrite is called after etcd logged at Fatal or Panic, and must not return to it.
+// OnWrite is called after a Fatal or Panic log of etcd, and must not return.
 func (f *failure) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) {
 	err := errors.New(entry.Message)
 	for _, field := range fields {

@@ -17,17 +17,18 @@ import (
 	"go.uber.org/zap"
 )
 
-// Replace lets a member in that has no data, in place of the one of its name, and returns when it has a vote. dataDir
-// is that of a member that runs; initialCluster is as in Cluster. report gets a line when the new member may start.
+// Replace admits a member without data in place of the lost member of its name, and returns when the new member has
+// a vote. dataDir is of a running member; initialCluster is as in Cluster. report receives a line when the new
+// member may start.
 //
-// It comes in without a vote and gets one when it has everything, so a member that never arrives blocks no write. It
-// may be called again where it was cut off.
+// The new member is a learner until all data have arrived, so a member that never arrives blocks no write. An
+// interrupted Replace can be repeated.
 func Replace(ctx context.Context, dataDir, member, initialCluster string, report func(line string)) error {
 	endpoint, running := Running(dataDir)
 	if !running {
 		return fmt.Errorf("--data-dir %s: no etcd runs there; name the directory of a member that does", dataDir)
 	}
-	// A new member joins through this one, which must still be there when that is done.
+	// The new member joins through this one, which must stay.
 	switch here, err := (&Dir{path: dataDir}).readMember(); {
 	case err != nil:
 		return err
@@ -57,7 +58,7 @@ func Replace(ctx context.Context, dataDir, member, initialCluster string, report
 		if err == nil {
 			break
 		}
-		// Members that have only just met are not yet trusted to stay; etcd wants five seconds.
+		// New members are not trusted at once; etcd waits five seconds.
 		if !errors.Is(err, rpctypes.ErrUnhealthy) || !pause(ctx) {
 			return fmt.Errorf("member %s: %w", member, err)
 		}
@@ -66,7 +67,7 @@ func Replace(ctx context.Context, dataDir, member, initialCluster string, report
 	return giveVote(ctx, client, member, id)
 }
 
-// giveVote gives a member a vote as soon as it has everything.
+// giveVote promotes a learner as soon as all data have arrived.
 func giveVote(ctx context.Context, client *clientv3.Client, member string, id uint64) error {
 	for {
 		_, err := client.MemberPromote(ctx, id)
@@ -74,7 +75,7 @@ func giveVote(ctx context.Context, client *clientv3.Client, member string, id ui
 		case err == nil:
 			return nil
 		case errors.Is(err, rpctypes.ErrMemberNotLearner):
-			return nil // it has a vote already
+			return nil // promoted already
 		case !errors.Is(err, rpctypes.ErrMemberLearnerNotReady):
 			return fmt.Errorf("member %s: giving it a vote: %w", member, err)
 		}
@@ -93,7 +94,7 @@ func pause(ctx context.Context) bool {
 	}
 }
 
-// replacePlace takes the old member out and the new one in; it returns the new one's identifier.
+// replacePlace removes the old member and adds the new as a learner. The result is the new member's identifier.
 func replacePlace(ctx context.Context, client *clientv3.Client, member string, urls []string) (uint64, error) {
 	list, err := client.MemberList(ctx)
 	if err != nil {
@@ -103,7 +104,7 @@ func replacePlace(ctx context.Context, client *clientv3.Client, member string, u
 	if at >= 0 {
 		old := list.Members[at]
 		if old.Name == "" || old.IsLearner {
-			return old.ID, nil // let in by an earlier call
+			return old.ID, nil // added by an earlier call
 		}
 		if _, err := client.MemberRemove(ctx, old.ID); err != nil {
 			return 0, fmt.Errorf("taking the old one out: %w", err)

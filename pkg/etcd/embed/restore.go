@@ -12,26 +12,25 @@ import (
 	"go.uber.org/zap"
 )
 
-// A sole member has an address on which nothing listens: a cluster of one needs an address to form.
+// A sole member needs an address to form a cluster; nothing listens there.
 const (
 	soleMember = "kubizone"
 	solePeer   = "http://127.0.0.1:2380"
 )
 
-// Snapshot says what Restore restores.
+// Snapshot has the source of Restore.
 type Snapshot struct {
-	// Path of a file as etcd's snapshots are, with their hash at the end.
+	// Path of an etcd snapshot, with its hash at the end.
 	Path string
-	// Bump is added to the revision, and everything before is compacted: a client that has seen a later revision than
-	// the snapshot's is told to list again, and never sees it a second time with other content. 0: the store stays as
-	// it is.
+	// Bump is added to the revision, and everything before is compacted: clients that saw a later revision list
+	// again, and never see a revision twice with different content. 0: the revision stays.
 	Bump int64
-	// MemberName and InitialCluster as in Cluster make it the first member of a new cluster, which others join by
-	// Replace; empty: a sole member.
+	// MemberName and InitialCluster, as in Cluster, make this the first member of a new cluster, which others join
+	// by Replace; empty: a sole member.
 	MemberName, InitialCluster string
 }
 
-// Restore puts a snapshot into a directory that has no data. It is there whole or not at all.
+// Restore puts a snapshot into a directory without data, as a whole or not at all.
 func (d *Dir) Restore(from Snapshot) error {
 	target := filepath.Join(d.path, etcdDir)
 	if d.HasData() {
@@ -76,8 +75,8 @@ func (d *Dir) Restore(from Snapshot) error {
 	return nil
 }
 
-// Adopt moves the data of a sole member from another directory of the same file system into this one, which has none.
-// Both are stopped.
+// Adopt moves the data of a sole member from another directory on the same file system into d, which has none. Both
+// are stopped.
 func (d *Dir) Adopt(other *Dir) error {
 	if err := d.SetMember(""); err != nil {
 		return err
@@ -88,7 +87,7 @@ func (d *Dir) Adopt(other *Dir) error {
 	return nil
 }
 
-// HasData reports whether a member has run in the directory, or something was restored into it.
+// HasData reports whether a member has run in the directory, or a snapshot was restored into it.
 func (d *Dir) HasData() bool {
 	_, err := os.Stat(filepath.Join(d.path, etcdDir))
 	return err == nil

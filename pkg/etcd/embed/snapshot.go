@@ -18,16 +18,16 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Change is one that a snapshot holds: a key that was written, or deleted.
+// Change is a write or deletion of a key in a snapshot.
 type Change struct {
 	Revision int64
 	Key      string
-	Value    []byte // valid until each returns
+	Value    []byte // valid only during the call
 	Deleted  bool
 }
 
-// ReadSnapshot calls each for the changes in the snapshot at path, in the order in which they were made. Changes
-// that were compacted before are not among them, so the last change of each key is the state.
+// ReadSnapshot calls each for the changes in the snapshot at path, in order. Compacted changes are missing; the last
+// change of each key is the state.
 func ReadSnapshot(path string, each func(Change)) error {
 	return readSnapshot(path, func(tx *bbolt.Tx) error {
 		bucket := tx.Bucket(schema.Key.Name())
@@ -46,8 +46,7 @@ func ReadSnapshot(path string, each func(Change)) error {
 	})
 }
 
-// CheckSnapshot says whether every page of the snapshot at path is whole. etcd takes them as they are, and panics at
-// one that is not, where no caller can recover it.
+// CheckSnapshot checks every page of the snapshot at path. etcd would panic later at a damaged page, unrecoverably.
 func CheckSnapshot(path string) error {
 	file, err := os.Stat(path)
 	if err != nil {
@@ -57,7 +56,7 @@ func CheckSnapshot(path string) error {
 		if tx.Size() > file.Size() {
 			return fmt.Errorf("it has %d octets, and its pages %d", file.Size(), tx.Size())
 		}
-		// Every key and value is read here first: Check runs apart, where an address that leads nowhere ends the
+		// Read every key and value before Check, which runs on another goroutine, where an invalid address ends the
 		// process.
 		sum := crc32.NewIEEE()
 		err := tx.ForEach(func(_ []byte, bucket *bbolt.Bucket) error {
@@ -76,8 +75,8 @@ func CheckSnapshot(path string) error {
 	})
 }
 
-// readSnapshot reads a snapshot. bbolt trusts what it reads, so that a damaged page is a panic, or an address outside
-// of the file; both are errors here.
+// readSnapshot reads a snapshot. bbolt trusts the file: a damaged page leads to a panic or a memory fault, which are
+// errors here.
 func readSnapshot(path string, read func(*bbolt.Tx) error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {

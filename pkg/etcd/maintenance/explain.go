@@ -17,17 +17,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ReasonInsufficientStorage is the reason of the status, with code 507.
+// ReasonInsufficientStorage is the reason of status 507.
 const ReasonInsufficientStorage metav1.StatusReason = "InsufficientStorage"
 
-// unanswered is how long a transaction waits for etcd. A write then fails within five seconds where its connection is
-// dead and nothing says so; waiting out the request would hold its client for a minute.
+// unanswered bounds a transaction. A write on a dead connection then fails within five seconds, instead of the
+// minute of a request.
 const unanswered = 4 * time.Second
 
-// errUnanswered ends the context of a transaction whose time is up.
+// errUnanswered is the cause of a transaction's timeout.
 var errUnanswered = errors.New("no answer within " + unanswered.String())
 
-// lost reports whether etcd did not answer a transaction, or answered that it does not know the outcome (M5).
+// lost reports whether a transaction has no answer, or etcd does not know its outcome (M5).
 func lost(err error) bool {
 	for _, known := range []error{
 		rpctypes.ErrTimeout, rpctypes.ErrTimeoutDueToLeaderFail, rpctypes.ErrTimeoutDueToConnectionLost,
@@ -41,13 +41,13 @@ func lost(err error) bool {
 	return status.Code(err) == codes.Unavailable
 }
 
-// failure is what a client reads whose write failed. There is no Retry-After: clients of Kubernetes would repeat the
-// write by themselves, up to ten times, before they show anything to their user.
+// failure returns the error of a failed write, without Retry-After: Kubernetes clients would otherwise repeat the
+// write up to ten times before they show an error.
 func failure(code int32, reason metav1.StatusReason, message string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message}}
 }
 
-// noSpace is what a client reads whose write etcd refused for want of space.
+// noSpace returns the API error for a write rejected for lack of space, or err.
 func noSpace(err error) error {
 	if !errors.Is(err, rpctypes.ErrNoSpace) {
 		return err
@@ -58,8 +58,8 @@ func noSpace(err error) error {
 			"try again in a minute. If it stays full, an administrator has to raise its quota (docs/operations.md, NOSPACE)")
 }
 
-// unknown returns the API error for a transaction whose outcome is not known. A client that repeats the write could
-// find that it is there already, or gone.
+// unknown returns the API error for a transaction with an unknown outcome, or err. Whether to repeat the write is
+// for the client to decide.
 func unknown(ctx context.Context, err error) error {
 	if !lost(err) && !(err != nil && errors.Is(context.Cause(ctx), errUnanswered)) {
 		return err
@@ -69,8 +69,8 @@ func unknown(ctx context.Context, err error) error {
 			"Read the object before you repeat the write; kubizone doctor tells an administrator how etcd is")
 }
 
-// Explain returns a KV that looks up the outcome of a transaction whose answer was lost. Its errors for a full database
-// and for an unknown outcome are API errors that name the next step (M2, M5).
+// Explain returns a KV that determines the outcome of transactions without an answer. A full database and an unknown
+// outcome are API errors with the next step (M2, M5).
 func Explain(kv clientv3.KV) clientv3.KV { return explained{kv} }
 
 type explained struct{ clientv3.KV }

@@ -25,53 +25,52 @@ import (
 )
 
 const (
-	// interval between two looks at etcd, and while it is full.
+	// Intervals between checks of etcd, normally and while it is full.
 	interval     = 15 * time.Second
 	intervalFull = 5 * time.Second
-	// askTimeout bounds one question; defragmentTimeout one defragmentation, during which its member answers no
-	// request: about ten seconds for a gigabyte.
+	// askTimeout bounds a question, defragmentTimeout a defragmentation. Its member answers no request meanwhile:
+	// about ten seconds per gigabyte.
 	askTimeout        = 10 * time.Second
 	defragmentTimeout = 3 * time.Minute
-	// minReclaim is what a defragmentation must be worth: a small store is not stopped for its kilobytes.
+	// minReclaim is the minimum gain of a defragmentation: small stores are not interrupted.
 	minReclaim = 64 << 20
-	// againAfter is for how long a member is not defragmented again, in seconds of etcd's own time. etcd writes into
-	// what is free in its file, so only a file that comes near the quota needs it.
+	// againAfter is the minimum time between defragmentations of a member, in seconds of etcd's clock. etcd reuses
+	// free space in its file, so only a file near the quota needs defragmentation.
 	againAfter = 6 * 3600
-	// usualQuota is taken for that of a member that does not tell it (before 3.6); it is etcd's own.
+	// usualQuota is etcd's default, for members that do not report their quota (before 3.6).
 	usualQuota = 2 << 30
-	// keepHistory is how old history is that is compacted for the octets it takes: watches that were cut off go on
-	// where they stopped.
+	// keepHistory is the age of the history kept by a compaction for size, so that interrupted watches resume.
 	keepHistory = time.Minute
-	// lockSeconds is how long a server that died keeps others from defragmenting.
+	// lockSeconds is how long a dead server blocks the defragmentation by others.
 	lockSeconds = 240
-	// turnSeconds is how long it is one member's turn where no lock can be had.
+	// turnSeconds is the length of a member's turn while no lock is possible.
 	turnSeconds = 15
 )
 
-// Keeper looks after one etcd, from one API server. Several may look after the same.
+// Keeper maintains an etcd from an API server. Several Keepers may maintain the same etcd.
 type Keeper struct {
 	client  *clientv3.Client
 	lockKey string
 	metrics *Metrics
-	// interval, intervalFull and minReclaim as the constants; tests have smaller ones.
+	// As the constants; tests set smaller values.
 	interval, intervalFull time.Duration
 	minReclaim             int64
 	keepHistory            time.Duration
-	// seen are the last looks at the revision, oldest first; compacted is what was in use after the last compaction for
-	// octets, or less where etcd has freed more since.
+	// seen has the revisions of the last checks, oldest first; compacted is the size in use after the last
+	// compaction for size, or less if etcd has freed more since.
 	seen      []sight
 	compacted int64
 
-	// quota is the smallest of the members that were reached last, 0 where none told one.
+	// quota is the smallest of the members reached last, 0 if unknown.
 	quota atomic.Int64
 
 	mutex sync.Mutex
-	// full and corrupt are what the last look says of alarms; nil: there is none.
+	// full and corrupt are the alarms of the last check, nil for none.
 	full, corrupt error
 }
 
-// NewKeeper makes a Keeper. client reaches the members it cares for, and is not closed; prefix is that of the server's
-// keys. Nothing is done before Run.
+// NewKeeper returns a Keeper, idle until Run. client reaches the members, and is not closed. prefix is that of the
+// server's keys.
 func NewKeeper(client *clientv3.Client, prefix string, registry metrics.KubeRegistry) *Keeper {
 	return &Keeper{
 		client: client, lockKey: prefix + "/maintenance/defragment", metrics: NewMetrics(registry),
@@ -79,7 +78,7 @@ func NewKeeper(client *clientv3.Client, prefix string, registry metrics.KubeRegi
 	}
 }
 
-// Run looks after etcd until ctx ends.
+// Run maintains etcd until ctx ends.
 func (k *Keeper) Run(ctx context.Context) error {
 	for {
 		full, err := k.checkMembers(ctx)
@@ -98,14 +97,14 @@ func (k *Keeper) Run(ctx context.Context) error {
 	}
 }
 
-// HealthSpace and HealthCorrupt are the names of health checks: etcd takes writes, and its members agree.
+// Names of health checks: etcd accepts writes, and its members agree.
 const (
 	HealthSpace   = "etcd-space"
 	HealthCorrupt = "etcd-corrupt"
 )
 
-// Checks are health checks of etcd as of the last look. They belong to /healthz alone. A server that said so in /readyz
-// would be taken out of its Service, and reads would end too (M2).
+// Checks returns health checks of etcd as of the last check, for /healthz only: a failing /readyz would remove the
+// server from its Service, and end reads too (M2).
 func (k *Keeper) Checks() []healthz.HealthChecker {
 	check := func(name string, state *error) healthz.HealthChecker {
 		return healthz.NamedCheck(name, func(*http.Request) error {
@@ -117,11 +116,11 @@ func (k *Keeper) Checks() []healthz.HealthChecker {
 	return []healthz.HealthChecker{check(HealthSpace, &k.full), check(HealthCorrupt, &k.corrupt)}
 }
 
-// Quota is the size above which etcd takes no writes, as of the last look that was told; 0: none was.
+// Quota returns the size above which etcd rejects writes, as last reported; 0 if unknown.
 func (k *Keeper) Quota() int64 { return k.quota.Load() }
 
-// setCorrupt takes in which members raise the alarm CORRUPT: what they hold differs, so etcd answers nothing at all. No
-// server can mend that.
+// setCorrupt records the alarm CORRUPT: members have different data, and etcd answers nothing. No server can repair
+// that.
 func (k *Keeper) setCorrupt(ctx context.Context, members []member) {
 	var damaged []string
 	for _, m := range members {
@@ -143,7 +142,7 @@ func (k *Keeper) setCorrupt(ctx context.Context, members []member) {
 	k.corrupt = corrupt
 }
 
-// alarmed: the member tells of an alarm of that kind, its own or another member's.
+// alarmed reports whether the member reports an alarm of that kind, its own or another member's.
 func alarmed(m member, kind etcdserverpb.AlarmType) bool {
 	return slices.ContainsFunc(m.Errors, func(alarm string) bool { return strings.Contains(alarm, kind.String()) })
 }
@@ -156,7 +155,7 @@ func (k *Keeper) setFull(full error) (changed bool) {
 	return changed
 }
 
-// member is one that this Keeper reaches.
+// member is a reachable member.
 type member struct {
 	endpoint string
 	*clientv3.StatusResponse
@@ -164,16 +163,16 @@ type member struct {
 
 func (m member) id() uint64 { return m.Header.MemberId }
 
-// free is what a defragmentation gives back.
+// free returns the gain of a defragmentation.
 func (m member) free() int64 { return m.DbSize - m.DbSizeInUse }
 
-// quota is what the file may grow to.
+// quota returns the maximum size of the file.
 func (m member) quota() int64 { return cmp.Or(m.DbSizeQuota, usualQuota) }
 
-// fits leaves a twentieth of the quota, so that a member does not go back and forth.
+// fits requires a twentieth of the quota free, so that the alarm does not flap.
 func (m member) fits() bool { return m.DbSizeQuota > 0 && m.DbSize <= m.DbSizeQuota/20*19 }
 
-// checkMembers measures, and does what is due: at most one defragmentation.
+// checkMembers checks etcd, and does at most one defragmentation.
 func (k *Keeper) checkMembers(ctx context.Context) (full bool, err error) {
 	members, err := k.listMembers(ctx)
 	if err != nil {
@@ -203,15 +202,15 @@ func (k *Keeper) checkMembers(ctx context.Context) (full bool, err error) {
 	return false, k.defragmentOne(ctx, members)
 }
 
-// sight is the revision at a time.
+// sight is a revision at a time.
 type sight struct {
 	revision int64
 	at       time.Time
 }
 
-// compactHistory compacts history that takes much: where an eighth of the quota was written since the last time, what
-// is older than keepHistory; where 0.7 of the quota is in use, what is older than the last look. Else history goes
-// every five minutes, and one tenant could fill the quota in less.
+// compactHistory compacts history for its size. After writes of an eighth of the quota since the last compaction,
+// keepHistory is kept. If 0.7 of the quota is in use, after writes of a 64th, only the history since the last check
+// is kept. The usual compaction every five minutes is too slow for a tenant who fills the quota.
 func (k *Keeper) compactHistory(ctx context.Context, m member) error {
 	now, quota := sight{m.Header.Revision, time.Now()}, m.quota()
 	last := len(k.seen)
@@ -240,12 +239,12 @@ func (k *Keeper) compactHistory(ctx context.Context, m member) error {
 	if _, err := k.client.Compact(limited, upTo); err != nil && !errors.Is(err, rpctypes.ErrCompacted) {
 		return fmt.Errorf("compacting etcd: %w", err)
 	}
-	k.compacted = m.DbSizeInUse // and less at the next look, where that freed anything
+	k.compacted = m.DbSizeInUse // less at the next check, if space was freed
 	klog.FromContext(ctx).V(2).Info("Compacted etcd for what was written", "revision", upTo, "inUse", m.DbSizeInUse, "quota", quota)
 	return nil
 }
 
-// listMembers are the members that answer, a leader last: while a leader stops, every write waits.
+// listMembers returns the reachable members, the leader last: while a leader stops, every write waits.
 func (k *Keeper) listMembers(ctx context.Context) ([]member, error) {
 	var members []member
 	var wrong []error
@@ -283,8 +282,8 @@ func leads(m member) int {
 	return 0
 }
 
-// listAlarms are the members that are full. Every member knows all alarms; which of them are of members that do not
-// answer is asked only where there is one, for the question goes through the log of all members as a write does.
+// listAlarms returns the members with the alarm NOSPACE. Every member reports all alarms. Unreachable members are
+// asked for only during an alarm, because the question goes through the log of all members like a write.
 func (k *Keeper) listAlarms(ctx context.Context, members []member) ([]uint64, error) {
 	if !slices.ContainsFunc(members, func(m member) bool { return alarmed(m, etcdserverpb.AlarmType_NOSPACE) }) {
 		return nil, nil
@@ -304,8 +303,8 @@ func (k *Keeper) listAlarms(ctx context.Context, members []member) ([]uint64, er
 	return full, nil
 }
 
-// defragmentOne defragments one member whose file is above half of the quota and more than half empty, if no other
-// server is at it and it was not done in the last hours (M1).
+// defragmentOne defragments a member whose file exceeds half of the quota and is more than half empty, unless
+// another server is at work, or the last time was a few hours ago (M1).
 func (k *Keeper) defragmentOne(ctx context.Context, members []member) error {
 	due := slices.IndexFunc(members, func(m member) bool {
 		return m.DbSize > m.quota()/2 && m.free() > m.DbSize/2 && m.free() >= k.minReclaim
@@ -319,7 +318,7 @@ func (k *Keeper) defragmentOne(ctx context.Context, members []member) error {
 	} else if len(r.Kvs) > 0 {
 		return nil
 	}
-	// The lock only avoids that two members stop at once. A lock in etcd cannot promise more, and need not.
+	// The lock only prevents that two members stop at once. A lock in etcd cannot promise more.
 	session, err := concurrency.NewSession(k.client, concurrency.WithTTL(lockSeconds), concurrency.WithContext(ctx))
 	if err != nil {
 		return fmt.Errorf("etcd: a session for the lock of defragmentation: %w", err)
@@ -345,10 +344,10 @@ func (k *Keeper) defragmentOne(ctx context.Context, members []member) error {
 	return k.defragmentMember(ctx, members[due])
 }
 
-// doneKey stands for as long as a member is not to be defragmented again.
+// doneKey is the key that exists until the next defragmentation of the member is allowed.
 func (k *Keeper) doneKey(m member) string { return fmt.Sprintf("%s/%x", k.lockKey+"ed", m.id()) }
 
-// handOver has another member lead, where m does: while a leader stops, every write waits.
+// handOver moves the leadership away from m: while a leader stops, every write waits.
 func (k *Keeper) handOver(ctx context.Context, m member) error {
 	if leads(m) == 0 {
 		return nil
@@ -363,7 +362,7 @@ func (k *Keeper) handOver(ctx context.Context, m member) error {
 		if other.ID == m.id() || other.IsLearner {
 			continue
 		}
-		// A client of several members asks one after the other; the leader alone can hand over.
+		// A client of several members tries one after the other; only the leader can hand over.
 		for range 2 * len(k.client.Endpoints()) {
 			if _, err = k.client.MoveLeader(limited, other.ID); !errors.Is(err, rpctypes.ErrNotLeader) {
 				break
@@ -376,7 +375,7 @@ func (k *Keeper) handOver(ctx context.Context, m member) error {
 	if err != nil {
 		return fmt.Errorf("etcd %s leads, and no other member took over before its defragmentation: %w", m.endpoint, err)
 	}
-	return nil // it is the only one
+	return nil // no other member
 }
 
 func (k *Keeper) defragmentMember(ctx context.Context, m member) error {
@@ -394,9 +393,8 @@ func (k *Keeper) defragmentMember(ctx context.Context, m member) error {
 	return nil
 }
 
-// makeRoom is what is done while etcd takes no write: history is compacted, members are defragmented, and where that
-// made room the alarm is disarmed (M2, M4). No lock can be had then, for a lock is a write; members take turns by the
-// clock.
+// makeRoom frees space while etcd rejects writes: by compaction and defragmentation. If that was enough, the alarm
+// is disarmed (M2, M4). A lock would be a write, so members take turns by the clock.
 func (k *Keeper) makeRoom(ctx context.Context, alarms []uint64) error {
 	limited, cancel := context.WithTimeout(ctx, defragmentTimeout)
 	defer cancel()
@@ -448,7 +446,7 @@ func (k *Keeper) makeRoom(ctx context.Context, alarms []uint64) error {
 	return errors.Join(wrong...)
 }
 
-// memberInTurn is the member that the clock selects.
+// memberInTurn returns the member selected by the clock.
 func (k *Keeper) memberInTurn(ctx context.Context) (uint64, error) {
 	list, err := k.client.MemberList(ctx)
 	if err != nil {

@@ -5,14 +5,14 @@ package maintenance
 
 import "k8s.io/component-base/metrics"
 
-// Metrics are what one Keeper measures.
+// Metrics of a Keeper.
 type Metrics struct {
 	size, inUse, quota *metrics.GaugeVec
 	full, corrupt      *metrics.Gauge
 	defragmentations   *metrics.CounterVec
 }
 
-// NewMetrics makes the metrics of a Keeper and registers them.
+// NewMetrics registers the metrics of a Keeper.
 func NewMetrics(registry metrics.KubeRegistry) *Metrics {
 	const namespace, subsystem = "kubizone", "etcd"
 	gauge := func(name, help string) *metrics.GaugeVec {

@@ -18,28 +18,28 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// A member forwards a write to the leader and waits. A leader that hands over, or ends, drops such a write, and does
-// not tell the member. So the answer to a write may be lost though nothing is wrong with etcd.
+// A member forwards a write to the leader and waits. A leader that hands over or ends drops such a write without
+// telling the member. So an answer may be lost though etcd is healthy.
 //
-// A write is sent again if one of its compares names the revision of a key that it also writes: carried out once, the
-// write changes that revision, so it is not carried out twice, however late the first message arrives. If the second
-// one is refused by its compares, the keys tell whether the first was carried out.
+// A write is sent again if one of its compares names the revision of a key that it also writes. Carried out once,
+// the write changes that revision, so a second copy is rejected, however late. If the compares reject the second
+// copy, the keys tell whether the first was carried out.
 
 const (
-	// resendAfter is the time after which a write without an answer is sent again, and after twice that once more: an
-	// etcd that is slow takes two copies of a write at most.
+	// resendAfter is the time after which an unanswered write is sent again, and once more after twice that: a slow
+	// etcd gets two further copies at most.
 	resendAfter = time.Second
-	// repeatPause is the time between two tries of a transaction that etcd refused: a leader is elected in tens of
-	// milliseconds after a planned change.
+	// repeatPause is the pause before a rejected transaction is repeated: a planned change of leader takes tens of
+	// milliseconds.
 	repeatPause = 50 * time.Millisecond
-	// maxProbes is the number of keys of a write that are read at a time. Every etcd takes that many operations.
+	// maxProbes bounds the keys read at a time. Every etcd accepts that many operations.
 	maxProbes = 100
 )
 
-// errSlow is the error of a write that was sent again because its answer was late.
+// errSlow is the error of a write that was sent again.
 var errSlow = errors.New("no answer within " + resendAfter.String())
 
-// explainedTxn is sent with Commit, more than once if need be.
+// explainedTxn is sent by Commit, more than once if necessary.
 type explainedTxn struct {
 	kv           clientv3.KV
 	parent       context.Context
@@ -51,7 +51,7 @@ func (t *explainedTxn) If(cmps ...clientv3.Cmp) clientv3.Txn { t.cmps = cmps; re
 func (t *explainedTxn) Then(ops ...clientv3.Op) clientv3.Txn { t.then = ops; return t }
 func (t *explainedTxn) Else(ops ...clientv3.Op) clientv3.Txn { t.orelse = ops; return t }
 
-// Commit returns within the time of a transaction.
+// Commit returns within unanswered.
 func (t *explainedTxn) Commit() (*clientv3.TxnResponse, error) {
 	ctx, done := context.WithTimeoutCause(t.parent, unanswered, errUnanswered)
 	defer done()
@@ -70,7 +70,7 @@ func (t *explainedTxn) sendOnce(ctx context.Context, cmps []clientv3.Cmp, then, 
 	return t.kv.Txn(ctx).If(cmps...).Then(then...).Else(orelse...).Commit()
 }
 
-// sendRead sends a transaction that only reads until etcd answers it: nothing is in doubt.
+// sendRead sends a reading transaction until etcd answers.
 func (t *explainedTxn) sendRead(ctx context.Context, cmps []clientv3.Cmp, then, orelse []clientv3.Op) (*clientv3.TxnResponse,
 	error) {
 	for {
@@ -81,10 +81,10 @@ func (t *explainedTxn) sendRead(ctx context.Context, cmps []clientv3.Cmp, then, 
 	}
 }
 
-// sendWrite sends the transaction, and again while that is safe and its outcome is not known.
+// sendWrite sends the transaction, and again while that is safe and the outcome is unknown.
 func (t *explainedTxn) sendWrite(ctx context.Context) (*clientv3.TxnResponse, error) {
 	again := t.mayBeSentAgain()
-	var doubt error // of the first try whose answer was lost
+	var doubt error // the error of the first lost try
 	for timeout := resendAfter; ; {
 		trying, end := ctx, context.CancelFunc(func() {})
 		if again {
@@ -117,8 +117,7 @@ func (t *explainedTxn) sendWrite(ctx context.Context) (*clientv3.TxnResponse, er
 	}
 }
 
-// revisionIn returns the revision that a compare names for its key, 0 if it is a compare of another kind, or the key is
-// absent.
+// revisionIn returns the revision in a compare, 0 for another kind of compare or an absent key.
 func revisionIn(cmp clientv3.Cmp) int64 {
 	c := cmp.GetCompare()
 	if c.Target != etcdserverpb.Compare_MOD || c.Result != etcdserverpb.Compare_EQUAL || len(c.RangeEnd) > 0 {
@@ -127,8 +126,8 @@ func revisionIn(cmp clientv3.Cmp) int64 {
 	return c.GetModRevision()
 }
 
-// mayBeSentAgain reports whether the transaction puts and deletes single keys, and changes the revision of one that a
-// compare names.
+// mayBeSentAgain reports whether the transaction writes only single keys, among them a key whose revision it
+// compares.
 func (t *explainedTxn) mayBeSentAgain() bool {
 	if writes(t.orelse) || slices.ContainsFunc(t.then, func(op clientv3.Op) bool {
 		return !op.IsPut() && !op.IsDelete() || len(op.RangeBytes()) > 0
@@ -141,8 +140,8 @@ func (t *explainedTxn) mayBeSentAgain() bool {
 	})
 }
 
-// findOutcome returns the answer to a transaction that was refused by its compares when it was sent again: the refusal,
-// or the answer that was lost. It returns doubt if the keys do not tell.
+// findOutcome returns the outcome of a transaction whose second copy was rejected by its compares: that rejection,
+// or the lost answer. The result is doubt if the keys do not tell.
 func (t *explainedTxn) findOutcome(ctx context.Context, refusal *clientv3.TxnResponse, doubt error) (*clientv3.TxnResponse, error) {
 	compared, last := map[string]int64{}, int64(0)
 	for _, c := range t.cmps {
@@ -152,11 +151,11 @@ func (t *explainedTxn) findOutcome(ctx context.Context, refusal *clientv3.TxnRes
 		}
 	}
 	var (
-		unchanged bool  // a key that this transaction writes still has the revision that it compares
-		moved     bool  // a compared key has another revision: a late copy of this transaction will be refused
-		taken     bool  // another transaction created a key that this one puts
-		absent    bool  // a key that this transaction puts is absent
-		at        int64 // the revision of a key that this transaction has put; 0: none is known
+		unchanged bool  // a written key still has its compared revision
+		moved     bool  // a compared key has another revision: a late copy will be rejected
+		taken     bool  // another transaction created a written key
+		absent    bool  // a key to put is absent
+		at        int64 // the revision of a key put by this transaction; 0: unknown
 	)
 	found, err := t.readWritten(ctx)
 	if err != nil {
@@ -186,10 +185,10 @@ func (t *explainedTxn) findOutcome(ctx context.Context, refusal *clientv3.TxnRes
 	return nil, doubt
 }
 
-// readWritten returns the key-values that the transaction writes, in the order of its operations and at one revision;
-// nil: the key is absent.
+// readWritten returns the written keys with their values, in the order of operations and at one revision; nil for an
+// absent key.
 func (t *explainedTxn) readWritten(ctx context.Context) (all []*mvccpb.KeyValue, err error) {
-	revision := int64(0) // the present one
+	revision := int64(0) // the present revision
 	for part := range slices.Chunk(t.then, maxProbes) {
 		gets := make([]clientv3.Op, len(part))
 		for i, op := range part {
@@ -211,7 +210,7 @@ func (t *explainedTxn) readWritten(ctx context.Context) (all []*mvccpb.KeyValue,
 	return all, nil
 }
 
-// answerAt returns etcd's answer to the transaction, as carried out at a revision.
+// answerAt returns etcd's answer to the transaction at a revision.
 func (t *explainedTxn) answerAt(revision int64, another *clientv3.TxnResponse) *clientv3.TxnResponse {
 	answer := &clientv3.TxnResponse{Succeeded: true, Header: &etcdserverpb.ResponseHeader{ClusterId: another.Header.ClusterId,
 		MemberId: another.Header.MemberId, Revision: revision, RaftTerm: another.Header.RaftTerm}}
@@ -228,12 +227,12 @@ func (t *explainedTxn) answerAt(revision int64, another *clientv3.TxnResponse) *
 	return answer
 }
 
-// dropped reports whether a member that leads has refused a write while it hands over. Nothing of it is carried out.
+// dropped reports whether a leader rejected a write during a handover, and did not carry out any part.
 func dropped(err error) bool {
 	return err != nil && status.Convert(err).Message() == raft.ErrProposalDropped.Error()
 }
 
-// writes reports whether one of the operations may change a key.
+// writes reports whether an operation may change a key.
 func writes(ops []clientv3.Op) bool {
 	return slices.ContainsFunc(ops, func(op clientv3.Op) bool {
 		if op.IsTxn() {
@@ -244,7 +243,7 @@ func writes(ops []clientv3.Op) bool {
 	})
 }
 
-// pauses waits a moment, and reports whether ctx goes on.
+// pauses waits for repeatPause, and reports whether ctx is still active.
 func pauses(ctx context.Context) bool {
 	select {
 	case <-ctx.Done():

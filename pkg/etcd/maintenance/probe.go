@@ -16,9 +16,9 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Probe asks etcd for a transaction of the kind that every write is: several comparisons and several operations, of
-// which none writes here (M3). Stores that speak etcd's protocol for Kubernetes alone, kine among them, refuse it.
-// And it refuses a store that was restored as it was (M6), for which the first server writes one key (Began).
+// Probe sends a transaction like a write's: several compares and operations, but reading only (M3). Stores with
+// etcd's protocol for Kubernetes alone, such as kine, reject it. Probe also rejects an unraised restored store (M6),
+// for which the first server writes a key (Began).
 func Probe(ctx context.Context, client *clientv3.Client, prefix string) error {
 	one, other := prefix+"/probe/one", prefix+"/probe/other"
 	_, err := client.Txn(ctx).
@@ -40,20 +40,20 @@ func Probe(ctx context.Context, client *clientv3.Client, prefix string) error {
 }
 
 const (
-	// catchUp is how long a member that has just started may say less of its log than it has stored.
+	// catchUp is how long a starting member may report too short a log.
 	catchUp = 5 * time.Second
-	// lookAgain is how often it is asked meanwhile.
+	// lookAgain is the interval of checks meanwhile.
 	lookAgain = 200 * time.Millisecond
 )
 
-// Began is the key of how much etcd's revision was ahead of its log when a server first met it. A restore that raises
-// what was handed out deletes the key, and the next server writes it anew.
+// Began is the key with the distance of etcd's revision from its log at the first start of a server. A proper
+// restore deletes the key, and the next server writes it again.
 func Began(prefix string) string { return prefix + "/maintenance/began" }
 
-// refuseRestored refuses a store that was put back from a snapshot as it was (M6): nothing in it remembers what was
-// handed out since, but its log does not have what it holds. Each revision takes an entry of the log of its own, so a
-// store that grew has no more revisions than entries; one that was put back has them at once, and a log that begins
-// anew. A copy of the data directory of a member has its log too, and is not noticed.
+// refuseRestored rejects a store restored from a snapshot without raised revisions and serials (M6): the store does
+// not know the numbers handed out since. Each revision has its own log entry, so a grown store has no more revisions
+// than entries; a restored store has all revisions at once, and a new log. A copy of a member's data directory, with
+// its log, is not detected.
 func refuseRestored(ctx context.Context, client *clientv3.Client, prefix string) error {
 	r, err := client.Get(ctx, Began(prefix))
 	if err != nil {
@@ -72,7 +72,7 @@ func refuseRestored(ctx context.Context, client *clientv3.Client, prefix string)
 			klog.FromContext(ctx).Info("Whether etcd was restored is not known", "why", err.Error())
 			return nil
 		case len(r.Kvs) == 0:
-			// Of servers that start together one writes it. An etcd that is full takes it another time.
+			// Of several starting servers, one writes the key. If etcd is full, a later start writes the key.
 			_, err := client.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(Began(prefix)), "=", 0)).
 				Then(clientv3.OpPut(Began(prefix), strconv.FormatInt(max(0, most), 10))).Commit()
 			if err != nil {
@@ -98,8 +98,8 @@ func refuseRestored(ctx context.Context, client *clientv3.Client, prefix string)
 	}
 }
 
-// revisionAhead is by how much the revision of the first member that answers is ahead of its log: between least and
-// most, since both grow while they are read. An etcd that does not report its log is an error.
+// revisionAhead returns the distance of the revision from the log, for the first member that answers: between least
+// and most, because both grow meanwhile. An etcd without a report of the log is an error.
 func revisionAhead(ctx context.Context, client *clientv3.Client) (least, most int64, err error) {
 	var wrong []error
 	for _, endpoint := range client.Endpoints() {
