@@ -19,12 +19,12 @@ import (
 // applier is the client that applies an object.
 type applier struct {
 	manager string
-	// client says that the client works out what to change, as kubectl apply does without --server-side.
+	// client: the client computes the change itself, like kubectl apply without --server-side.
 	client bool
 	force  bool
 }
 
-// applierOf is the client that applied an object last, and kubectl apply where none did; nil: a new object.
+// applierOf returns the client that applied an object last, or kubectl apply if none did; nil: a new object.
 func (l *Loader) applierOf(before metav1.Object) applier {
 	as := applier{manager: l.cfg.FieldManager, force: l.cfg.ForceConflicts}
 	if !l.cfg.AsLastApplied || before == nil {
@@ -44,8 +44,8 @@ func (l *Loader) applierOf(before metav1.Object) applier {
 	return as
 }
 
-// clientPatch is a merge patch of the spec as kubectl apply makes it: what o says, and without what its last apply said
-// and o does not.
+// clientPatch returns the merge patch of the spec from kubectl apply: the fields of o, without fields of the last
+// apply missing in o.
 func clientPatch(o *unstructured.Unstructured, before metav1.Object) map[string]any {
 	spec, _, _ := unstructured.NestedMap(o.Object, "spec")
 	var last struct {
@@ -57,7 +57,7 @@ func clientPatch(o *unstructured.Unstructured, before metav1.Object) map[string]
 	return spec
 }
 
-// removeAbsent has a merge patch remove the fields of last that it lacks.
+// removeAbsent makes a merge patch remove the fields of last missing there.
 func removeAbsent(patch, last map[string]any) {
 	for field, had := range last {
 		has, there := patch[field]
@@ -70,7 +70,6 @@ func removeAbsent(patch, last map[string]any) {
 	}
 }
 
-// mergePatch carries a merge patch out.
 func mergePatch(object, patch map[string]any) {
 	for field, value := range patch {
 		inner, is := value.(map[string]any)
@@ -84,8 +83,8 @@ func mergePatch(object, patch map[string]any) {
 	}
 }
 
-// serverPatch is what server-side apply does to the spec: what o says, and without the fields that its manager alone
-// had applied and o has not.
+// serverPatch returns the effect of server-side apply on the spec: the fields of o, without fields that only its
+// manager applied and o lacks.
 func serverPatch(o *unstructured.Unstructured, before metav1.Object, manager string) map[string]any {
 	spec, _, _ := unstructured.NestedMap(o.Object, "spec")
 	own, others := make(map[string]any), make(map[string]bool)
@@ -109,7 +108,7 @@ func serverPatch(o *unstructured.Unstructured, before metav1.Object, manager str
 	return spec
 }
 
-// recordAfter is a Record as an apply of o leaves it, with the status of before, and the client that applies it.
+// recordAfter returns the Record after an apply of o, with the status of before, and the client that applies it.
 func (l *Loader) recordAfter(o *unstructured.Unstructured, before *v1alpha1.Record) (*v1alpha1.Record, applier, error) {
 	if before == nil {
 		record := &v1alpha1.Record{}
@@ -133,7 +132,7 @@ func (l *Loader) recordAfter(o *unstructured.Unstructured, before *v1alpha1.Reco
 	return record, as, err
 }
 
-// AsWritten is an object, a pointer, without its status.
+// AsWritten returns an object, given as a pointer, without its status.
 func AsWritten(object any) (map[string]any, error) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {

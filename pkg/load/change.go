@@ -20,23 +20,23 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// Change is what one write of a plan changes.
+// Change is the effect of a write in a plan.
 type Change struct {
-	// Op is + for what is added, ~ for what is changed and - for what is removed.
+	// Op is + for an addition, ~ for a change and - for a removal.
 	Op string `json:"op"`
-	// Zone is the Zone that the object is, lies in or is a rule of, as NAMESPACE/NAME; empty: none.
+	// Zone is the object's Zone: itself, its zone, or the zone of the rule, as NAMESPACE/NAME; empty: none.
 	Zone string `json:"zone,omitempty"`
-	// Object is a Record of a manifest, or the Zone that makes an entry. Text says what changes, of others with the
-	// object.
+	// Object is a Record from a manifest, or the Zone that derives an entry. Text is the change, for other objects
+	// with the object.
 	Object string `json:"object,omitempty"`
 	Text   string `json:"text"`
-	// Namespace, FQDN and Type are those of a Record, or of an entry that a Zone makes in the zone above it.
+	// Namespace, FQDN and Type of a Record, or of an entry that a Zone derives in its parent.
 	Namespace string `json:"namespace,omitempty"`
 	FQDN      string `json:"fqdn,omitempty"`
 	Type      string `json:"type,omitempty"`
-	// After is the object of the same plan that decides about this one; then the server's answer may become another.
+	// After is an object of the plan that this change depends on; the server's answer may then be another.
 	After string `json:"after,omitempty"`
-	// ZoneBefore and ZoneAfter are the Zone that is written, as it is and as the server answers; nil: there is none.
+	// ZoneBefore and ZoneAfter are the written Zone before and after the write; nil: absent.
 	ZoneBefore, ZoneAfter *v1alpha1.Zone `json:"-"`
 }
 
@@ -55,7 +55,7 @@ func (c Change) String() string {
 	return line
 }
 
-// ChangesOfRecord lists what becomes of a Record that is in a zone or is to be, nil where it is not there.
+// ChangesOfRecord lists the changes of a Record in a zone; nil: absent.
 func ChangesOfRecord(before, after *v1alpha1.Record, zone types.NamespacedName) (changes []Change) {
 	add := func(op string, r *v1alpha1.Record, text string) {
 		c := Change{Op: op, Text: text, Namespace: r.Namespace, FQDN: cmp.Or(r.Status.FQDN, r.Spec.DomainName), Type: r.Spec.Type}
@@ -79,7 +79,7 @@ func ChangesOfRecord(before, after *v1alpha1.Record, zone types.NamespacedName) 
 	return changes
 }
 
-// isIn reports that the zone has adopted the record, or that the record names it.
+// isIn reports whether the zone has adopted the record, or the record names the zone.
 func isIn(r *v1alpha1.Record, zone types.NamespacedName) bool {
 	if by := r.Status.ZoneRef; by != nil {
 		return by.Namespace == zone.Namespace && by.Name == zone.Name
@@ -88,7 +88,6 @@ func isIn(r *v1alpha1.Record, zone types.NamespacedName) bool {
 	return ref != nil && ref.Name == zone.Name && cmp.Or(ref.Namespace, r.Namespace) == zone.Namespace
 }
 
-// recordLine formats a Record as a line of a plan.
 func recordLine(r *v1alpha1.Record) string {
 	line := cmp.Or(r.Status.FQDN, r.Spec.DomainName)
 	if r.Spec.TTL != nil {
@@ -104,7 +103,7 @@ func valuesOf(spec *v1alpha1.RecordSpec) []string {
 	return spec.Values
 }
 
-// recordChange formats the change of a Record as the end of a line of a plan.
+// recordChange formats the change of a Record as the end of a plan's line.
 func recordChange(have, want *v1alpha1.RecordSpec) string {
 	ttl := func(t *int32) string {
 		if t == nil {
@@ -130,7 +129,6 @@ func recordChange(have, want *v1alpha1.RecordSpec) string {
 	return strings.Join(said, ", ")
 }
 
-// objectLine formats an object of a manifest as a line of a plan.
 func objectLine(what string, o *unstructured.Unstructured) string {
 	line := what + ":"
 	for _, field := range []string{"domainName", "ttl", "type", "rdata", "values", "namespaces"} {
@@ -141,7 +139,7 @@ func objectLine(what string, o *unstructured.Unstructured) string {
 	return strings.TrimSuffix(line, ":")
 }
 
-// objectChange lists the fields that an apply changes, empty if it changes nothing but the status.
+// objectChange lists the fields changed by an apply, empty if only the status changes.
 func objectChange(before, after *unstructured.Unstructured) string {
 	before, after = before.DeepCopy(), after.DeepCopy()
 	fields := make(map[string][2]any)
@@ -181,7 +179,7 @@ func valueChange(field string, had, has any) string {
 	return fmt.Sprintf("%s %s instead of %s", field, asJSON(has), asJSON(had))
 }
 
-// listChange says which elements come and go, and of a large one that is another one now, what of it is.
+// listChange lists the elements added and removed, and for a large changed element its changed fields.
 func listChange(field string, had, has []any) string {
 	come, gone := elementsBeyond(has, had), elementsBeyond(had, has)
 	var said []string
@@ -215,7 +213,6 @@ func listChange(field string, had, has []any) string {
 	return cmp.Or(strings.Join(said, ", "), field+" in another order")
 }
 
-// elementsBeyond returns the elements of a list that another one lacks.
 func elementsBeyond(list, other []any) (all []any) {
 	for _, element := range list {
 		if !slices.ContainsFunc(other, func(e any) bool { return equality.Semantic.DeepEqual(e, element) }) {
@@ -247,7 +244,7 @@ func asJSON(value any) string {
 	return shorten(string(text))
 }
 
-// dropServerFields removes the fields that a server sets and an export contains.
+// dropServerFields removes the server-set fields of an export.
 func dropServerFields(o *unstructured.Unstructured) {
 	for _, field := range []string{"managedFields", "resourceVersion", "uid", "creationTimestamp", "generation"} {
 		unstructured.RemoveNestedField(o.Object, "metadata", field)
@@ -255,21 +252,22 @@ func dropServerFields(o *unstructured.Unstructured) {
 	unstructured.RemoveNestedField(o.Object, "status")
 }
 
-// manifest is one object of a file.
+// manifest is an object of a file.
 type manifest struct {
 	path   string
 	object *unstructured.Unstructured
-	// owner is its DNS name, as far as the manifest tells; created is when it was created on an earlier server.
+	// owner is the DNS name in the manifest, as far as known; created is the creation time on an earlier server.
 	owner   string
 	created time.Time
-	// before and answer are the object before and after the write; after is the object of the plan that it depends on.
+	// before and answer are the object before and after the write; after is the object of the plan needed before.
+	//
 	before, answer *unstructured.Unstructured
 	after          string
-	// answered has the reasons of Warnings that other manifests answer.
+	// answered has the reasons of Warnings resolved by other manifests.
 	answered map[string]bool
 }
 
-// newManifest keeps of an object what the loader needs, and drops the fields that the server sets.
+// newManifest copies an object, without server-set fields.
 func newManifest(path string, o *unstructured.Unstructured) *manifest {
 	m := &manifest{path: path, object: o.DeepCopy(), created: o.GetCreationTimestamp().Time}
 	if m.owner, _, _ = unstructured.NestedString(o.Object, "status", "fqdn"); m.owner == "" {
@@ -291,15 +289,14 @@ func describeObject(o *unstructured.Unstructured) string {
 	return kind + " " + o.GetName()
 }
 
-// ObjectRefusal is the refusal of an object.
+// ObjectRefusal returns the refusal of an object.
 func ObjectRefusal(path string, o *unstructured.Unstructured, reason, fix string) Refusal {
 	return Refusal{Path: path, Text: describeObject(o), Reason: reason, Fix: fix}
 }
 
-// existingRecords are the Records that exist already.
 type existingRecords struct {
 	byName map[string]*v1alpha1.Record
-	// adopted are those that the zone has adopted, whichever client made them.
+	// adopted has the Records adopted by the zone, of any client.
 	adopted map[rrset][]*v1alpha1.Record
 }
 
@@ -322,8 +319,8 @@ func (t *existingRecords) addRecord(record *v1alpha1.Record, zone types.Namespac
 	t.adopted[key] = append(t.adopted[key], record)
 }
 
-// coversSet reports that adopted Records have every value of s, and the TTL that they are served with. No second Record
-// is made beside one made by hand.
+// coversSet reports whether adopted Records have every value of s, and returns their TTL. No second Record is made
+// beside a Record made by hand.
 func (t *existingRecords) coversSet(s *set, to *destination) (ttl uint32, ok bool) {
 	fqdn, err := s.owner.In(to.fqdn)
 	if err != nil {

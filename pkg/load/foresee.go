@@ -22,9 +22,9 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// A dry run of manifests is decided against what is there now: Zones, Delegations and other objects one by one, Records
-// by change sets of one namespace and zone. What rests on another object of the same run is marked with it, since the
-// server cannot be asked what it would say then.
+// A dry run of manifests asks the server about the present state: Zones, Delegations and other objects one by one,
+// Records in change sets of a namespace and zone. Writes that depend on another object of the run are marked with
+// that object: the server cannot foresee the effect.
 
 // foreseeManifests is the dry run of manifests. zones are sorted, parents first.
 func (l *Loader) foreseeManifests(ctx context.Context, what string, zones, delegations, rest []*manifest) (Result, error) {
@@ -59,13 +59,13 @@ func (l *Loader) foreseeManifests(ctx context.Context, what string, zones, deleg
 	return result, err
 }
 
-// leftObjects are those that manifests lack.
+// leftObjects are existing objects that manifests lack.
 type leftObjects struct {
 	records []*v1alpha1.Record
 	others  []*manifest
 }
 
-// listLeft lists what Config.PruneSelector selects and the manifests lack, of all namespaces that may be read.
+// listLeft lists the objects selected by Config.PruneSelector that the manifests lack, in all readable namespaces.
 func (l *Loader) listLeft(ctx context.Context, wanted []*manifest) (left leftObjects, err error) {
 	if l.cfg.PruneSelector == "" {
 		return left, nil
@@ -114,7 +114,7 @@ func (l *Loader) listLeft(ctx context.Context, wanted []*manifest) (left leftObj
 	return left, nil
 }
 
-// listZones lists the zones that there are, where an absolute name has to find its own.
+// listZones lists the existing zones, if an object has an absolute name and so no zoneRef.
 func (l *Loader) listZones(ctx context.Context, wanted []*manifest) error {
 	if !slices.ContainsFunc(wanted, func(m *manifest) bool {
 		_, found, _ := unstructured.NestedMap(m.object.Object, "spec", "zoneRef")
@@ -130,12 +130,12 @@ func (l *Loader) listZones(ctx context.Context, wanted []*manifest) error {
 		return nil
 	})
 	if apierrors.IsForbidden(err) {
-		return nil // the answers to writes say in which zones they are
+		return nil // the answers to writes name their zones
 	}
 	return err
 }
 
-// zoneOf is the zone in which a Zone or Record lies, and its name there, as far as is known.
+// zoneOf returns the zone of a Zone or Record, and its name there, as far as known.
 func (l *Loader) zoneOf(o *unstructured.Unstructured) (zone types.NamespacedName, fqdn name.Name) {
 	domainName, _, _ := unstructured.NestedString(o.Object, "spec", "domainName")
 	if target, _, _ := unstructured.NestedString(o.Object, "spec", "zoneRef", "name"); target != "" {
@@ -162,7 +162,7 @@ func (l *Loader) zoneOf(o *unstructured.Unstructured) (zone types.NamespacedName
 	return l.priors.findZone(above, view), fqdn
 }
 
-// foreseeObject decides one object, and notes what others of the run rest on.
+// foreseeObject decides an object, and records its effect on other objects.
 func (l *Loader) foreseeObject(ctx context.Context, m *manifest) (Result, error) {
 	kind := m.object.GetKind()
 	id := types.NamespacedName{Namespace: m.object.GetNamespace(), Name: m.object.GetName()}
@@ -177,7 +177,7 @@ func (l *Loader) foreseeObject(ctx context.Context, m *manifest) (Result, error)
 	}
 	above := l.priors.first(of, id.Namespace)
 	if kind != "Delegation" || above.made {
-		m.after = above.object // rules add up, so one does not rest on the others
+		m.after = above.object // Rules add up, so none depends on another.
 	}
 	written := subject{title: describeObject(m.object), answered: m.answered}
 	if above.made {
@@ -211,7 +211,7 @@ func (l *Loader) foreseeObject(ctx context.Context, m *manifest) (Result, error)
 	return one, nil
 }
 
-// refuseOrDefer reports a refusal, or that another object of the run decides about it.
+// refuseOrDefer reports a refusal, or a dependency on another object of the run.
 func (l *Loader) refuseOrDefer(m *manifest, refused Refusal, fqdn name.Name) Result {
 	if !refused.final && m.after == "" && m.object.GetKind() == "Record" {
 		m.after = l.priors.removedAt(fqdn, m.object)
@@ -224,7 +224,6 @@ func (l *Loader) refuseOrDefer(m *manifest, refused Refusal, fqdn name.Name) Res
 	return Result{Written: 1}
 }
 
-// namesIn are the namespaces that a Delegation is for.
 func namesIn(o *unstructured.Unstructured) []string {
 	names, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "namespaces")
 	return names
@@ -235,7 +234,8 @@ func specField(o *unstructured.Unstructured, field string) any {
 	return value
 }
 
-// showManifest shows what becomes of an object; before is nil for a new one. It reports whether anything does.
+// showManifest shows the change of an object; before is nil for a new object. changed reports whether there is a
+// change.
 func (l *Loader) showManifest(m *manifest, before, after *unstructured.Unstructured) (changed bool) {
 	if m.object.GroupVersionKind() == v1alpha1.SchemeGroupVersion.WithKind("Record") {
 		had, has := decodeObject[v1alpha1.Record](before), decodeObject[v1alpha1.Record](after)
@@ -270,7 +270,7 @@ func (l *Loader) showManifest(m *manifest, before, after *unstructured.Unstructu
 	return true
 }
 
-// decodeObject returns an object in its type; nil: there is none, or it is not of that type.
+// decodeObject converts an object to its type; nil if there is none, or another type.
 func decodeObject[T any](o *unstructured.Unstructured) *T {
 	typed := new(T)
 	if o == nil || runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, typed) != nil {
@@ -279,8 +279,7 @@ func decodeObject[T any](o *unstructured.Unstructured) *T {
 	return typed
 }
 
-// decodeZone returns a Zone as it will be, with the name and the parent that it gets where the server does not know
-// them yet.
+// decodeZone returns a Zone after the write, with its future name and parent if the server does not know them yet.
 func (l *Loader) decodeZone(m *manifest, o *unstructured.Unstructured) *v1alpha1.Zone {
 	zone := decodeObject[v1alpha1.Zone](o)
 	if above, fqdn := l.zoneOf(m.object); zone != nil && zone.Status.FQDN == "" && !fqdn.IsZero() && m.after != "" {
@@ -289,7 +288,6 @@ func (l *Loader) decodeZone(m *manifest, o *unstructured.Unstructured) *v1alpha1
 	return zone
 }
 
-// foreseeRemovals decides the removal of Delegations and Zones.
 func (l *Loader) foreseeRemovals(ctx context.Context, left leftObjects) (Result, error) {
 	var result Result
 	for _, m := range left.others {

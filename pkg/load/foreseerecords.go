@@ -18,8 +18,8 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// foreseeRecords decides Records: those of one namespace and zone together, and one by one those whose zone is not
-// known or not there yet, and those that no change set writes as their client does.
+// foreseeRecords decides Records together by namespace and zone. It decides them one by one if the zone is unknown
+// or does not exist yet, or if no change set can write like their client.
 func (l *Loader) foreseeRecords(ctx context.Context, what string, manifests []*manifest, left []*v1alpha1.Record) (Result, error) {
 	var result Result
 	var writes, removals []*recordWrite
@@ -35,7 +35,7 @@ func (l *Loader) foreseeRecords(ctx context.Context, what string, manifests []*m
 			w.Applied, err = m.object.MarshalJSON()
 		}
 		if err != nil {
-			alone = append(alone, m) // the server says what is wrong with it
+			alone = append(alone, m) // the server names the fault
 			continue
 		}
 		if w.Before != nil && equality.Semantic.DeepEqual(w.Before.Spec, w.After.Spec) {
@@ -50,7 +50,7 @@ func (l *Loader) foreseeRecords(ctx context.Context, what string, manifests []*m
 			w.zone = types.NamespacedName{Namespace: w.Before.Status.ZoneRef.Namespace, Name: w.Before.Status.ZoneRef.Name}
 		}
 		above := l.priors.first(w.zone, m.object.GetNamespace())
-		waits := m.object.GetAnnotations()[v1alpha1.AnnotationOnConflict] != "" // which no change set does (S2.14)
+		waits := m.object.GetAnnotations()[v1alpha1.AnnotationOnConflict] != "" // no change set waits (S2.14)
 		if w.zone.Name == "" || above.made || waits || w.as.client {
 			alone = append(alone, m)
 			continue
@@ -63,7 +63,7 @@ func (l *Loader) foreseeRecords(ctx context.Context, what string, manifests []*m
 		if by := r.Status.ZoneRef; by != nil && len(r.Finalizers) == 0 {
 			w.zone = types.NamespacedName{Namespace: by.Namespace, Name: by.Name}
 			removals = append(removals, w)
-		} else { // it is in no zone
+		} else { // in no zone
 			l.showRecord(nil, r, nil, w.zone, "")
 			result.Removed++
 		}
@@ -74,7 +74,7 @@ func (l *Loader) foreseeRecords(ctx context.Context, what string, manifests []*m
 	if result.Add(one); err != nil {
 		return result, err
 	}
-	// Clients apply before they remove, so an apply does not have what a removal frees.
+	// Clients apply before they remove, so an apply cannot use names freed by a removal.
 	shareManagers(append(slices.Clone(writes), removals...))
 	one, refused, err := l.writeRecords(ctx, what, [][]*recordWrite{writes, removals})
 	result.Add(one)
@@ -82,10 +82,10 @@ func (l *Loader) foreseeRecords(ctx context.Context, what string, manifests []*m
 	return result, err
 }
 
-// fewRecords of a namespace are read one by one, and not all of the namespace.
+// fewRecords of a namespace are read one by one, more by a list.
 const fewRecords = 20
 
-// readExisting reads the Records of manifests, by what describeObject says.
+// readExisting reads the existing Records of manifests, by describeObject.
 func (l *Loader) readExisting(ctx context.Context, manifests []*manifest) (map[string]*v1alpha1.Record, error) {
 	out := make(map[string]*v1alpha1.Record)
 	for _, group := range groupBy(manifests, func(m *manifest) string { return m.object.GetNamespace() }) {
@@ -108,7 +108,7 @@ func (l *Loader) readExisting(ctx context.Context, manifests []*manifest) (map[s
 	return out, nil
 }
 
-// fillNames gives new Records the names that they get.
+// fillNames sets the future names of new Records.
 func (l *Loader) fillNames(ctx context.Context, writes []*recordWrite) {
 	for _, w := range writes {
 		if _, known := l.priors.live[w.zone]; !known {
@@ -128,8 +128,8 @@ func (l *Loader) fillNames(ctx context.Context, writes []*recordWrite) {
 	}
 }
 
-// shareManagers has a manager that applies Records that there are make and remove the others of their namespace and
-// zone, too: one change set has one manager.
+// shareManagers gives creations and removals the manager that applies existing Records of their namespace and zone:
+// a change set has a single manager.
 func shareManagers(writes []*recordWrite) {
 	managers := make(map[place]applier)
 	for _, w := range writes {

@@ -25,24 +25,23 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// Target is the Zone that a zone file is imported into.
+// Target is the Zone for an imported zone file.
 type Target struct {
-	// Zone names the Zone object.
 	Zone types.NamespacedName
-	// Namespace is that of the Records; it may be another one than the Zone's.
+	// Namespace of the Records, possibly another than the Zone's.
 	Namespace string
-	// View is that of a Zone that is made. An existing Zone must be in it, unless View is empty.
+	// View of a new Zone. An existing Zone must be in this view, unless View is empty.
 	View string
-	// Origin is the origin of relative names before the first $ORIGIN. Zero: the name of the Zone, or if that does not
-	// exist yet, a name that the file is named after.
+	// Origin is the origin of relative names before the first $ORIGIN. Zero: the name of the Zone, or of the file
+	// for a missing Zone.
 	Origin name.Name
-	// CreateZone makes the Zone from the SOA if it does not exist. Then the file is the whole zone: NS at the apex
-	// become Records like the rest.
+	// CreateZone creates a missing Zone from the SOA. The file is then the whole zone: NS at the apex become
+	// Records.
 	CreateZone bool
 }
 
-// Import writes the records of a zone file into a Zone. path is what the report calls the file. Refusals are reported
-// and counted. SOA and name servers are fields of the Zone: where the file differs, the report has the command that
+// Import writes the records of a zone file into a Zone. path is the name of the file in the report. Refusals are
+// reported and counted. SOA and name servers are fields of the Zone: for differences, the report has a command that
 // sets them. An error ends the whole run.
 func (l *Loader) Import(ctx context.Context, path string, text []byte, target Target) (Result, error) {
 	result, err := l.importFile(ctx, path, text, target)
@@ -86,8 +85,7 @@ func (l *Loader) importFile(ctx context.Context, path string, text []byte, targe
 	return result, nil
 }
 
-// getZone returns nil if the Zone does not exist, and an empty Zone if it may not be read: its name may still be in the
-// file.
+// getZone returns nil for a missing Zone, and an empty Zone if reading is forbidden: the file may have its name.
 func (l *Loader) getZone(ctx context.Context, id types.NamespacedName) (zone *v1alpha1.Zone, err error) {
 	zone, err = rrsets.Retry(ctx, func() (*v1alpha1.Zone, error) {
 		return l.typed.KubizoneV1alpha1().Zones(id.Namespace).Get(ctx, id.Name, metav1.GetOptions{})
@@ -106,7 +104,7 @@ func (l *Loader) getZone(ctx context.Context, id types.NamespacedName) (zone *v1
 	return nil, fmt.Errorf("zone %s: %w", id, err)
 }
 
-// planImport reads the file for a zone, and makes the zone if CreateZone is set. The plan is returned with an error,
+// planImport reads the file for a zone, and creates the zone with CreateZone. With an error the plan is returned
 // too, for its refusals.
 func (l *Loader) planImport(ctx context.Context, path string, text []byte, zone *v1alpha1.Zone, target Target) (*plan, *destination, Result,
 	error) {
@@ -194,7 +192,7 @@ func (l *Loader) makeZone(ctx context.Context, p *plan, target Target) (Result, 
 		return l.typed.KubizoneV1alpha1().Zones(zone.Namespace).Create(ctx, zone, l.createOptions())
 	})
 	if apierrors.IsAlreadyExists(err) {
-		err = nil // the answer to our own creation was lost
+		err = nil // our own creation succeeded, and its answer was lost
 	}
 	if err != nil {
 		return Result{}, fmt.Errorf("zone %s: %w", target.Zone, err)
@@ -204,8 +202,8 @@ func (l *Loader) makeZone(ctx context.Context, p *plan, target Target) (Result, 
 	return Result{Written: 1}, nil
 }
 
-// reportSOA says where the SOA of the file differs from the Zone's, and how to take it over. It returns how many
-// lines stay untaken.
+// reportSOA reports differences between the SOA of the file and the Zone, with a command to adopt them, and returns
+// the number of ignored lines.
 func (l *Loader) reportSOA(path string, soa zonefile.RR, zone *v1alpha1.Zone) int {
 	text := soa.Name.String() + " SOA " + soa.Data
 	var wrong []string
@@ -246,8 +244,9 @@ func (l *Loader) reportSOA(path string, soa zonefile.RR, zone *v1alpha1.Zone) in
 	return 1
 }
 
-// reportNameServers removes the NS at the apex from the plan, and reports those that the Zone does not have. In a Zone
-// without spec.nameServers they stay in the plan, and become a Record. It returns how many lines are not taken over.
+// reportNameServers removes the NS at the apex from the plan, and reports those missing in the Zone. Without
+// spec.nameServers in the Zone, they stay in the plan and become a Record. The result is the number of ignored
+// lines.
 func (l *Loader) reportNameServers(path string, p *plan, zone *v1alpha1.Zone) int {
 	i := slices.IndexFunc(p.sets, func(s *set) bool { return s.owner.IsApex() && s.typ == rdata.NS })
 	known := zone.Status.FQDN != ""

@@ -34,80 +34,77 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// FieldManager is the default field manager of all writes. Fields that other managers changed since are told by it
-// (L4).
+// FieldManager is the default field manager of all writes, to detect fields changed by other managers (L4).
 const FieldManager = "kubizone-load"
 
 const (
-	// maxWorkers is enough concurrent writes for the server to commit those of one zone in batches.
+	// maxWorkers is the number of concurrent writes, enough for the server to batch those of a zone.
 	maxWorkers = 64
 
 	defaultInterval = 2 * time.Second
 	maxInterval     = 30 * time.Second
-	// maxWarnings bounds how many different warnings are shown for one source.
+	// maxWarnings bounds the different warnings shown for a source.
 	maxWarnings = 20
 )
 
-// Config is what a Loader needs.
+// Config of a Loader.
 type Config struct {
 	// Client reaches the server as a user who may write Zones and Records.
 	Client *rest.Config
-	// Namespace takes the objects of zone files, and manifests that name none.
+	// Namespace for the objects of zone files, and for manifests without a namespace.
 	Namespace string
-	// FieldManager is the name under which everything is written; empty means the constant FieldManager.
+	// FieldManager of all writes; empty: the constant FieldManager.
 	FieldManager string
-	// DryRun asks the server to decide about every write and to keep none.
+	// DryRun asks the server to decide about every write, without storing any.
 	DryRun bool
-	// Prune has Finish remove the Records that this field manager made in an earlier run and that no source has any
+	// Prune makes Finish remove the Records that this field manager made in an earlier run and no source has any
 	// more.
 	Prune bool
-	// Plan receives what each write changes, and Note what is to be said of one: its kind, as "refused" or "warning",
-	// and the text; nil: Report gets the notes.
+	// Plan receives the changes of each write. Note receives remarks, with a kind such as "refused" or "warning";
+	// nil: Report receives them.
 	Plan func(Change)
 	Note func(kind, text string)
-	// AsLastApplied has a dry run of manifests apply each object as the client that applied it last.
+	// AsLastApplied makes a dry run of manifests apply each object as the client that applied it last.
 	AsLastApplied bool
-	// PruneSelector has a dry run of manifests remove the Zones, Delegations and Records with these labels that the
-	// manifests lack.
+	// PruneSelector makes a dry run of manifests remove the Zones, Delegations and Records with these labels that
+	// the manifests lack.
 	PruneSelector string
-	// HowToRemove is the next step that the report of left-over Records names; empty: to delete them.
+	// HowToRemove is the next step in the report of left-over Records; empty: delete them.
 	HowToRemove string
-	// ForceConflicts overwrites fields that other managers have changed (L4).
+	// ForceConflicts overwrites fields changed by other managers (L4).
 	ForceConflicts bool
-	// Interval is the time before the first line of progress, 0 means 2 s; before each further line it is twice as
-	// long, up to maxInterval, so that what takes minutes does not fill the screen.
+	// Interval is the time before the first progress line; 0: 2 s. It doubles before each further line, up to
+	// maxInterval.
 	Interval time.Duration
-	// Report receives progress, refusals and results for people; texts of sources stand in them as they are. nil drops
-	// them.
+	// Report receives progress, refusals and results for people, with texts of sources unchanged; nil drops them.
 	Report func(line string)
 }
 
 // Result counts objects.
 type Result struct {
-	// Written were created or changed.
+	// Written objects were created or changed.
 	Written int `json:"written"`
-	// Present existed and were equal.
+	// Present objects existed unchanged.
 	Present int `json:"present"`
-	// Removed are Records that no source has any more.
+	// Removed Records are in no source any more.
 	Removed int `json:"removed"`
-	// Left were changed by another field manager and stay so (L4).
+	// Left objects stay as another field manager changed them (L4).
 	Left int `json:"left"`
-	// NotTaken are lines of zone files, of SOA and NS, that differ from the fields of the Zone, which stays as it is,
-	// and fields and objects of custom resources that are no zone data.
+	// NotTaken counts SOA and NS lines of zone files that differ from the Zone, and fields and objects of custom
+	// resources without zone data.
 	NotTaken int `json:"notTaken"`
-	// Refused are the lines of zone files and the objects of manifests that were not loaded.
+	// Refused counts lines of zone files and objects of manifests that were not loaded.
 	Refused int `json:"refused"`
-	// Failed are files that could not be read whole.
+	// Failed files could not be read completely.
 	Failed int `json:"failed"`
-	// NotServable are zones that name servers would not load as they are now.
+	// NotServable zones would not be loaded by name servers at present.
 	NotServable int `json:"notServable"`
-	// Changed are entries that a zone had as a custom resource and has no longer, or with another TTL.
+	// Changed entries of a zone as a custom resource are missing now, or have another TTL.
 	Changed int `json:"changed"`
-	// Held are zones that are not delivered, because too much was removed from them at once.
+	// Held zones are not delivered, because too much was removed from them at once.
 	Held int `json:"held"`
 }
 
-// Add counts more objects.
 func (r *Result) Add(more Result) {
 	r.Written += more.Written
 	r.Present += more.Present
@@ -121,7 +118,7 @@ func (r *Result) Add(more Result) {
 	r.Held += more.Held
 }
 
-// reportFailed reports and counts a file that failed with err. It returns an error that ends the whole run.
+// reportFailed reports and counts a file that failed with err. An error ends the whole run.
 func (l *Loader) reportFailed(ctx context.Context, result *Result, path string, err error) error {
 	switch {
 	case err == nil:
@@ -134,16 +131,16 @@ func (l *Loader) reportFailed(ctx context.Context, result *Result, path string, 
 	return nil
 }
 
-// StopsAll reports that every other file would fail with err, too: ctx is done, the server does not answer, or it does
-// not know the user.
+// StopsAll reports whether every other file would fail with err, too: ctx has ended, the server does not answer, or
+// it does not know the user.
 func StopsAll(ctx context.Context, err error) bool {
 	var status apierrors.APIStatus
 	var unanswered *url.Error
 	return ctx.Err() != nil || apierrors.IsUnauthorized(err) || !errors.As(err, &status) && errors.As(err, &unanswered)
 }
 
-// runWorkers calls do for every group, phase by phase, in at most that many goroutines, reports progress by the objects
-// in them, and adds up the results. The first error ends it.
+// runWorkers calls do for every group, phase by phase, in the given number of goroutines, reports progress by
+// objects, and adds up the results, until the first error.
 func runWorkers[T any](ctx context.Context, l *Loader, what string, workers int, phases [][][]T,
 	do func(ctx context.Context, group []T) (Result, error)) (result Result, err error) {
 	total := 0
@@ -201,7 +198,7 @@ func runWorkers[T any](ctx context.Context, l *Loader, what string, workers int,
 	return result, cmp.Or(err, context.Cause(ctx))
 }
 
-// inPhases puts groups into phases by number, and keeps their order.
+// inPhases sorts groups into phases, and keeps their order.
 func inPhases[T any](groups [][]T, phase func(group []T) int) (phases [][][]T) {
 	for _, group := range groups {
 		n := phase(group)
@@ -213,7 +210,7 @@ func inPhases[T any](groups [][]T, phase func(group []T) int) (phases [][][]T) {
 	return phases
 }
 
-// groupBy puts what has one key into one group. Groups, and what is in them, keep their order.
+// groupBy groups elements by key, and keeps the order of groups and elements.
 func groupBy[T any, K comparable](list []T, key func(T) K) (groups [][]T) {
 	at := make(map[K]int)
 	for _, one := range list {
@@ -228,7 +225,7 @@ func groupBy[T any, K comparable](list []T, key func(T) K) (groups [][]T) {
 	return groups
 }
 
-// refusalReason returns the server's message if err refuses the object that was sent (L1, L2).
+// refusalReason returns the server's message if err rejects the object sent (L1, L2).
 func refusalReason(err error) (reason string, ok bool) {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -241,29 +238,27 @@ func refusalReason(err error) (reason string, ok bool) {
 	return "", false
 }
 
-// waiting are the reasons of the Warnings of an object whose zone is not there.
+// waiting has the reasons of Warnings about an object without a zone.
 var waiting = []string{v1alpha1.ReasonZoneNotFound, v1alpha1.ReasonNoEnclosingZone}
 
-// subject is the object of a request, for the Warnings of its answer.
+// subject is the object of a request, for the Warnings in its answer.
 type subject struct {
-	// title is shown before a Warning; "": none is.
+	// title precedes a Warning; "": nothing does.
 	title string
-	// answered has the reasons of Warnings that other writes of the run answer, which the server does not know.
+	// answered has the reasons of Warnings resolved by other writes of the run, unknown to the server.
 	answered map[string]bool
 	// items are the subjects of a change set.
 	items []subject
 }
 
-// subjectKey is the context key of the subject of a request.
 type subjectKey struct{}
 
-// withSubject returns the context of a request for an object.
 func withSubject(ctx context.Context, of subject) context.Context {
 	return context.WithValue(ctx, subjectKey{}, of)
 }
 
-// withZone returns the context of a request for a Zone. Unless the run is dry, the condition Servable is reported at
-// its end, and its Warnings are not.
+// withZone returns the context of a request for a Zone. Unless the run is dry, Warnings about Servable are dropped:
+// the condition itself is reported at the end.
 func (l *Loader) withZone(ctx context.Context, answered map[string]bool) context.Context {
 	if !l.cfg.DryRun {
 		answered = alsoAnswered(answered, v1alpha1.ReasonNoNameServers, v1alpha1.ReasonNameServerWithoutAddress)
@@ -271,7 +266,6 @@ func (l *Loader) withZone(ctx context.Context, answered map[string]bool) context
 	return withSubject(ctx, subject{answered: answered})
 }
 
-// alsoAnswered returns reasons with more of them.
 func alsoAnswered(answered map[string]bool, reasons ...string) map[string]bool {
 	all := maps.Clone(answered)
 	if all == nil {
@@ -291,8 +285,7 @@ type warnings struct {
 
 var _ rest.WarningHandlerWithContext = (*warnings)(nil)
 
-// HandleWarningHeaderWithContext adds one warning; 299 is the code of those that API servers make, and ours have their
-// reason as agent.
+// HandleWarningHeaderWithContext adds a Warning. 299 is the code of API servers; agent is the reason in ours.
 func (w *warnings) HandleWarningHeaderWithContext(ctx context.Context, code int, agent string, text string) {
 	if code != 299 || text == "" {
 		return
@@ -317,8 +310,8 @@ func (w *warnings) HandleWarningHeaderWithContext(ctx context.Context, code int,
 	w.reasons[text] = agent
 }
 
-// takeAll returns the collected Warnings, as texts with their reasons, and clears them; more is the number of those
-// that are not shown.
+// takeAll returns and clears the collected Warnings, as texts with their reasons; more counts those beyond
+// maxWarnings.
 func (w *warnings) takeAll() (texts []string, reasons map[string]string, more int) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -328,7 +321,6 @@ func (w *warnings) takeAll() (texts []string, reasons map[string]string, more in
 	return texts[:shown], reasons, len(texts) - shown
 }
 
-// mapper finds the resource of a kind.
 type mapper interface {
 	RESTMapping(kind schema.GroupKind, versions ...string) (*meta.RESTMapping, error)
 }
@@ -342,19 +334,19 @@ type Loader struct {
 	warnings *warnings
 	reports  reports
 	report   sync.Mutex
-	// workers is how many writes are under way at a time.
+	// workers is the number of concurrent writes.
 	workers int
-	// sets has a place for each change set that is under way.
+	// sets has a slot for each concurrent change set.
 	sets chan struct{}
 
-	// scopes are those of this run.
+	// scopes of this run.
 	scopes     map[string]*scope
 	scopeOrder []*scope
-	// applied are the Zones that manifests have.
+	// applied has the Zones of manifests.
 	applied map[types.NamespacedName]bool
-	// paths are those that objects were read from.
+	// paths has the origin of objects.
 	paths map[*unstructured.Unstructured]string
-	// priors are what a dry run would change, and other objects of it depend on.
+	// priors has the changes of a dry run that other objects depend on.
 	priors priors
 }
 
@@ -374,7 +366,6 @@ func (l *Loader) say(format string, arguments ...any) {
 	l.cfg.Report(fmt.Sprintf(format, arguments...))
 }
 
-// showPlan passes a change on to Config.Plan.
 func (l *Loader) showPlan(c Change) {
 	if l.cfg.Plan == nil {
 		return
@@ -399,8 +390,8 @@ func (l *Loader) dryRun() []string {
 	return nil
 }
 
-// ReadText reads a whole source and ends with ctx: opening a FIFO without a writer, and reading it, blocks forever.
-// name is what the report calls the source.
+// ReadText reads a whole source until ctx ends: opening a FIFO without a writer, or reading it, would block forever.
+// name is the name of the source in the report.
 func (l *Loader) ReadText(ctx context.Context, name string, read func() ([]byte, error)) ([]byte, error) {
 	type answer struct {
 		text []byte
@@ -425,10 +416,10 @@ func (l *Loader) ReadText(ctx context.Context, name string, read func() ([]byte,
 	}
 }
 
-// pageSize bounds one answer of a list.
+// pageSize bounds the objects in an answer.
 const pageSize = 1000
 
-// EachItem calls do for every object that list, a method of a client, returns for the options, page by page.
+// EachItem calls do for every object returned by list, a method of a client, page by page.
 func EachItem[L, T runtime.Object](ctx context.Context, list func(context.Context, metav1.ListOptions) (L, error),
 	options metav1.ListOptions, do func(T) error) error {
 	pages := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {

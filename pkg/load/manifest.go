@@ -53,7 +53,7 @@ func (l *Loader) loadManifests(ctx context.Context, source Source, paths []strin
 	return result, err
 }
 
-// Apply applies objects. path is what the report calls the source of those that no ReadObjects of this loader has read.
+// Apply applies objects. path is the source in reports, for objects not from ReadObjects of this Loader.
 func (l *Loader) Apply(ctx context.Context, path string, objects []*unstructured.Unstructured) (Result, error) {
 	var all []*manifest
 	for _, o := range objects {
@@ -82,8 +82,8 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 			rest = append(rest, m)
 		}
 	}
-	// A zone made above others does not capture them (S3.4), and records without a zone wait for one: first classes and
-	// zones, parents before children, then Delegations, then everything else.
+	// New zones above others do not capture them (S3.4), and records wait for their zone: so classes and zones
+	// first, parents before children, then Delegations, then all else.
 	sortParentsFirst(zones)
 	if l.cfg.DryRun {
 		one, err := l.foreseeManifests(ctx, what, zones, delegations, slices.Concat(classes, rest))
@@ -107,9 +107,9 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 	return result, nil
 }
 
-// byOwner groups manifests by name, the oldest first: which of two conflicting ones is refused must not depend on
-// timing, and the first holder of a name keeps it (S4.8). Addresses come before the NS that name their hosts, and NS
-// before glue and DS, so that no Warning is about a record that a later manifest creates.
+// byOwner groups manifests by name, oldest first: the refused one of two in conflict must not depend on timing, and
+// the first holder of a name keeps it (S4.8). Addresses come before NS with their hosts, and NS before glue and DS,
+// so that no Warning is about a record of a later manifest.
 func byOwner(manifests []*manifest) [][][]*manifest {
 	groups := groupBy(manifests, func(m *manifest) string { return m.owner })
 	cuts := make(map[string]bool)
@@ -140,7 +140,7 @@ func byOwner(manifests []*manifest) [][][]*manifest {
 	})
 }
 
-// lastDS orders the types at a name: DS needs the NS there.
+// lastDS sorts the types at a name: DS needs the NS there.
 func lastDS(t rdata.Type) int {
 	if t == rdata.DS {
 		return 1
@@ -148,7 +148,7 @@ func lastDS(t rdata.Type) int {
 	return 0
 }
 
-// rrtype is the type of a Record, 0 for other objects.
+// rrtype returns the type of a Record, 0 for other objects.
 func (m *manifest) rrtype() rdata.Type {
 	text, _, _ := unstructured.NestedString(m.object.Object, "spec", "type")
 	if t, err := rdata.ParseType(text); err == nil && m.object.GetKind() == "Record" {
@@ -157,8 +157,8 @@ func (m *manifest) rrtype() rdata.Type {
 	return 0
 }
 
-// noteAnswers notes which Warnings other manifests answer: of Zones those about rules, name servers and classes, of
-// Records those about hosts.
+// noteAnswers finds the Warnings resolved by other manifests: for Zones about rules, name servers and classes, for
+// Records about hosts.
 func noteAnswers(all []*manifest) {
 	var written WrittenNames
 	for _, m := range all {
@@ -203,8 +203,8 @@ func noteAnswers(all []*manifest) {
 	}
 }
 
-// applyAll applies manifests, each group in its order. It applies refused ones again as long as one more succeeds,
-// since one may need another.
+// applyAll applies manifests, each group in order. Refused manifests are repeated while any succeeds, because they
+// may depend on each other.
 func (l *Loader) applyAll(ctx context.Context, what string, phases [][][]*manifest, workers int) (Result, error) {
 	var result Result
 	for len(phases) > 0 {
@@ -273,10 +273,10 @@ func (l *Loader) applyManifest(ctx context.Context, m *manifest) (Result, *Refus
 	} else {
 		m.object.SetNamespace("")
 	}
-	// Without ForceConflicts a field that another manager has set since stays (L4).
+	// Without ForceConflicts, fields set by another manager since stay (L4).
 	before, err := resource.Get(ctx, m.object.GetName(), metav1.GetOptions{})
 	if err != nil {
-		before = nil // absent or unreadable; the apply reports what matters
+		before = nil // absent or unreadable; the apply reports any error
 	}
 	m.before = before
 	judged := ctx
@@ -307,8 +307,7 @@ func (l *Loader) applyManifest(ctx context.Context, m *manifest) (Result, *Refus
 		return Result{}, nil, fmt.Errorf("%s: %s: %w", m.path, describeObject(m.object), err)
 	}
 	m.answer = after
-	// The resourceVersion does not tell: in a dry run it is arbitrary, and it differs if the status was written since
-	// the object was read.
+	// Do not compare resourceVersions: in a dry run they are arbitrary, and a write of the status changes them.
 	if before != nil && objectChange(before, after) == "" {
 		return Result{Present: 1}, nil, nil
 	}
@@ -318,7 +317,7 @@ func (l *Loader) applyManifest(ctx context.Context, m *manifest) (Result, *Refus
 	return Result{Written: 1}, nil, nil
 }
 
-// mergeManifest applies a manifest as kubectl apply does.
+// mergeManifest applies a manifest like kubectl apply.
 func (l *Loader) mergeManifest(ctx context.Context, resource dynamic.ResourceInterface, m *manifest, as applier) (
 	*unstructured.Unstructured, error) {
 	patch := m.object.DeepCopy()
@@ -333,14 +332,14 @@ func (l *Loader) mergeManifest(ctx context.Context, resource dynamic.ResourceInt
 		DryRun: l.dryRun(), FieldValidation: metav1.FieldValidationStrict})
 }
 
-// ReadObjects reads the objects of a YAML or JSON text, and reports and counts the documents that are none. Those that
-// name no namespace get the one of the loader.
+// ReadObjects reads the objects of a YAML or JSON text, and reports and counts invalid documents. Objects without a
+// namespace get the Loader's.
 func (l *Loader) ReadObjects(path string, text []byte) (objects []*unstructured.Unstructured, refused int) {
 	objects, wrong := ReadObjects(path, text)
 	for _, r := range wrong {
 		l.reportRefused(r)
 	}
-	// Standalone, every namespace exists.
+	// In a standalone server, every namespace exists.
 	objects = slices.DeleteFunc(objects, func(o *unstructured.Unstructured) bool {
 		return o.GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Namespace"}
 	})
@@ -352,14 +351,14 @@ func (l *Loader) ReadObjects(path string, text []byte) (objects []*unstructured.
 	return objects, len(wrong)
 }
 
-// ReadObjects reads the documents of a YAML or JSON file, and the items of lists. Refusals have the lines on which
-// documents begin.
+// ReadObjects reads the documents of a YAML or JSON file, and the items of lists. Refusals have the first lines of
+// documents.
 func ReadObjects(path string, text []byte) (read []*unstructured.Unstructured, refused []Refusal) {
 	for first, document := range splitDocuments(text) {
 		refuse := func(reason, fix string) {
 			refused = append(refused, Refusal{Path: path, Lines: []int{first}, Reason: reason, Fix: fix})
 		}
-		// Strict: of a key written twice one would be lost.
+		// Strict: of a duplicate key one value would be lost.
 		asJSON, err := yaml.YAMLToJSONStrict(document)
 		if err != nil {
 			refuse(err.Error(), "")
@@ -401,8 +400,7 @@ func ReadObjects(path string, text []byte) (read []*unstructured.Unstructured, r
 	return read, refused
 }
 
-// splitDocuments splits YAML at its separators, and yields with each document the number of its first line that is
-// neither blank nor a comment.
+// splitDocuments splits YAML at its separators. Each document has the number of its first line with content.
 func splitDocuments(text []byte) iter.Seq2[int, []byte] {
 	return func(yield func(int, []byte) bool) {
 		var document []byte
@@ -428,8 +426,7 @@ func splitDocuments(text []byte) iter.Seq2[int, []byte] {
 	}
 }
 
-// sortParentsFirst sorts zones by the number of labels, as far as the manifests tell, so that parents come before their
-// children.
+// sortParentsFirst sorts zones by the number of labels, as far as known, so that parents come before children.
 func sortParentsFirst(zones []*manifest) {
 	byObject := make(map[string]*manifest, len(zones))
 	id := func(namespace, object string) string { return namespace + "/" + object }
@@ -444,7 +441,7 @@ func sortParentsFirst(zones []*manifest) {
 		}
 		relative, err := name.ParseRel(domainName)
 		if err != nil {
-			return math.MaxInt32 // the server refuses it in any order
+			return math.MaxInt32 // refused by the server in any order
 		}
 		namespace, _, _ := unstructured.NestedString(m.object.Object, "spec", "zoneRef", "namespace")
 		namespace = cmp.Or(namespace, m.object.GetNamespace())

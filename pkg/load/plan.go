@@ -23,22 +23,22 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// plan is the outcome of reading a zone file: one Zone, one Record for each RRset, and the lines that are refused.
+// plan is a parsed zone file: a Zone, a Record for each RRset, and the refused lines.
 type plan struct {
 	fqdn name.Name
 	view string
 	spec v1alpha1.ZoneSpec
-	// soa is the line of the SOA, for refusals of fields of the Zone; hasNS says that the file has NS at the apex.
+	// soa is the line of the SOA, for refusals of fields of the Zone; hasNS: the file has NS at the apex.
 	soa   Refusal
 	hasNS bool
 	// sets are in the order of their first line.
 	sets    []*set
 	refused []Refusal
-	// unread counts the refused lines that could not be parsed.
+	// unread counts refused lines that could not be parsed.
 	unread int
 }
 
-// set is one RRset of the file.
+// set is an RRset of the file.
 type set struct {
 	owner name.Rel
 	typ   rdata.Type
@@ -47,16 +47,16 @@ type set struct {
 	lines []int
 }
 
-// Refusal is a line or object that could not be loaded, with the next step (L2).
+// Refusal is a line or object that was not loaded, with the next step (L2).
 type Refusal struct {
-	// Path is the file. Lines are the lines in it, none for formats without line numbers.
+	// Path is the file, Lines its line numbers; none for formats without them.
 	Path  string
 	Lines []int
 	// Text is the content of the line, shortened.
 	Text string
-	// Reason is why it is refused. Fix is the next step, if the reason does not name it.
+	// Reason of the refusal. Fix is the next step, if the reason does not name it.
 	Reason, Fix string
-	// final says that no rule and no other object would change that.
+	// final: neither a rule nor another object would help.
 	final bool
 }
 
@@ -93,10 +93,10 @@ func shorten(text string) string {
 	return strings.ToValidUTF8(text[:maxTextShown], "") + "…"
 }
 
-// errNoSOA is worded to be true even if the line of the SOA is among those refused.
+// errNoSOA also holds if the SOA is among the refused lines.
 var errNoSOA = errors.New("no SOA could be read, with which a zone file begins; is this a zone file?")
 
-// makePlan plans a whole file. view and namespace are those of the new Zone. An error means that the file has no zone.
+// makePlan plans a whole file, for a new Zone in view and namespace. An error means that the file has no zone.
 func makePlan(path string, rows iter.Seq2[zonefile.RR, error], view, namespace string) (*plan, error) {
 	p := &plan{view: view}
 	all, soa, err := p.readRows(path, rows)
@@ -113,8 +113,7 @@ func makePlan(path string, rows iter.Seq2[zonefile.RR, error], view, namespace s
 	return p, nil
 }
 
-// delegateNumbers adds the types by number in the file to the rule of the Zone: a rule has only those of them that it
-// names (S4.5).
+// delegateNumbers adds the file's types by number to the rule of the Zone, because a rule must name them (S4.5).
 func (p *plan) delegateNumbers(all []zonefile.RR) {
 	var types []rdata.Type
 	for _, row := range all {
@@ -135,7 +134,7 @@ func (p *plan) delegateNumbers(all []zonefile.RR) {
 		Types: named})
 }
 
-// readRows collects the rows. soa is the index of the first SOA, -1 if there is none.
+// readRows collects the rows. soa is the index of the first SOA, -1 for none.
 func (p *plan) readRows(path string, rows iter.Seq2[zonefile.RR, error]) (all []zonefile.RR, soa int, err error) {
 	soa = -1
 	for row, err := range rows {
@@ -158,7 +157,7 @@ func (p *plan) readRows(path string, rows iter.Seq2[zonefile.RR, error]) (all []
 
 func (p *plan) refuse(r Refusal) { p.refused = append(p.refused, r) }
 
-// noSOA is errNoSOA with the first of the refused lines.
+// noSOA returns errNoSOA with the first refused line.
 func (p *plan) noSOA() error {
 	if len(p.refused) > 0 {
 		return fmt.Errorf("%w (the first of %d lines refused: %s)", errNoSOA, len(p.refused), p.refused[0])
@@ -183,9 +182,8 @@ func (p *plan) takeSOA(path string, all []zonefile.RR, at int, namespace string)
 	return nil
 }
 
-// dropRefused resets the fields of the Zone that come from the SOA and that err, the server's refusal of the Zone,
-// names: one bad field must not keep the records of the zone out (L2). It returns the refusals, none if err is about
-// something else.
+// dropRefused resets the fields of the Zone from the SOA that err, the server's refusal, names: a bad field must not
+// block the records of the zone (L2). The result is the refusals, none if err is about something else.
 func (p *plan) dropRefused(err error) (dropped []Refusal) {
 	if !apierrors.IsInvalid(err) {
 		return nil
@@ -198,7 +196,7 @@ func (p *plan) dropRefused(err error) (dropped []Refusal) {
 			spec.PrimaryNameServer = ""
 		case cause.Field == "spec.contact" && spec.Contact != "":
 			spec.Contact = ""
-		case timed: // the timers are judged by each other: the server judges the others by the new one
+		case timed: // Timers depend on each other: the server judges the others by the new value.
 			continue
 		default:
 			if fix, timed = replaceTimer(spec, cause.Field); !timed {
@@ -212,8 +210,8 @@ func (p *plan) dropRefused(err error) (dropped []Refusal) {
 	return dropped
 }
 
-// replaceTimer replaces the SOA timer in field, which the server refuses, and describes the new value. ok is false if
-// field is no timer, or has the new value already.
+// replaceTimer replaces the refused SOA timer in field, and describes the new value. ok is false if field is no
+// timer, or has the new value already.
 func replaceTimer(spec *v1alpha1.ZoneSpec, field string) (fix string, ok bool) {
 	timer, to := spec.Refresh, int32(v1alpha1.DefaultRefresh)
 	switch {
@@ -231,7 +229,7 @@ func replaceTimer(spec *v1alpha1.ZoneSpec, field string) (fix string, ok bool) {
 	return fmt.Sprintf("loaded with %d, the other timers as in the file", to), true
 }
 
-// groupRRsets groups the rows into RRsets of the zone p.fqdn. soa is the index of its SOA, -1 if it has none.
+// groupRRsets groups the rows into RRsets of the zone p.fqdn. soa is the index of its SOA, -1 for none.
 func (p *plan) groupRRsets(path string, all []zonefile.RR, soa int) {
 	type key struct {
 		owner name.Rel
@@ -251,7 +249,7 @@ func (p *plan) groupRRsets(path string, all []zonefile.RR, soa int) {
 		case i == soa:
 			continue
 		case row.Type == rdata.SOA && soa >= 0 && row.Data == all[soa].Data && row.Name == p.fqdn:
-			continue // a transfer written to a file ends with the SOA it began with (RFC 5936 §2.2)
+			continue // A transfer in a file ends with its first SOA (RFC 5936 §2.2).
 		case row.Type == rdata.SOA:
 			at.Reason, at.Fix = "a second SOA: a zone has one", "put the other zone into a file of its own"
 			p.refuse(at)
@@ -272,7 +270,7 @@ func (p *plan) groupRRsets(path string, all []zonefile.RR, soa int) {
 			byKey[key{owner, row.Type}] = have
 			p.sets = append(p.sets, have)
 		}
-		// The smallest TTL of an RRset is served (S5.2, RFC 2181 §5.2); one object has one.
+		// The smallest TTL of an RRset is served (S5.2, RFC 2181 §5.2), and an object has one TTL.
 		have.ttl = min(have.ttl, row.TTL)
 		if v := (value{key{owner, row.Type}, row.Data}); !seen[v] {
 			seen[v] = true
@@ -283,7 +281,7 @@ func (p *plan) groupRRsets(path string, all []zonefile.RR, soa int) {
 }
 
 // zoneSpec makes a Zone from an SOA. Values that the API would refuse are reported and replaced, so that the zone
-// exists for its records.
+// can exist.
 func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1.ZoneSpec, error) {
 	fields := strings.Fields(soa.Data)
 	if len(fields) != 7 {
@@ -315,7 +313,7 @@ func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1
 		Retry:                 ptr.To(int32(retry)),
 		Expire:                ptr.To(int32(expire)),
 		NegativeResponseCache: ptr.To(int32(minimum)),
-		// The namespace may have everything at and below the apex, every type but those by number.
+		// The namespace may use every name at and below the apex, and every type except those by number.
 		Delegations: []v1alpha1.DelegationRule{{
 			Namespace: namespace,
 			Records:   []v1alpha1.RecordDelegation{{Pattern: "@"}, {Pattern: "*"}},
@@ -324,7 +322,7 @@ func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1
 	if serial > 0 {
 		spec.MinimumSerial = ptr.To(int64(serial))
 	}
-	// The root stands for none; for an absent field the server has defaults (S6.5).
+	// The root means none; the server has defaults for absent fields (S6.5).
 	if spec.PrimaryNameServer = fields[0]; fields[0] == "." {
 		spec.PrimaryNameServer = ""
 		replaced("the primary name server . names none", "loaded with what the server makes: the first name server of the zone")
@@ -336,7 +334,7 @@ func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1
 	return spec, nil
 }
 
-// contactOf converts an RNAME into the form of the API: a name, or a mail address if the local part has a dot (RFC 1035
+// contactOf converts an RNAME into the API's form: a name, or a mail address if the local part has a dot (RFC 1035
 // §8: "\." does not end a label there).
 func contactOf(rname string) string {
 	for i := 0; i < len(rname); i++ {
@@ -354,18 +352,17 @@ func contactOf(rname string) string {
 	return rname
 }
 
-// destination is the zone and namespace that the records of a file are written to.
+// destination is the zone and namespace for the records of a file.
 type destination struct {
 	zone types.NamespacedName
-	// fqdn is the name of the zone.
 	fqdn name.Name
-	// ttl is that of the zone; nil if it is not known, then every record has its own.
+	// ttl of the zone; nil if unknown: every record then has its own TTL.
 	ttl *int32
-	// namespace is that of the records.
+	// namespace of the records.
 	namespace string
 }
 
-// destination is that of a file that describes the whole zone.
+// destination returns the destination of a file that describes the whole zone.
 func (p *plan) destination(zone types.NamespacedName) *destination {
 	return &destination{zone: zone, fqdn: p.fqdn, ttl: p.spec.TTL, namespace: zone.Namespace}
 }
@@ -377,12 +374,12 @@ func (d *destination) zoneRef() *v1alpha1.ZoneReference {
 	return &v1alpha1.ZoneReference{Name: d.zone.Name, Namespace: d.zone.Namespace}
 }
 
-// newRecord makes the Record of a set, without a name.
+// newRecord returns the Record of a set, without an object name.
 func (d *destination) newRecord(s *set) *v1alpha1.Record {
 	r := &v1alpha1.Record{}
 	r.Namespace = d.namespace
 	r.Spec = v1alpha1.RecordSpec{
-		// Relative to the Zone object, so that the records follow a zone that is made anew under another name.
+		// Relative to the Zone object, so that the records follow a zone recreated under another name.
 		DomainName: s.owner.String(),
 		ZoneRef:    d.zoneRef(),
 		Type:       s.typ.String(),
@@ -399,7 +396,7 @@ func (d *destination) newRecord(s *set) *v1alpha1.Record {
 	return r
 }
 
-// fqdn is the absolute owner, relative if the absolute one would be too long.
+// fqdn returns the absolute owner, or the relative owner if the absolute one is too long.
 func (s *set) fqdn(origin name.Name) string {
 	fqdn, err := s.owner.In(origin)
 	if err != nil {

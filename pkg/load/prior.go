@@ -15,25 +15,24 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// prior is what a dry run would do to a zone, and what others rest on.
+// prior is a change of a zone in a dry run, before other objects.
 type prior struct {
-	// object is what has to be applied before.
+	// object has to be applied first.
 	object string
-	// made says that the zone is not there yet. Then it has fqdn and view.
+	// made: the zone does not exist yet, and has this fqdn and view.
 	made bool
 	fqdn name.Name
 	view string
-	// namespaces are those that it concerns; empty: all.
+	// namespaces affected; empty: all.
 	namespaces []string
 }
 
-// priors are those of a run.
 type priors struct {
-	// zones have theirs in the order in which they are applied.
+	// zones has the priors of each zone, in the order of application.
 	zones map[types.NamespacedName][]prior
-	// removed says what frees names: the removal of a Record, or a change of its type.
+	// removed has the change that frees each name: the removal of a Record, or a change of its type.
 	removed map[name.Name]string
-	// live are the zones that there are.
+	// live has the existing zones.
 	live map[types.NamespacedName]prior
 }
 
@@ -48,7 +47,7 @@ func (p *priors) addMade(zone types.NamespacedName, fqdn name.Name, view string)
 	p.add(zone, prior{object: "Zone " + zone.String(), made: true, fqdn: fqdn, view: view})
 }
 
-// first is what is to be applied first of what concerns a namespace in a zone; zero: nothing is.
+// first returns the first prior of a zone that affects a namespace; zero for none.
 func (p *priors) first(zone types.NamespacedName, namespace string) prior {
 	for _, of := range p.zones[zone] {
 		if len(of.namespaces) == 0 || slices.Contains(of.namespaces, namespace) {
@@ -58,7 +57,7 @@ func (p *priors) first(zone types.NamespacedName, namespace string) prior {
 	return prior{}
 }
 
-// findZone finds the nearest zone at or above a name.
+// findZone returns the nearest zone at or above a name.
 func (p *priors) findZone(fqdn name.Name, view string) (zone types.NamespacedName) {
 	longest := -1
 	look := func(id types.NamespacedName, of prior) {
@@ -75,7 +74,7 @@ func (p *priors) findZone(fqdn name.Name, view string) (zone types.NamespacedNam
 	return zone
 }
 
-// addRemoved notes what frees the name of a Record.
+// addRemoved records the change that frees the name of a Record.
 func (p *priors) addRemoved(r *v1alpha1.Record, how string) {
 	if p.removed == nil {
 		p.removed = make(map[name.Name]string)
@@ -85,7 +84,7 @@ func (p *priors) addRemoved(r *v1alpha1.Record, how string) {
 	}
 }
 
-// removedAt is what frees a name at, above or below one, but for the Record that asks; empty: nothing does.
+// removedAt returns the change to free a name at, above or below n, except by the Record asks; empty for none.
 func (p *priors) removedAt(n name.Name, asks metav1.Object) string {
 	for _, of := range slices.SortedFunc(maps.Keys(p.removed), name.Name.Compare) {
 		if !n.IsZero() && p.removed[of] != titleOf("Record", asks) && (of.Encloses(n) || n.Encloses(of)) {

@@ -20,11 +20,11 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// maxLeftNamed bounds how many left-over Records a report names.
+// maxLeftNamed bounds the left-over Records named in a report.
 const maxLeftNamed = 5
 
-// Finish ends a run after all sources: it reports the Records that earlier runs made and no source has any more, or
-// removes them with Config.Prune. doubt is why sources are missing, if some are; then nothing is left over.
+// Finish ends a run after all sources. Records of earlier runs missing in all sources are reported, or removed with
+// Config.Prune. doubt is why sources are missing, empty if none are; with doubt nothing is left over.
 func (l *Loader) Finish(ctx context.Context, doubt string) (Result, error) {
 	var result Result
 	for _, s := range l.scopeOrder {
@@ -76,15 +76,16 @@ func (l *Loader) finishScope(ctx context.Context, s *scope) (Result, error) {
 		l.reportLeft(s, left)
 		return result, nil
 	}
-	// What was refused may succeed beside the deletions.
+	// Refused writes may succeed together with the removals.
 	one, refused, err := l.writeRecords(ctx, s.what(), [][]*recordWrite{append(writes, s.refused...)})
 	result.Add(one)
 	result.Add(l.refuseWrites(refused))
 	return result, err
 }
 
-// judgeZones reports which Zones of the sources name servers would not load as they are now, and with Config.Prune
-// which are held. It runs after all sources, since one may have what another lacks. In a dry run nothing has changed.
+// judgeZones reports the Zones of the sources that name servers would not load at present, and with Config.Prune the
+// held Zones. judgeZones runs after all sources, because a source may depend on another. A dry run has changed
+// nothing.
 func (l *Loader) judgeZones(ctx context.Context) (Result, error) {
 	var result Result
 	if l.cfg.DryRun {
@@ -110,11 +111,11 @@ func (l *Loader) judgeZones(ctx context.Context) (Result, error) {
 			return l.typed.KubizoneV1alpha1().Zones(id.Namespace).Get(ctx, id.Name, metav1.GetOptions{})
 		})
 		if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
-			continue // its state is not known
+			continue // unknown state
 		} else if err != nil {
 			return result, fmt.Errorf("zone %s: %w", id, err)
 		}
-		// A manifest says all that there is to be of a Zone, a zone file that name servers load it.
+		// A manifest is the complete intent for a Zone; a zone file implies that name servers load the zone.
 		if servable && l.reportServable(id, zone) && files[id] {
 			result.NotServable++
 		}
@@ -126,7 +127,7 @@ func (l *Loader) judgeZones(ctx context.Context) (Result, error) {
 	return result, nil
 }
 
-// reportHeld reports that removals of this or an earlier run hold the zone (S7.5).
+// reportHeld reports a zone held by removals of this or an earlier run (S7.5).
 func (l *Loader) reportHeld(id types.NamespacedName, zone *v1alpha1.Zone) (held bool) {
 	settled := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled)
 	if settled == nil || settled.Reason != v1alpha1.ReasonMassDeletion {

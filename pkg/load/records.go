@@ -20,7 +20,6 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// putRecords writes the RRsets of a file.
 func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *destination, into *scope) (Result, error) {
 	existing, err := l.listRecords(ctx, to)
 	if err != nil {
@@ -71,7 +70,7 @@ func (l *Loader) putRecords(ctx context.Context, path string, sets []*set, to *d
 	return result, err
 }
 
-// leaveToOthers reports a Record that others have changed, unless conflicts are forced (L4).
+// leaveToOthers reports a Record changed by others, unless conflicts are forced (L4).
 func (l *Loader) leaveToOthers(c *rrsets.Change, at Refusal) (left bool) {
 	if len(c.Others) == 0 || l.cfg.ForceConflicts {
 		return false
@@ -81,12 +80,10 @@ func (l *Loader) leaveToOthers(c *rrsets.Change, at Refusal) (left bool) {
 	return true
 }
 
-// numPhases is how many phases the RRsets of a file are written in.
 const numPhases = 4
 
-// newPhases returns a function for the phase in which a set is written. Name servers come first: a zone is not Servable
-// until they have addresses (S6.15), and the status of each Record written before that is written twice. Cuts come
-// before the glue below them.
+// newPhases returns a function for the phase of a set. Name servers come first: before they have addresses a zone is
+// not Servable (S6.15), and each Record written before has its status written twice. Cuts come before their glue.
 func newPhases(sets []*set, origin name.Name) func(s *set) int {
 	hosts, cuts := namedHosts(sets, origin, rdata.NS, rdata.MX), map[name.Rel]bool{}
 	for _, s := range sets {
@@ -105,9 +102,8 @@ func newPhases(sets []*set, origin name.Name) func(s *set) int {
 	}
 }
 
-// newAnswers returns a function for the reasons of the Warnings of a set that the rest of its file answers: that an
-// address below a zone cut is glue at most, if an NS names it (S5.6), and that no namespace has a host or nothing
-// stands there, if the file has each (S4.18, S5.14), of NS with an address.
+// newAnswers returns a function for the Warnings of a set that the rest of its file resolves: about an address below
+// a cut that an NS names (S5.6), and about hosts that the file has, for NS with an address (S4.18, S5.14).
 func newAnswers(sets []*set, origin name.Name) func(s *set) map[string]bool {
 	named, addressed := namedHosts(sets, origin, rdata.NS), map[name.Rel]bool{}
 	var written WrittenNames
@@ -127,7 +123,6 @@ func newAnswers(sets []*set, origin name.Name) func(s *set) map[string]bool {
 	}
 }
 
-// isBelow reports whether a cut is above a name.
 func isBelow(owner name.Rel, cuts map[name.Rel]bool) bool {
 	up, ok := owner.Parent()
 	for ok && !cuts[up] {
@@ -136,7 +131,7 @@ func isBelow(owner name.Rel, cuts map[name.Rel]bool) bool {
 	return ok
 }
 
-// namedHosts returns the hosts within the zone that records of these types name.
+// namedHosts returns the hosts in the zone named by records of these types.
 func namedHosts(sets []*set, origin name.Name, types ...rdata.Type) map[name.Rel]bool {
 	out := map[name.Rel]bool{}
 	for _, s := range sets {
@@ -151,7 +146,7 @@ func namedHosts(sets []*set, origin name.Name, types ...rdata.Type) map[name.Rel
 	return out
 }
 
-// listRecords lists the Records of the namespace that name the zone or are adopted by it.
+// listRecords lists the Records of the namespace that name the zone or are adopted there.
 func (l *Loader) listRecords(ctx context.Context, to *destination) (*existingRecords, error) {
 	there := &existingRecords{byName: make(map[string]*v1alpha1.Record), adopted: make(map[rrset][]*v1alpha1.Record)}
 	for _, selector := range []string{v1alpha1.FieldRecordZoneRefName + "=" + to.zone.Name, v1alpha1.FieldRecordZone + "=" +
@@ -163,7 +158,7 @@ func (l *Loader) listRecords(ctx context.Context, to *destination) (*existingRec
 	return there, nil
 }
 
-// eachRecord calls do for every Record of a namespace that the field selector matches.
+// eachRecord calls do for every Record of a namespace matching the field selector.
 func (l *Loader) eachRecord(ctx context.Context, namespace, selector string, do func(r *v1alpha1.Record)) error {
 	list := func(ctx context.Context, options metav1.ListOptions) (*v1alpha1.RecordList, error) {
 		return rrsets.Retry(ctx, func() (*v1alpha1.RecordList, error) {
@@ -176,8 +171,8 @@ func (l *Loader) eachRecord(ctx context.Context, namespace, selector string, do 
 	})
 }
 
-// nameRecord returns the Record of a set with the name of its object. nil: Records of other clients have its values,
-// and done counts that.
+// nameRecord returns the Record of a set with its object name. nil: Records of other clients have its values, and
+// done counts that.
 func (l *Loader) nameRecord(file *recordsOfFile, s *set) (want *v1alpha1.Record, done Result, err error) {
 	to, existing := file.to, file.existing
 	want = to.newRecord(s)
@@ -203,8 +198,8 @@ func (l *Loader) nameRecord(file *recordsOfFile, s *set) (want *v1alpha1.Record,
 	return nil, done, fmt.Errorf("the object names %q are taken in namespace %s; load into another namespace", objectNames, to.namespace)
 }
 
-// planAnew plans a write again that met another Record than it was planned for. now is that Record, nil for none. No
-// change: the Result counts why nothing is written.
+// planAnew plans a write again after a conflict. now is the present Record, nil for none. Without a change, the
+// Result counts the reason.
 func (l *Loader) planAnew(w *recordWrite, now *v1alpha1.Record) (*rrsets.Change, Result, error) {
 	desired := rrsets.Desired{Manager: l.cfg.FieldManager}
 	var standing []*v1alpha1.Record
@@ -251,7 +246,7 @@ func isSameRRset(have, want *v1alpha1.RecordSpec) bool {
 	return have.DomainName == want.DomainName && have.Type == want.Type && equality.Semantic.DeepEqual(have.ZoneRef, want.ZoneRef)
 }
 
-// reportChanged reports a Zone that other managers have changed, unless conflicts are forced (L4).
+// reportChanged reports a Zone changed by other managers, unless conflicts are forced (L4).
 func (l *Loader) reportChanged(at Refusal, fields []metav1.ManagedFieldsEntry) (changed bool) {
 	others := l.otherManagers(fields)
 	if l.cfg.ForceConflicts || len(others) == 0 {
@@ -266,7 +261,7 @@ func (l *Loader) reportDiffers(at Refusal, others []string) {
 	l.reportLeftAsIs(at)
 }
 
-// otherManagers are the other field managers of fields of the spec.
+// otherManagers returns the other field managers of the spec.
 func (l *Loader) otherManagers(fields []metav1.ManagedFieldsEntry) []string {
 	var managers []string
 	for _, entry := range fields {

@@ -19,34 +19,33 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// recordsOfFile is the input of a plan for the RRsets of a file.
+// recordsOfFile is the input for planning the RRsets of a file.
 type recordsOfFile struct {
 	path string
 	to   *destination
-	// existing are the Records before the writes; mutex guards it during the writes.
+	// existing has the Records before the writes, guarded by mutex during the writes.
 	mutex    sync.Mutex
 	existing *existingRecords
 	// prior is the object that a dry run makes first.
 	prior prior
 }
 
-// recordWrite is the write of a Record.
 type recordWrite struct {
 	rrsets.Change
-	// manifest is that of a Record of a manifest; file and set are those of a Record of a zone file.
+	// manifest is set for a Record of a manifest, file and set for a Record of a zone file.
 	manifest *manifest
 	file     *recordsOfFile
 	set      *set
 	zone     types.NamespacedName
 	as       applier
-	// prior is the object that it rests on, and at where it comes from.
+	// prior is the object that the write depends on, at the origin of the write.
 	prior   string
 	at      Refusal
 	subject subject
 	refused []refusal.Refusal
 }
 
-// place is where the Records of a change set are.
+// place is the namespace and zone of a change set.
 type place struct {
 	namespace string
 	zone      types.NamespacedName
@@ -54,8 +53,8 @@ type place struct {
 
 func (w *recordWrite) place() place { return place{w.Record().Namespace, w.zone} }
 
-// writeRecords writes Records by change sets, one phase after the other, or in a dry run asks the server about them. It
-// returns the writes that are refused, in their order.
+// writeRecords writes Records in change sets, phase by phase, or in a dry run asks the server about them. refused
+// has the refused writes, in order.
 func (l *Loader) writeRecords(ctx context.Context, what string, phases [][]*recordWrite) (result Result, refused []*recordWrite,
 	err error) {
 	type key struct {
@@ -95,7 +94,7 @@ func (l *Loader) writePage(ctx context.Context, page []*recordWrite) (result Res
 			return withSubject(ctx, of)
 		},
 		Anew: func(_ context.Context, i int, now *v1alpha1.Record) (*rrsets.Change, error) {
-			if page[i].manifest != nil { // it is applied, whatever there is
+			if page[i].manifest != nil { // applied over any Record
 				return &page[i].Change, nil
 			}
 			next, done, err := l.planAnew(page[i], now)
@@ -119,7 +118,7 @@ func (l *Loader) writePage(ctx context.Context, page []*recordWrite) (result Res
 	return result, nil
 }
 
-// showWrite shows and counts a write that the server has decided about.
+// showWrite shows and counts a write that the server decided.
 func (l *Loader) showWrite(w *recordWrite, operation string) Result {
 	shown := l.showRecord(w.manifest, w.Before, w.After, w.zone, w.prior)
 	switch {
@@ -131,12 +130,11 @@ func (l *Loader) showWrite(w *recordWrite, operation string) Result {
 	return Result{Written: 1}
 }
 
-// isFinal reports that no other object would change a refusal: it is of data, and not of a name.
+// isFinal reports whether a refusal is about data, not about a name: no other object would change that.
 func isFinal(one refusal.Refusal) bool {
 	return one.Reason != metav1.CauseType(metav1.StatusReasonForbidden) && one.Field != "spec.domainName"
 }
 
-// refuseWrites reports and counts refused writes.
 func (l *Loader) refuseWrites(writes []*recordWrite) (result Result) {
 	for _, w := range writes {
 		result.Add(l.refuseWrite(w))
@@ -144,7 +142,7 @@ func (l *Loader) refuseWrites(writes []*recordWrite) (result Result) {
 	return result
 }
 
-// refuseWrite reports the refusal of a write, or what else of the run decides about it.
+// refuseWrite reports a refused write, or its dependency on another object of the run.
 func (l *Loader) refuseWrite(w *recordWrite) Result {
 	conflict, final := false, false
 	for _, one := range w.refused {
@@ -173,8 +171,8 @@ func (l *Loader) refuseWrite(w *recordWrite) Result {
 	return Result{Written: 1}
 }
 
-// showRecord shows what becomes of a Record, of a manifest or not, nil where it is not there. It reports whether
-// anything does.
+// showRecord shows the change of a Record, with or without a manifest; nil: absent. changed reports whether there is
+// a change.
 func (l *Loader) showRecord(of *manifest, before, after *v1alpha1.Record, zone types.NamespacedName, prior string) (changed bool) {
 	changes := ChangesOfRecord(before, after, zone)
 	for _, c := range changes {

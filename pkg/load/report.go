@@ -18,32 +18,32 @@ import (
 )
 
 const (
-	// maxAlike bounds how many lines of one kind are shown for one file, maxKinds how many kinds: in a file of a wrong
-	// format every line is wrong.
+	// maxAlike bounds the lines of a kind shown for a file, maxKinds the kinds: in a file of a wrong format every
+	// line is wrong.
 	maxAlike = 5
 	maxKinds = 20
 )
 
-// alike counts the reports of a file that differ in line, names and numbers alone.
+// alike counts the reports of a file that differ only in line, names and numbers.
 type alike struct {
 	verb  string
 	first Refusal
 	count int
 }
 
-// reports limits the lines about what could not be loaded: it shows the first of each kind and counts the rest.
+// reports limits the lines about refused input to the first of each kind, and counts the rest.
 type reports struct {
 	mutex sync.Mutex
 	kinds map[string]*alike
 	order []string
-	// hiddenKinds counts reports of kinds that are not shown at all.
+	// hiddenKinds counts reports of kinds not shown at all.
 	hiddenKinds int
 }
 
-// particular matches what differs between two lines that are wrong in the same way: quoted text, names and numbers.
+// particular matches the differences between two lines with the same fault: quoted text, names and numbers.
 var particular = regexp.MustCompile(`"[^"]*"|\S*[./0-9\\]\S*`)
 
-// shouldShow reports whether r is shown.
+// shouldShow reports whether to show r.
 func (p *reports) shouldShow(verb string, r Refusal) bool {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -64,7 +64,7 @@ func (p *reports) shouldShow(verb string, r Refusal) bool {
 	return kind.count <= maxAlike
 }
 
-// takeHidden returns lines that count the reports not shown, and clears them.
+// takeHidden returns lines with the counts of hidden reports, and clears them.
 func (p *reports) takeHidden() []string {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -81,7 +81,7 @@ func (p *reports) takeHidden() []string {
 	return lines
 }
 
-// String is the summary: written and unchanged objects, and every other count that is not 0.
+// String returns the summary: written and unchanged objects, and every other count except 0.
 func (r Result) String() string {
 	said := []string{fmt.Sprintf("%d written, %d unchanged", r.Written, r.Present)}
 	said = append(said, counted(r.Removed, "removed", "removed")...)
@@ -92,7 +92,7 @@ func (r Result) String() string {
 	return strings.Join(said, ", ")
 }
 
-// Amiss lists the counts of what has to be mended, empty if there is none.
+// Amiss lists the counts that need a correction, empty if there are none.
 func (r Result) Amiss() string {
 	return strings.Join(slices.Concat(
 		counted(r.Left, "left to others", "left to others"),
@@ -104,7 +104,6 @@ func (r Result) Amiss() string {
 	), ", ")
 }
 
-// counted returns nil for 0.
 func counted(n int, one, more string) []string {
 	switch n {
 	case 0:
@@ -115,10 +114,10 @@ func counted(n int, one, more string) []string {
 	return []string{fmt.Sprintf("%d %s", n, more)}
 }
 
-// reportRefused reports an object or line that is not loaded (L2).
+// reportRefused reports an object or line not loaded (L2).
 func (l *Loader) reportRefused(r Refusal) { l.sayGrouped("refused", r) }
 
-// Report reports a custom resource that is not imported, or with refused false a part of one, and counts it.
+// Report reports and counts a custom resource not imported, or with refused false a part of one.
 func (l *Loader) Report(r Refusal, refused bool) Result {
 	if refused {
 		l.reportRefused(r)
@@ -128,14 +127,13 @@ func (l *Loader) Report(r Refusal, refused bool) Result {
 	return Result{NotTaken: 1}
 }
 
-// reportPlan reports the refusals of reading a file.
 func (l *Loader) reportPlan(p *plan) {
 	for _, r := range p.refused {
 		l.reportRefused(r)
 	}
 }
 
-// reportLeftAsIs reports an object that stays as another manager has it (L4).
+// reportLeftAsIs reports an object left as another manager has it (L4).
 func (l *Loader) reportLeftAsIs(r Refusal) { l.sayGrouped("left as it is", r) }
 
 func (l *Loader) sayGrouped(verb string, r Refusal) {
@@ -144,7 +142,7 @@ func (l *Loader) sayGrouped(verb string, r Refusal) {
 	}
 }
 
-// reportHidden ends the report of a file with the counts of what was not shown, and the warnings.
+// reportHidden ends the report of a file with counts of hidden reports, and the Warnings.
 func (l *Loader) reportHidden() {
 	for _, line := range l.reports.takeHidden() {
 		l.say("%s", line)
@@ -162,7 +160,7 @@ func (l *Loader) reportHidden() {
 	}
 }
 
-// note passes a text of a kind on to Config.Note, or without that to Config.Report.
+// note passes a text to Config.Note, or to Config.Report.
 func (l *Loader) note(kind, text string) {
 	if l.cfg.Note == nil {
 		l.say("%s: %s", kind, text)
@@ -173,7 +171,7 @@ func (l *Loader) note(kind, text string) {
 	l.cfg.Note(kind, text)
 }
 
-// reportServable reports a zone that name servers would not load as it is now.
+// reportServable reports a zone that name servers would not load at present.
 func (l *Loader) reportServable(id types.NamespacedName, zone *v1alpha1.Zone) (reported bool) {
 	c := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionServable)
 	if c == nil || c.Status != metav1.ConditionFalse {

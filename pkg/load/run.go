@@ -17,14 +17,14 @@ import (
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 )
 
-// New makes a Loader. It does not connect to the server yet.
+// New returns a Loader, without a connection yet.
 func New(cfg Config) (*Loader, error) {
 	heard := &warnings{}
 	client := rest.CopyConfig(cfg.Client)
 	client.QPS = -1 // the bound is maxWorkers
 	client.WarningHandlerWithContext = heard
 	binary := rest.CopyConfig(client)
-	// JSON takes a tenth more of the time that a Record needs in the server and in this process.
+	// JSON would cost a tenth more time per Record, in the server and here.
 	binary.ContentType, binary.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
 	typed, err := versioned.NewForConfig(binary)
 	if err != nil {
@@ -38,13 +38,13 @@ func New(cfg Config) (*Loader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load: %w", err)
 	}
-	// It asks the server for its kinds when the first one is needed.
+	// Asks the server for its kinds when needed.
 	mapping := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(asked))
 	return newLoader(cfg, typed, any, mapping, heard), nil
 }
 
-// Load loads one source. Refusals, and files that cannot be read or hold no zone, are reported and counted. An error
-// ends the whole run: the server does not answer, or ctx is done.
+// Load loads a source. Refusals, and files that are unreadable or have no zone, are reported and counted. An error
+// ends the whole run: the server does not answer, or ctx has ended.
 func (l *Loader) Load(ctx context.Context, source Source) (Result, error) {
 	files, err := source.Files()
 	if err != nil {

@@ -13,31 +13,29 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// scope is what the zone files of one run describe completely: a Zone and a namespace. A Record that the same field
-// manager made there before, and no file has, is left over.
+// scope is a Zone and namespace that the zone files of a run describe completely. A Record made there before by the
+// same field manager is left over if no file has it.
 type scope struct {
 	zone types.NamespacedName
-	// readable: a file was put into the Zone, and this user may read it.
+	// readable: a file was written into the Zone, and this user may read the Zone.
 	readable bool
 	wanted   map[rrset]bool
-	// existing are the Records before the last file was put.
+	// existing has the Records before the last file was written.
 	existing *existingRecords
-	// to is where the files go; nil before the first one.
+	// to is the destination of the files; nil before the first.
 	to *destination
 
-	// paths are the files.
 	paths []string
-	// doubt is why the files are not complete; then nothing is left over.
+	// doubt is why the files are incomplete; with doubt nothing is left over.
 	doubt string
 
-	// refused are the writes that may succeed when left-over Records are removed.
+	// refused has writes that may succeed after the removal of left-over Records.
 	refused []*recordWrite
 }
 
-// what the report calls the scope.
+// what names the scope in reports.
 func (s *scope) what() string { return "zone " + s.zone.String() }
 
-// addFile adds the RRsets of a file.
 func (s *scope) addFile(path string, p *plan, to *destination) {
 	s.paths, s.to = append(s.paths, path), to
 	for _, set := range p.sets {
@@ -53,7 +51,7 @@ func (s *scope) addFile(path string, p *plan, to *destination) {
 	}
 }
 
-// listRecords lists the Records that were in the Zone before the last file was put.
+// listRecords lists the Records in the Zone before the last file was written.
 func (s *scope) listRecords() []*v1alpha1.Record {
 	var found []*v1alpha1.Record
 	for _, r := range s.existing.byName {
@@ -64,7 +62,6 @@ func (s *scope) listRecords() []*v1alpha1.Record {
 	return found
 }
 
-// hasRecord reports whether a file has the RRset of a Record.
 func (s *scope) hasRecord(r *v1alpha1.Record) bool {
 	fqdn, err := name.Parse(r.Status.FQDN)
 	if err != nil {

@@ -17,20 +17,19 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Source is one thing to load: a file, or a directory with all below it.
+// Source is a file, or a directory with everything below it.
 type Source struct {
-	// Path of a file or directory.
 	Path string
-	// View of the zones that zone files make; empty is the default view. Manifests name their view themselves.
+	// View of the zones from zone files; empty is the default view. Manifests name their view themselves.
 	View string
-	// viewGiven: the view was written out, even if it is the default one.
+	// viewGiven: the view was given, even the default.
 	viewGiven bool
-	// Origin is the name of the zone of a zone file; zero if the file or its name gives it.
+	// Origin is the name of the zone of a zone file; zero if the file or its name has it.
 	Origin name.Name
 }
 
-// ParseSource reads [VIEW=][NAME=]PATH. Text before the first "=" is a view if it is empty or an RFC 1123 label, and
-// the name of the zone if it has a dot. A path with "=" in its first element is written "./a=b.zone".
+// ParseSource parses [VIEW=][NAME=]PATH. Text before the first "=" is a view if it is empty or an RFC 1123 label,
+// and the name of the zone if it has a dot. A path with "=" in its first element is written "./a=b.zone".
 func ParseSource(text string) (Source, error) {
 	var s Source
 	rest := text
@@ -57,7 +56,7 @@ func ParseSource(text string) (Source, error) {
 	return s, nil
 }
 
-// String is the form that ParseSource reads.
+// String returns the form that ParseSource parses.
 func (s Source) String() string {
 	text := s.Path
 	if !s.Origin.IsZero() {
@@ -74,8 +73,8 @@ type Files struct {
 	Manifests, Zones []string
 }
 
-// Files finds the files. A file named directly is a manifest when its name ends in .yaml, .yml or .json, and a zone
-// file otherwise. In a directory zone files end in .zone or .db, and files of other endings are skipped.
+// Files lists the files. A file given directly is a manifest if its name ends in .yaml, .yml or .json, otherwise a
+// zone file. In a directory, zone files end in .zone or .db, and other files are skipped.
 func (s Source) Files() (Files, error) {
 	info, err := os.Stat(s.Path)
 	if err != nil {
@@ -129,7 +128,7 @@ func (s Source) findFiles() (Files, error) {
 var errEmptyDirectory = errors.New("the directory holds no manifest (.yaml, .yml, .json) and no zone file (.zone, .db); " +
 	"a zone file of another name is loaded when named itself")
 
-// IsManifest reports whether the name of a file is that of a manifest. Other files are zone files.
+// IsManifest reports whether the name of a file is a manifest's. Other files are zone files.
 func IsManifest(path string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(path)))
 }
@@ -138,7 +137,7 @@ func isZoneFile(path string) bool {
 	return slices.Contains([]string{".zone", ".db"}, strings.ToLower(filepath.Ext(path)))
 }
 
-// ParseOrigin reads the name of a zone: absolute, with or without the trailing dot.
+// ParseOrigin parses the name of a zone: absolute, with or without the trailing dot.
 func ParseOrigin(text string) (name.Name, error) {
 	if !name.IsAbsolute(text) {
 		text += "."
@@ -146,14 +145,14 @@ func ParseOrigin(text string) (name.Name, error) {
 	return name.Parse(text)
 }
 
-// originGuess is the origin of a zone file as its name tells: NAME.zone, NAME.db or db.NAME. The reader asks for it if
+// originGuess is the origin of a zone file from its name: NAME.zone, NAME.db or db.NAME. The reader uses it if
 // neither the file nor the caller gives an origin.
 type originGuess struct {
 	loader *Loader
 	path   string
-	// origin is zero if the name of the file does not tell.
+	// origin is zero if the name of the file has none.
 	origin name.Name
-	// missed: the reader has asked, and there was no answer.
+	// missed: the reader needed an origin, and there was none.
 	missed bool
 }
 
@@ -168,7 +167,7 @@ func (l *Loader) guessOrigin(path string) *originGuess {
 		text = ""
 	}
 	g := &originGuess{loader: l, path: path}
-	// "db.127" and "1.168.192.db" are files of reverse zones and do not tell which: no top-level domain is a number.
+	// "db.127" and "1.168.192.db" are incomplete names of reverse zones: no top-level domain is a number.
 	last := text[strings.LastIndexByte(text, '.')+1:]
 	if origin, err := ParseOrigin(text); err == nil && strings.Trim(last, "0123456789") != "" {
 		g.origin = origin
@@ -176,7 +175,6 @@ func (l *Loader) guessOrigin(path string) *originGuess {
 	return g
 }
 
-// answerReader answers the reader.
 func (g *originGuess) answerReader() name.Name {
 	if g.missed = g.origin.IsZero(); !g.missed {
 		g.loader.say("%s: no $ORIGIN before its first relative name; %s is assumed, from the name of the file", g.path, g.origin)
@@ -184,6 +182,6 @@ func (g *originGuess) answerReader() name.Name {
 	return g.origin
 }
 
-// howToSayOrigin is the next step if there was no answer.
+// howToSayOrigin is the next step after missed.
 const howToSayOrigin = `name the zone of the file: "$ORIGIN NAME." as its first line, NAME.zone or db.NAME as its name, ` +
 	`--origin NAME with import, or NAME=PATH with up --load`

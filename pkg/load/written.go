@@ -11,15 +11,14 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// WrittenNames are the names of objects as their authors wrote them: absolute, or relative to zones that need not be
-// known. A relative name is any absolute name that begins with its labels. The zero value is empty.
+// WrittenNames has names of objects as written by their authors: absolute, or relative to zones that may be unknown.
+// A relative name matches any absolute name that begins with its labels. The zero value is empty.
 type WrittenNames struct {
 	texts map[string]bool
-	// beginnings are the first labels of absolute names, as relative names.
+	// beginnings has the first labels of absolute names, as relative names.
 	beginnings map[string]bool
 }
 
-// Add adds a name.
 func (w *WrittenNames) Add(text string) {
 	if w.texts == nil {
 		w.texts, w.beginnings = make(map[string]bool), make(map[string]bool)
@@ -38,7 +37,7 @@ func (w *WrittenNames) AddObject(object *unstructured.Unstructured) {
 	}
 }
 
-// Have reports whether a host may be one of the names, or covered by a wildcard among them.
+// Have reports whether a host may be among the names, or covered by a wildcard.
 func (w *WrittenNames) Have(host string) bool {
 	for text, up := strings.ToLower(host), strings.ToLower(host); ; text = "*." + up {
 		if w.texts[text] || w.beginnings[text] {
@@ -56,7 +55,7 @@ func (w *WrittenNames) Have(host string) bool {
 	}
 }
 
-// beginningsOf returns the first labels of an absolute name, from one to all; none of a relative name.
+// beginningsOf returns the first labels of an absolute name, from one to all; none for a relative name.
 func beginningsOf(text string) (all []string) {
 	if !strings.HasSuffix(text, ".") {
 		return nil
@@ -69,7 +68,7 @@ func beginningsOf(text string) (all []string) {
 	return all
 }
 
-// HostsOf returns the hosts that a Record names, as they are written.
+// HostsOf returns the hosts named in a Record, as written.
 func HostsOf(object *unstructured.Unstructured) (hosts []string) {
 	text, _, _ := unstructured.NestedString(object.Object, "spec", "type")
 	rrtype, err := rdata.ParseType(text)

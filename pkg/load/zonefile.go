@@ -29,11 +29,11 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// LabelLoaded on a Zone is the digest of the file, view and namespace it was loaded from without a refusal (L3).
+// LabelLoaded on a Zone is the digest of the file, view and namespace of a load without a refusal (L3).
 const LabelLoaded = "kubi.zone/loaded"
 
 const (
-	// planVersion changes if the same file gives other objects than before.
+	// planVersion changes if the same file leads to other objects than before.
 	planVersion = 2
 )
 
@@ -104,7 +104,7 @@ func inView(view string) string {
 	return " in view " + view
 }
 
-// fileDigest is the digest of the file and of everything else that determines its objects.
+// fileDigest returns the digest of the file and everything else that determines its objects.
 func (l *Loader) fileDigest(text []byte, source Source, guess *originGuess) string {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%d|%s|%s|%s|%s|", planVersion, source.View, l.cfg.Namespace, source.Origin, guess.origin)
@@ -112,7 +112,7 @@ func (l *Loader) fileDigest(text []byte, source Source, guess *originGuess) stri
 	return hex.EncodeToString(sum.Sum(nil))[:40] // a label's value is at most 63 characters
 }
 
-// findLoaded finds the Zone with the label mark, nil if there is none.
+// findLoaded returns the Zone with the label mark, nil for none.
 func (l *Loader) findLoaded(ctx context.Context, mark string) (*v1alpha1.Zone, error) {
 	list, err := rrsets.Retry(ctx, func() (*v1alpha1.ZoneList, error) {
 		return l.typed.KubizoneV1alpha1().Zones(l.cfg.Namespace).List(ctx,
@@ -140,7 +140,7 @@ func (l *Loader) setMark(ctx context.Context, zone *v1alpha1.Zone, mark string) 
 	return err
 }
 
-// putDroppingRefusedFields puts the Zone of p, and puts it again without the fields that the server refuses.
+// putDroppingRefusedFields puts the Zone of p, and again without the fields that the server refuses.
 func (l *Loader) putDroppingRefusedFields(p *plan, put func() (Result, error)) (Result, error) {
 	refused := 0
 	for {
@@ -156,8 +156,7 @@ func (l *Loader) putDroppingRefusedFields(p *plan, put func() (Result, error)) (
 	}
 }
 
-// putZone finds, makes or changes the Zone. An existing Zone of the same DNS name is used whatever its object is
-// called.
+// putZone finds, creates or changes the Zone. An existing Zone with the DNS name is used under any object name.
 func (l *Loader) putZone(ctx context.Context, p *plan) (*v1alpha1.Zone, Result, error) {
 	ctx = l.withZone(ctx, nil)
 	zones := l.typed.KubizoneV1alpha1().Zones(l.cfg.Namespace)
@@ -178,7 +177,7 @@ func (l *Loader) putZone(ctx context.Context, p *plan) (*v1alpha1.Zone, Result, 
 			if !apierrors.IsAlreadyExists(err) {
 				return nil, Result{}, err
 			}
-			// Another zone has the readable name, or the answer to our own creation was lost.
+			// Another zone has the readable name, or our creation succeeded and its answer was lost.
 			if have, err = l.findZone(ctx, p); err != nil || have != nil {
 				break
 			}
@@ -199,7 +198,7 @@ func (l *Loader) putZone(ctx context.Context, p *plan) (*v1alpha1.Zone, Result, 
 	case l.reportChanged(at, have.ManagedFields):
 		return have, Result{Left: 1}, nil
 	}
-	// A patch: a Zone changes with each of its records, and a PUT would conflict.
+	// A patch: every record changes its Zone, and a PUT would conflict.
 	patch, err := zonePatch(&p.spec)
 	if err != nil {
 		return nil, Result{}, err
@@ -213,7 +212,7 @@ func (l *Loader) putZone(ctx context.Context, p *plan) (*v1alpha1.Zone, Result, 
 	return have, Result{Written: 1}, nil
 }
 
-// zonePatch is a merge patch that sets the fields of the file and removes those that it does not have.
+// zonePatch returns a merge patch that sets the fields of the file and removes absent ones.
 func zonePatch(spec *v1alpha1.ZoneSpec) ([]byte, error) {
 	text, err := json.Marshal(spec)
 	if err != nil {
@@ -242,7 +241,7 @@ func (l *Loader) findZone(ctx context.Context, p *plan) (*v1alpha1.Zone, error) 
 	return nil, nil
 }
 
-// sameZone compares the fields that a file has. The rest of a Zone belongs to its owner.
+// sameZone compares the fields of a file. All others belong to the owner of the Zone.
 func sameZone(have, want *v1alpha1.ZoneSpec) bool {
 	said := have.DeepCopy()
 	said.NameServers, said.DNSClassRefs, said.Limits, said.DeletionProtection, said.DeletionPolicy = nil, nil, nil, false,
@@ -251,7 +250,7 @@ func sameZone(have, want *v1alpha1.ZoneSpec) bool {
 	return equality.Semantic.DeepEqual(said, want)
 }
 
-// zoneScope finds or makes the scope of a Zone and a namespace.
+// zoneScope returns the scope of a Zone and a namespace, and adds a missing one.
 func (l *Loader) zoneScope(zone types.NamespacedName, namespace string) *scope {
 	key := zone.String() + " " + namespace
 	s := l.scopes[key]
