@@ -260,7 +260,6 @@ type manifest struct {
 	owner   string
 	created time.Time
 	// before and answer are the object before and after the write; after is the object of the plan needed before.
-	//
 	before, answer *unstructured.Unstructured
 	after          string
 	// answered has the reasons of Warnings resolved by other manifests.
