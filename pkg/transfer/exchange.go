@@ -160,7 +160,6 @@ func exchangeMessage(conn net.Conn, question *mdns.Msg, key *Key) (*mdns.Msg, er
 	return m, nil
 }
 
-// readAnswer returns the answer to a question, and its octets.
 func readAnswer(wire *mdns.Conn, question *mdns.Msg) ([]byte, *mdns.Msg, error) {
 	_, packets := wire.Conn.(net.PacketConn)
 	for {

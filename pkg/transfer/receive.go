@@ -187,7 +187,6 @@ type received struct {
 	reached serial.Serial
 }
 
-// step is a position in a transfer.
 type step uint8
 
 const (

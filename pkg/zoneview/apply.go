@@ -110,7 +110,6 @@ func fromFirstStep(z Zone, step content.Step) (*Snapshot, error) {
 	return nothing.applyContent(step)
 }
 
-// key identifies an RRset.
 type key struct {
 	owner name.Rel
 	t     rdata.Type

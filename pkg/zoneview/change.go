@@ -59,7 +59,6 @@ func compareRRset(change *dns.Change, before, after []dns.Entry) {
 	}
 }
 
-// compareAll compares two zones RRset by RRset.
 func compareAll(change *dns.Change, before, after iter.Seq[dns.Entry]) {
 	nextBefore, stopBefore := iter.Pull(byRRset(before))
 	defer stopBefore()

@@ -266,7 +266,6 @@ func (v *Set) boundSteps(now int64) {
 	}
 }
 
-// withoutSteps returns h without the oldest n steps.
 func (h *held) withoutSteps(n int) *held {
 	next := *h
 	for i := range n {
@@ -276,13 +275,11 @@ func (h *held) withoutSteps(n int) *held {
 	return &next
 }
 
-// oldest is the time of a zone's oldest kept step.
 type oldest struct {
 	time int64
 	uid  string
 }
 
-// byOldest is a heap.
 type byOldest []oldest
 
 func (x byOldest) Len() int           { return len(x) }

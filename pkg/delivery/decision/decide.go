@@ -166,7 +166,6 @@ func (m *Memory) awaitsView(f *Facts) bool {
 	return m.due.waits(dueView, f.Began)
 }
 
-// nextDelivery returns the next action for a zone of the class.
 func (m *Memory) nextDelivery(f *Facts) Action {
 	state, at, now := &m.State, f.View.Serial, f.Began
 	if f.Repair {

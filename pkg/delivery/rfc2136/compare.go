@@ -20,7 +20,6 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// maxTheirs bounds the remembered conflicts of a zone.
 const maxTheirs = 256
 
 // maxTransfer bounds the memory of a transfer, in octets on the wire: some four million records.
@@ -69,7 +68,6 @@ func (w *work) fetchZone(ctx context.Context) (contents, error) {
 	return held, nil
 }
 
-// at returns the server's RRset, without Data if there is none.
 func (c contents) at(key delivery.RRsetKey) delivery.RRset {
 	if set, ok := c.sets[key]; ok {
 		return set
@@ -305,7 +303,6 @@ type step struct {
 	added, removed []string
 }
 
-// findStep returns the step of an entry's RRset for the change number at, and creates it if missing.
 func (w *work) findStep(at int, entry dns.Entry) *step {
 	key := delivery.RRsetKey{Name: entry.Name, Type: entry.Type}
 	steps := w.steps[key]
@@ -344,7 +341,6 @@ func (w *work) dropAliasConflicts(changes []delivery.Change, held contents) []de
 	})
 }
 
-// listFailures returns the RRsets set aside, in canonical order.
 func (w *work) listFailures() []delivery.Failure {
 	out := make([]delivery.Failure, 0, len(w.failed))
 	for key, err := range w.failed {

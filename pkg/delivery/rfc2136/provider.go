@@ -231,7 +231,6 @@ func (p *Provider) Abilities() delivery.Abilities {
 // Close does nothing: connections end with their call.
 func (p *Provider) Close() error { return nil }
 
-// work is a call for one zone.
 type work struct {
 	*Provider
 	plan  delivery.Plan

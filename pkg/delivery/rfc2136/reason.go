@@ -17,7 +17,6 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// explainRcode explains the rcode of a verified answer.
 func (w *work) explainRcode(rcode int) *delivery.Error {
 	var e *delivery.Error
 	switch rcode {
@@ -38,7 +37,6 @@ func (w *work) explainRcode(rcode int) *delivery.Error {
 	return e
 }
 
-// explainNoAnswer explains the lack of a verified answer.
 func (w *work) explainNoAnswer(server string, err error) *delivery.Error {
 	var refusal *transfer.Refusal
 	if errors.As(err, &refusal) {

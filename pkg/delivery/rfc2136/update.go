@@ -71,7 +71,6 @@ func (w *write) writeAll(ctx context.Context, changes []delivery.Change, seen bo
 	return nil
 }
 
-// divideIntoBatches encodes changes and divides them among messages.
 func (w *write) divideIntoBatches(changes []delivery.Change, seen bool) [][]written {
 	byName := map[name.Name][]delivery.Change{}
 	var names []name.Name
@@ -115,7 +114,6 @@ func (w *write) divideIntoBatches(changes []delivery.Change, seen bool) [][]writ
 	return batches
 }
 
-// encodeName encodes the changes of a name, and returns their octets.
 func (w *write) encodeName(changes []delivery.Change, seen bool) ([]written, int) {
 	aliasChanges := slices.ContainsFunc(changes, func(change delivery.Change) bool { return change.After.Type == rdata.CNAME })
 	somethingWas := slices.ContainsFunc(changes, func(change delivery.Change) bool { return len(change.Before.Data) > 0 })
@@ -196,7 +194,6 @@ func (w *written) encodeChange() *delivery.Error {
 	return err
 }
 
-// sendUpdate sends an update and handles the answer.
 func (w *write) sendUpdate(ctx context.Context, batch []written, reviews int) error {
 	if len(batch) == 0 {
 		return nil
@@ -358,7 +355,6 @@ func (w *work) hasNewRefusal() bool {
 	return false
 }
 
-// noteOrder records the changes refused alone and accepted.
 func (w *work) noteOrder(changes []delivery.Change) {
 	for _, change := range changes {
 		if key := change.After.Key(); w.alone[key] || w.taken[key] {

@@ -40,7 +40,6 @@ type attempt struct {
 	takesAway bool
 }
 
-// runAttempt performs actions until DoWait, or until an action ends the attempt.
 func (a *attempt) runAttempt(ctx context.Context) {
 	now := time.Now()
 	a.facts.Began, a.facts.Now = now, now
@@ -81,7 +80,6 @@ func (a *attempt) findSnapshot() {
 	}
 }
 
-// logWait logs a new reason to wait.
 func (a *attempt) logWait(act decision.Action) {
 	if act.Why == a.memory.Why {
 		return
@@ -247,7 +245,6 @@ func (a *attempt) completePlan(plan *delivery.Plan) {
 	plan.CallTimeout, plan.Servers = a.config.CallTimeout, a.memory.State.ServerNames()
 }
 
-// compareProvider compares provider and zone, and reports whether a repair is needed.
 func (a *attempt) compareProvider(ctx context.Context) (repair bool) {
 	if err := a.lease.Limiter.Wait(ctx); err != nil {
 		return false
@@ -273,7 +270,6 @@ func (a *attempt) compareProvider(ctx context.Context) (repair bool) {
 	return f.Repair
 }
 
-// removeZone removes the zone from the provider, then forgets the delivery.
 func (a *attempt) removeZone(ctx context.Context) {
 	m, f := a.memory, &a.facts
 	plan, err := a.config.PlanRemoval(ctx, a.key.UID, m.State, a.snapshot, f.Left)
@@ -393,7 +389,6 @@ func (a *attempt) callProvider(ctx context.Context, method string, f func(contex
 	return err
 }
 
-// addReport adds the report of a plan to r.
 func addReport(r *delivery.Report, part delivery.Report) {
 	if part.Servers != nil {
 		r.Servers = part.Servers

@@ -478,7 +478,6 @@ func (l *Loop) checkCurrent(i *item, a *attempt) error {
 	return nil
 }
 
-// probe asks for the health of a paused class.
 func (l *Loop) probe(c *knownClass) {
 	defer l.working.Done()
 	if err := l.Health(l.ctx, c.spec.Name); err != nil {

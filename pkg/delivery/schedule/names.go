@@ -60,7 +60,6 @@ func (n *names) of(key delivery.Key) *right {
 	return r
 }
 
-// first returns the delivery that has a name, nil for none.
 func (n *names) first(at className) *right {
 	if holders := n.holders[at]; len(holders) > 0 {
 		return holders[0]

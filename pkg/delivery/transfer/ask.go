@@ -77,7 +77,6 @@ func AskDS(ctx context.Context, connect Dial, at netip.AddrPort, zone name.Name)
 	return got, nil
 }
 
-// askRRset returns an authoritative answer, or an error.
 func askRRset(ctx context.Context, connect Dial, at netip.AddrPort, key *transfer.Key, zone name.Name, of uint16) (*mdns.Msg, error) {
 	conn, err := connect(ctx, "tcp", at.String())
 	if err != nil {

@@ -60,7 +60,6 @@ func (d *digest) subtract(other digest) {
 	}
 }
 
-// hashZone returns the digest of plan.All.
 func hashZone(plan delivery.Plan) (d digest) {
 	for set := range plan.All {
 		owner := set.Name.String()
@@ -71,7 +70,6 @@ func hashZone(plan delivery.Plan) (d digest) {
 	return d
 }
 
-// hashTransferred returns the digest of a transferred record.
 func hashTransferred(rr mdns.RR) digest {
 	header := rr.Header()
 	t := rdata.Type(header.Rrtype)

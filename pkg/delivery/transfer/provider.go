@@ -49,7 +49,6 @@ type Secondary struct {
 	Unsigned bool
 }
 
-// ownSerials reports whether the secondary's serials are not the zone's.
 func (s Secondary) ownSerials() bool { return s.Signs || s.Signer != "" }
 
 type Config struct {

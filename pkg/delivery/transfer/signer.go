@@ -85,7 +85,6 @@ type signedKey struct {
 	zone name.Name
 }
 
-// findSigned returns the signedZone of a plan, and creates a missing one.
 func (p *Provider) findSigned(plan delivery.Plan) *signedZone {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -208,7 +208,6 @@ func cleanForeign(text string, secrets []string) string {
 	return text
 }
 
-// quoteServer quotes the server's text of an error.
 func quoteServer(refusal *protocol.Error, secrets []string) string {
 	text := refusal.Message
 	if details := string(refusal.Details); len(details) > len("null") {

@@ -38,7 +38,6 @@ const slack = 4
 // featureRetry is the retry interval of a record that needs an extension.
 const featureRetry = 10 * time.Minute
 
-// writer writes a plan.
 type writer struct {
 	provider *Provider
 	plan     delivery.Plan

@@ -174,7 +174,6 @@ func mapIDNA(text string) (string, error) {
 	return mapped, nil
 }
 
-// asciiScan is the result of scanASCII.
 type asciiScan struct {
 	needsIDNA bool                    // a byte beyond ASCII, or a label that starts with xn--
 	upper     bool                    // a letter to be lowered

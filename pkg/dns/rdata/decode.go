@@ -59,7 +59,6 @@ func appendGroups(text, octets []byte, size int, separator byte) []byte {
 	return text
 }
 
-// readString reads a character-string.
 func (d *decoder) readString() []byte { return d.take(int(d.take(1)[0])) }
 
 // readName reads an uncompressed name. A name with the mark as its top label was relative.

@@ -55,7 +55,7 @@ func appendStrings(wire []byte, text string) []byte {
 	}
 }
 
-// appendOctets appends text without escapes.
+// appendOctets appends the octets of text, unescaped.
 func appendOctets(wire []byte, text string) []byte {
 	for text != "" {
 		c, size := unescape(text)
@@ -87,7 +87,6 @@ func checkTag(text string) error {
 	return nil
 }
 
-// parseUint parses a decimal number of at most bits bits.
 func parseUint(field token, bits int) (uint64, error) {
 	value, err := strconv.ParseUint(field.text, 10, bits)
 	if err != nil || field.quoted {

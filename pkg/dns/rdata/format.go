@@ -164,7 +164,6 @@ const gatewayType, gatewayField = 1, 3
 // paramsField is the position of the first service parameter.
 const paramsField = 2
 
-// byNumber has the formats by type number.
 var byNumber = func() (at [CAA + 1]*format) {
 	for i := range formats {
 		f := &formats[i]
@@ -201,7 +200,6 @@ func (f *format) isName(i int, tokens []token) bool {
 	return i < 64 && f.names&(1<<i) != 0 || f.gateway && i == gatewayField && tokens[gatewayType].text == "3"
 }
 
-// hasRelativeName reports whether a token of a canonical text is a relative name.
 func (f *format) hasRelativeName(tokens []token) bool {
 	for i, t := range tokens {
 		if f.isName(i, tokens) && !absoluteText(t.text) {
@@ -225,7 +223,6 @@ func (t Type) Fields() []string {
 	return words
 }
 
-// describeFields describes the fields of the type, with an example, for a message.
 func (f *format) describeFields() string {
 	words := f.of.Fields()
 	for i, field := range f.fields {

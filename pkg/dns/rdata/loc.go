@@ -84,7 +84,6 @@ func locAngle(fields []token, most int64, plus, minus string) (uint32, []token, 
 		minus)
 }
 
-// locCentimetres parses metres with at most two decimals.
 func locCentimetres(text string) (int64, error) {
 	if n := len(text); n > 0 && text[n-1]|0x20 == 'm' {
 		text = text[:n-1]

@@ -73,7 +73,6 @@ func inNames(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_' || c == '/' || c == '*' || c == '.'
 }
 
-// plainNames reports whether no name in a text needs an escape.
 func plainNames(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; !inNames(c) && c != ' ' {

@@ -74,7 +74,6 @@ func splitSubstitution(text []byte) (parts [3][]byte, reference int, err error) 
 	return parts, reference, nil
 }
 
-// expression parses a POSIX extended regular expression.
 type expression struct {
 	rest   string
 	groups int

@@ -92,7 +92,6 @@ func appendParams(wire []byte, tokens []token) ([]byte, error) {
 	return wire, nil
 }
 
-// parseParam splits a field into key and value.
 func parseParam(t token) (p param, err error) {
 	if t.quoted {
 		return p, fmt.Errorf("%s is quoted, but only the value of a parameter may be; write key=\"value\"", quote(t.text))

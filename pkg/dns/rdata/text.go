@@ -15,7 +15,6 @@ import (
 // maxValue bounds a value on the wire, in octets (S5.8).
 const maxValue = 4096
 
-// token is a field of a value's text, with its escapes and without its quotes.
 type token struct {
 	text   string
 	quoted bool
@@ -237,7 +236,6 @@ func checkDirective(first string) error {
 	return nil
 }
 
-// appendString appends data as a quoted character-string.
 func appendString(text, data []byte) []byte {
 	text = append(text, '"')
 	for _, c := range data {
@@ -275,7 +273,6 @@ func appendLabel(text, label []byte) []byte {
 	return text
 }
 
-// source is the origin of a value's text.
 type source uint8
 
 const (

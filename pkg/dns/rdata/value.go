@@ -286,13 +286,11 @@ func (v Value) Target(origin name.Name) (name.Name, bool) {
 	return n, err == nil
 }
 
-// absoluteText reports whether a name's text ends in an unescaped dot.
 func absoluteText(text string) bool {
 	before, dot := strings.CutSuffix(text, ".")
 	return dot && !endsEscaped(before)
 }
 
-// relativeWireLen returns the length of a relative name's labels on the wire.
 func relativeWireLen(text string) int {
 	n := 1
 	for i := 0; i < len(text); n++ {

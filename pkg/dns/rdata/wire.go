@@ -60,7 +60,6 @@ func (f *format) encodeFields(tokens []token, top, wire []byte) ([]byte, error) 
 	return wire, nil
 }
 
-// appendField appends a field from the first token, or from all of them.
 func appendField(wire []byte, k kind, tokens []token, top []byte) ([]byte, error) {
 	first := tokens[0]
 	switch k {
@@ -196,7 +195,6 @@ func decodeWire(t Type, wire []byte, mark byte, text []byte) ([]byte, error) {
 	return text, nil
 }
 
-// readField appends the text of the next field, of kind k.
 func (d *decoder) readField(k kind, text []byte) []byte {
 	switch k {
 	case kindUint8, kindAlgorithm:

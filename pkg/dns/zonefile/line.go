@@ -172,7 +172,6 @@ func (l *lines) stripComment(text string, depth int) (int, error) {
 	return depth, nil
 }
 
-// cutField returns the first field of a logical line and the rest.
 func cutField(text string) (field, rest string) {
 	text = strings.TrimLeft(text, " \t")
 	for i := 0; i < len(text); i++ {

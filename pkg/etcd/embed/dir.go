@@ -147,7 +147,6 @@ func (d *Dir) writeLine(name, line string) error {
 	return nil
 }
 
-// unwritable returns the error of a failed write into the directory.
 func unwritable(path string, err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		return fmt.Errorf("data-dir %s: the disk is full (%w); free some space and start again, what was answered is kept", path, err)

@@ -24,7 +24,6 @@ const ReasonInsufficientStorage metav1.StatusReason = "InsufficientStorage"
 // minute of a request.
 const unanswered = 4 * time.Second
 
-// errUnanswered is the cause of a transaction's timeout.
 var errUnanswered = errors.New("no answer within " + unanswered.String())
 
 // lost reports whether a transaction has no answer, or etcd does not know its outcome (M5).

@@ -155,7 +155,6 @@ func (k *Keeper) setFull(full error) (changed bool) {
 	return changed
 }
 
-// member is a reachable member.
 type member struct {
 	endpoint string
 	*clientv3.StatusResponse
@@ -166,7 +165,6 @@ func (m member) id() uint64 { return m.Header.MemberId }
 // free returns the gain of a defragmentation.
 func (m member) free() int64 { return m.DbSize - m.DbSizeInUse }
 
-// quota returns the maximum size of the file.
 func (m member) quota() int64 { return cmp.Or(m.DbSizeQuota, usualQuota) }
 
 // fits requires a twentieth of the quota free, so that the alarm does not flap.
@@ -202,7 +200,6 @@ func (k *Keeper) checkMembers(ctx context.Context) (full bool, err error) {
 	return false, k.defragmentOne(ctx, members)
 }
 
-// sight is a revision at a time.
 type sight struct {
 	revision int64
 	at       time.Time
@@ -446,7 +443,6 @@ func (k *Keeper) makeRoom(ctx context.Context, alarms []uint64) error {
 	return errors.Join(wrong...)
 }
 
-// memberInTurn returns the member selected by the clock.
 func (k *Keeper) memberInTurn(ctx context.Context) (uint64, error) {
 	list, err := k.client.MemberList(ctx)
 	if err != nil {

@@ -70,7 +70,6 @@ func (t *explainedTxn) sendOnce(ctx context.Context, cmps []clientv3.Cmp, then, 
 	return t.kv.Txn(ctx).If(cmps...).Then(then...).Else(orelse...).Commit()
 }
 
-// sendRead sends a reading transaction until etcd answers.
 func (t *explainedTxn) sendRead(ctx context.Context, cmps []clientv3.Cmp, then, orelse []clientv3.Op) (*clientv3.TxnResponse,
 	error) {
 	for {
@@ -210,7 +209,6 @@ func (t *explainedTxn) readWritten(ctx context.Context) (all []*mvccpb.KeyValue,
 	return all, nil
 }
 
-// answerAt returns etcd's answer to the transaction at a revision.
 func (t *explainedTxn) answerAt(revision int64, another *clientv3.TxnResponse) *clientv3.TxnResponse {
 	answer := &clientv3.TxnResponse{Succeeded: true, Header: &etcdserverpb.ResponseHeader{ClusterId: another.Header.ClusterId,
 		MemberId: another.Header.MemberId, Revision: revision, RaftTerm: another.Header.RaftTerm}}

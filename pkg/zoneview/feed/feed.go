@@ -229,7 +229,6 @@ func (f *Feed) confirmZone(key string, z *zone) {
 	f.checkSync()
 }
 
-// ensureZone returns the zone of a key, and adds a missing one.
 func (f *Feed) ensureZone(key string) *zone {
 	z := f.zones[key]
 	if z == nil {

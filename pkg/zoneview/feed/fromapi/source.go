@@ -133,7 +133,6 @@ func (s *Source) Run(ctx context.Context) error {
 	return nil
 }
 
-// updateNext updates the next zone; false at the end.
 func (s *Source) updateNext(ctx context.Context) bool {
 	zone, end := s.queue.Get()
 	if end {

@@ -88,7 +88,6 @@ func (s *Source) countRestart(err error) error {
 	return err
 }
 
-// followZone updates a zone in the Set to its settled serial.
 func (s *Source) followZone(ctx context.Context, zone *v1alpha1.Zone, snapshot *zoneview.Snapshot) error {
 	settled := serial.Serial(zone.Status.SettledSerial)
 	if snapshot.Serial() == settled {
@@ -176,7 +175,6 @@ func (s *Source) moveToSerial(ctx context.Context, zone *v1alpha1.Zone, snapshot
 	return snapshot.UndoAll(steps)
 }
 
-// requestSubresource gets a subresource of a zone in the form definition.
 func requestSubresource(ctx context.Context, client rest.Interface, zone *v1alpha1.Zone, subresource string,
 	parameters map[string]string) (io.ReadCloser, error) {
 	request := client.Get().Namespace(zone.Namespace).Resource("zones").Name(zone.Name).SubResource(subresource).
@@ -204,7 +202,6 @@ func ReadDefinition(ctx context.Context, client rest.Interface, zone *v1alpha1.Z
 	return snapshot, nil
 }
 
-// readSteps returns the steps from serial since to serial until.
 func (s *Source) readSteps(ctx context.Context, zone *v1alpha1.Zone, since, until serial.Serial) ([]content.Step, error) {
 	ctx, cancel := context.WithTimeout(ctx, changesTime)
 	defer cancel()
