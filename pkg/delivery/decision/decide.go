@@ -54,12 +54,12 @@ func (m *Memory) BeginAttempt(f *Facts) {
 }
 
 // Next returns the next action of an attempt and the updated memory, without side effects. An attempt calls Next
-// again after an action without calls outside. Next decides in this order:
+// again after an action that only reads or prepares. Next decides in this order:
 //
 //	a failed delivery waits for its retry;
 //	a removed or paused delivery waits for a change;
 //	the state is loaded, and the intent of another worker taken over;
-//	a zone leaving the class is removed, if the other classes have it;
+//	a zone leaving the class is removed, or waits for the classes in force;
 //	the name of the zone is claimed in the class;
 //	changes are delivered, refused RRsets retried, the provider compared.
 func Next(m Memory, f *Facts) (Memory, Action) {
@@ -144,7 +144,8 @@ func (m *Memory) nextRemoval(f *Facts, why string) Action {
 		if !f.LookedUp {
 			return Action{Do: DoLookUp, Why: "the zone has no view"}
 		}
-		// After a restart the view may load late. Without it, a provider without Lists cannot remove anything.
+		// After a restart the view may load late. Without it, a provider without Lists does not know the RRsets to
+		// remove.
 		if f.Left == nil && m.awaitsView(f) {
 			return Action{Do: DoWait, Until: m.due[dueView], Why: "the view of the zone says what to withdraw, and has not come yet"}
 		}

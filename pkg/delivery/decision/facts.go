@@ -53,8 +53,8 @@ type View struct {
 
 // Claims relates a delivery to the others of its class and of its zone.
 type Claims struct {
-	// Awaited: another delivery waits for this name. Given: another delivery has precedence for the name in the
-	// state, and this one must not remove the RRsets there.
+	// Awaited: another delivery waits for a name of this delivery. Given: another delivery has precedence for the
+	// name in the state, and this one must not remove the RRsets there.
 	Awaited, Given bool
 	// Leaving names the classes from which the zone is still to be removed.
 	Leaving []string

@@ -226,7 +226,7 @@ func (m *Memory) confirmIntent(f *Facts, t Tried, next *delivery.State, plan del
 		kept := *intent
 		kept.Holder, kept.Time = f.Identity, f.Now
 		m.takeover.whole = m.takeover.whole || plan.Changes == nil && !m.takeover.atOne
-		var owed []delivery.RRsetKey // Owed after the repeat too. An intent lists only planned RRsets.
+		var owed []delivery.RRsetKey // Owed after the repeat too; unlisted if the fence was not called.
 		for _, failure := range failed {
 			owed = append(owed, failure.Key())
 		}
