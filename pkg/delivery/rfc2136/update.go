@@ -144,8 +144,8 @@ func (w *write) encodeName(changes []delivery.Change, seen bool) ([]written, int
 	return out, total
 }
 
-// isBlind reports whether the change needs no prerequisite: the class replaces foreign data, or a removal has no
-// history.
+// isBlind reports whether to send a change without a prerequisite. If the class replaces foreign data and the plan
+// is uncertain, so are writes, and removals without a history.
 func (w *work) isBlind(change delivery.Change) bool {
 	return w.config.Replace && w.plan.Uncertain && (len(change.After.Data) > 0 || w.plan.History == nil)
 }
@@ -344,7 +344,7 @@ func (w *write) endIsolation(batch []written, rcode int) error {
 	return nil
 }
 
-// hasNewRefusal reports whether an RRset was refused alone for the first time, with space in the order.
+// hasNewRefusal reports whether an RRset was refused alone for the first time, and the order can remember that.
 func (w *work) hasNewRefusal() bool {
 	known := w.order.Failed(w.plan.Zone)
 	for key := range w.alone {
