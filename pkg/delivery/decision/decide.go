@@ -15,8 +15,8 @@ import (
 // permission on the Zone can send them.
 const requestInterval = 10 * time.Second
 
-// soonCompared bounds the delay of the comparison after a change of a class's servers.
-const soonCompared = 10 * time.Second
+// compareWithin bounds the delay of the comparison after a change of a class's servers.
+const compareWithin = 10 * time.Second
 
 // viewWait bounds how long a removal waits for the view of its zone.
 const viewWait = 5 * time.Minute
@@ -27,7 +27,7 @@ func (m *Memory) BeginAttempt(f *Facts) {
 	if f.Revision != m.revision {
 		m.revision = f.Revision
 		m.failures, m.refused.times, m.blocked, m.cannotList = 0, 0, false, false
-		m.due.clear(dueRetry, dueOwed, duePoll)
+		m.due.clear(dueRetry, dueRefused, duePoll)
 	}
 	if wanted := f.Wanted(); wanted == m.Leaving {
 		m.Leaving = !wanted
@@ -46,7 +46,7 @@ func (m *Memory) BeginAttempt(f *Facts) {
 	}
 	if woken {
 		m.blocked = false
-		m.due.clear(dueRetry, dueOwed)
+		m.due.clear(dueRetry, dueRefused)
 	}
 	if !m.due.waits(dueRetry, f.Began) {
 		m.due.clear(dueRetry)
@@ -194,12 +194,12 @@ func (m *Memory) nextDelivery(f *Facts) Action {
 		return Action{Do: DoDeliver, Why: "no serial is confirmed there"}
 	case !fresh:
 		return Action{Do: DoDeliver, Why: fmt.Sprintf("the zone changed since serial %d", state.Serial)}
-	case m.knowsAside() && len(m.refused.turn) > 0:
+	case m.knowsAside() && len(m.refused.remaining) > 0:
 		return Action{Do: DoDeliver, Why: "more RRsets that were refused have their turn"}
 	case state.Error != nil && state.Intent == nil && !m.blocked:
 		return Action{Do: DoDeliver, Why: "it failed with nothing left to do, for want of a provider or a name, " +
 			"and the provider alone can say that it works now"}
-	case state.Intent != nil && !m.blocked && !m.due.waits(dueOwed, now) && (!repeats || state.Intent.Holder != f.Identity):
+	case state.Intent != nil && !m.blocked && !m.due.waits(dueRefused, now) && (!repeats || state.Intent.Holder != f.Identity):
 		return Action{Do: DoDeliver, Why: "RRsets are owed that were refused, or may stand half written"}
 	case m.due.isSet(dueCompare) && !m.due.waits(dueCompare, now) && !repeats:
 		return Action{Do: DoVerify, Settled: true, Why: "a comparison is due"}
@@ -238,7 +238,7 @@ func (m *Memory) scheduleComparison(f *Facts) {
 	if m.due[dueCompare].After(now.Add(interval)) {
 		m.due[dueCompare] = now.Add(f.jitter(interval))
 	}
-	if soon := now.Add(time.Duration(f.Random(int64(min(interval, soonCompared))))); others && m.due[dueCompare].After(soon) {
+	if soon := now.Add(time.Duration(f.Random(int64(min(interval, compareWithin))))); others && m.due[dueCompare].After(soon) {
 		m.due[dueCompare] = soon
 	}
 	if f.Lost.After(m.lost) {

@@ -52,9 +52,9 @@ type refused struct {
 	// times counts the retries of all of them; a newly refused RRset resets it.
 	times int
 	// aside has the error of each refused RRset, if the intent cannot list all of them. It is nil otherwise, and
-	// after a load of the state. turn has the RRsets of aside still to be retried in this round.
-	aside map[delivery.RRsetKey]*delivery.Error
-	turn  []delivery.RRsetKey
+	// after a load of the state. remaining has the RRsets of aside still to be retried in this round.
+	aside     map[delivery.RRsetKey]*delivery.Error
+	remaining []delivery.RRsetKey
 }
 
 // driftCount counts drift for metrics. rrsets are the missing and differing RRsets not repaired yet. others is the
@@ -68,11 +68,11 @@ type driftCount struct {
 type takeover struct {
 	// taken is the other worker's intent, in the Store until the first write.
 	taken delivery.Intent
-	// rested is the last State.Holder seen with nothing to deliver.
-	rested string
-	// atOne: all calls of the other worker were of one serial. whole: the zone was written as a whole after the
-	// takeover, without atOne. The repeat then writes the whole zone too.
-	whole, atOne bool
+	// idleHolder is the last State.Holder seen with nothing to deliver.
+	idleHolder string
+	// oneSerial: all calls of the other worker were of one serial. whole: the zone was written as a whole after the
+	// takeover, without oneSerial. The repeat then writes the whole zone too.
+	whole, oneSerial bool
 }
 
 // cause is a reason for an attempt without a change.
@@ -81,8 +81,8 @@ type cause int
 const (
 	// dueRetry is the retry after a failure. Nothing else is done before.
 	dueRetry cause = iota
-	// dueOwed is the retry of refused RRsets.
-	dueOwed
+	// dueRefused is the retry of refused RRsets.
+	dueRefused
 	// duePoll is the next poll of servers without the serial.
 	duePoll
 	dueCompare
@@ -115,7 +115,7 @@ func (m *Memory) Fails() bool { return m.failures > 0 || m.refused.times > 0 || 
 // LoadState sets the stored state. It adds the unsaved intent of this process, me, unless another worker has begun.
 func (m *Memory) LoadState(state delivery.State, me string) {
 	m.Loaded, m.Known, m.Stored, m.State = true, true, state, state
-	m.refused.aside, m.refused.turn = nil, nil
+	m.refused.aside, m.refused.remaining = nil, nil
 	m.drift.rrsets = map[delivery.RRsetKey]bool{}
 	for _, key := range state.Drift {
 		m.drift.rrsets[key] = true

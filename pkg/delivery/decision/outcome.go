@@ -64,7 +64,7 @@ func (m *Memory) RecordAnswer(f *Facts, t Tried, report delivery.Report, err err
 			err = e
 		}
 	}
-	report.Failed = m.withAside(t.Plans, report.Failed, err == nil)
+	report.Failed = m.addAside(t.Plans, report.Failed, err == nil)
 	plan := t.Plans[0]
 	if err == nil {
 		return m.recordSuccess(f, t, plan, report)
@@ -96,7 +96,7 @@ func (m *Memory) RecordFailure(f *Facts, at serial.Serial, report delivery.Repor
 	m.failures++
 	m.blocked = false
 	m.due[dueRetry] = m.scheduleRetry(f, e, m.failures-1, at)
-	m.due.clear(dueOwed)
+	m.due.clear(dueRefused)
 	event := delivery.Event{Outcome: delivery.OutcomeFailed, Serial: at, Failed: report.Failed, First: first}
 	if e.WholeClass {
 		f.Pause, event.OfClass = e, e
@@ -179,7 +179,7 @@ func (m *Memory) confirmSerial(f *Facts, t Tried, next *delivery.State, plan del
 	m.confirmDrift(f, next, report.Failed)
 	m.confirmIntent(f, t, next, plan, report.Failed)
 	if len(report.Failed) == 0 {
-		m.due.clear(dueOwed)
+		m.due.clear(dueRefused)
 		m.refused.times = 0
 		return
 	}
@@ -189,13 +189,13 @@ func (m *Memory) confirmSerial(f *Facts, t Tried, next *delivery.State, plan del
 	// refused RRset resets the retry.
 	if slices.ContainsFunc(report.Failed, func(failure delivery.Failure) bool { return !t.owed[failure.Key()] }) {
 		m.refused.times = 0
-		m.due.clear(dueOwed)
+		m.due.clear(dueRefused)
 	}
-	if len(m.refused.turn) > 0 {
+	if len(m.refused.remaining) > 0 {
 		f.Again = true // The last attempt of the round schedules the next round.
-	} else if e.RetryAfter > 0 || e.Permanent || !m.due.waits(dueOwed, f.Began) {
+	} else if e.RetryAfter > 0 || e.Permanent || !m.due.waits(dueRefused, f.Began) {
 		m.refused.times++
-		m.due[dueOwed] = m.scheduleRetry(f, e, m.refused.times-1, plan.Serial)
+		m.due[dueRefused] = m.scheduleRetry(f, e, m.refused.times-1, plan.Serial)
 	}
 }
 
@@ -225,7 +225,7 @@ func (m *Memory) confirmIntent(f *Facts, t Tried, next *delivery.State, plan del
 		// Until the repeat this process stays the holder: another worker taking over has to repeat too.
 		kept := *intent
 		kept.Holder, kept.Time = f.Identity, f.Now
-		m.takeover.whole = m.takeover.whole || plan.Changes == nil && !m.takeover.atOne
+		m.takeover.whole = m.takeover.whole || plan.Changes == nil && !m.takeover.oneSerial
 		var owed []delivery.RRsetKey // Owed after the repeat too; unlisted if the fence was not called.
 		for _, failure := range failed {
 			owed = append(owed, failure.Key())
@@ -241,7 +241,7 @@ func (m *Memory) confirmIntent(f *Facts, t Tried, next *delivery.State, plan del
 		next.Intent = nil
 	}
 	if next.Intent == nil || !next.Intent.Unlisted || next.Intent.Holder != "" {
-		m.refused.aside, m.refused.turn = nil, nil
+		m.refused.aside, m.refused.remaining = nil, nil
 	}
 }
 
@@ -293,7 +293,7 @@ func (m *Memory) RecordComparison(f *Facts, drift delivery.Drift, err error) Res
 	}
 	// The repair retries refused RRsets too, even permanently refused ones.
 	if m.knowsAside() {
-		m.turnTo(slices.DeleteFunc(keys, func(key delivery.RRsetKey) bool { return owed[key] }))
+		m.retryFirst(slices.DeleteFunc(keys, func(key delivery.RRsetKey) bool { return owed[key] }))
 	} else if rrsets, unlisted := addRRsets(intent.RRsets, false, keys); unlisted {
 		m.State.Serial, m.State.Hash = 0, ""
 	} else {
@@ -394,7 +394,7 @@ func (m *Memory) ForgetDelivery(f *Facts, absent name.Name) Result {
 	event := delivery.Event{Outcome: delivery.OutcomeRemoved, Serial: m.State.Serial, Absent: absent}
 	m.Loaded, m.Stored, m.State, m.unsaved = false, delivery.State{}, delivery.State{}, nil
 	m.failures, m.refused.times, m.blocked, m.pending, m.polls, m.absent = 0, 0, false, 0, 0, 0
-	m.due.clear(dueRepeat, dueOwed, duePoll, dueCompare, dueView)
+	m.due.clear(dueRepeat, dueRefused, duePoll, dueCompare, dueView)
 	return Result{Event: event, Unsaved: true}
 }
 

@@ -14,13 +14,13 @@ import (
 // A provider may refuse more RRsets of a zone than an Intent lists (attack 8). The rest of the zone is confirmed
 // nevertheless. If the provider may have earlier data in place of all unlisted RRsets, From and Unlisted cover them:
 // they are among the changes of the zone since From. Otherwise From is 0: any RRset may be owed, and a worker
-// loading the state writes the whole zone once. The worker with all RRsets set aside in memory retries maxInTurn of
-// them in an attempt, so a change of the zone waits for no more calls than that.
+// loading the state writes the whole zone once. The worker with all RRsets set aside in memory retries maxPerAttempt
+// of them in an attempt, so a change of the zone waits for no more calls than that.
 
 // maxListed bounds the RRsets in an Intent, and so the size of a State.
 const maxListed = 256
 
-const maxInTurn = 64
+const maxPerAttempt = 64
 
 // knowsAside reports whether this process knows all RRsets set aside, and the rest of the zone is confirmed.
 func (m *Memory) knowsAside() bool {
@@ -42,32 +42,33 @@ func (m *Memory) listOwed() map[delivery.RRsetKey]bool {
 	return owed
 }
 
-// inTurn returns the state to plan from: of the RRsets set aside, its intent lists the next maxInTurn.
-func (m *Memory) inTurn() delivery.State {
+// roundState returns the state to plan from: of the RRsets set aside, its intent lists the next maxPerAttempt.
+func (m *Memory) roundState() delivery.State {
 	state := m.State
 	if !m.knowsAside() {
 		return state
 	}
-	if len(m.refused.turn) == 0 {
-		m.refused.turn = slices.SortedFunc(maps.Keys(m.refused.aside), delivery.RRsetKey.Compare)
+	if len(m.refused.remaining) == 0 {
+		m.refused.remaining = slices.SortedFunc(maps.Keys(m.refused.aside), delivery.RRsetKey.Compare)
 	}
-	turn := m.refused.turn[:min(maxInTurn, len(m.refused.turn))]
-	state.Intent = &delivery.Intent{Serial: state.Intent.Serial, From: state.Earliest(), RRsets: turn}
+	retried := m.refused.remaining[:min(maxPerAttempt, len(m.refused.remaining))]
+	state.Intent = &delivery.Intent{Serial: state.Intent.Serial, From: state.Earliest(), RRsets: retried}
 	return state
 }
 
-// turnTo sets RRsets lost by the provider aside, to be retried first.
-func (m *Memory) turnTo(lost []delivery.RRsetKey) {
+// retryFirst sets RRsets lost by the provider aside, to be retried first.
+func (m *Memory) retryFirst(lost []delivery.RRsetKey) {
 	again := map[delivery.RRsetKey]bool{}
 	for _, key := range lost {
 		again[key] = true
 		m.refused.aside[key] = delivery.Errorf(delivery.ReasonServerError, "the provider does not have it any more; it is delivered again")
 	}
-	m.refused.turn = slices.Concat(lost, slices.DeleteFunc(m.refused.turn, func(key delivery.RRsetKey) bool { return again[key] }))
+	others := slices.DeleteFunc(m.refused.remaining, func(key delivery.RRsetKey) bool { return again[key] })
+	m.refused.remaining = slices.Concat(lost, others)
 }
 
-// withAside returns failed with the other RRsets set aside, sorted. carriedOut: the planned RRsets were answered.
-func (m *Memory) withAside(plans []delivery.Plan, failed []delivery.Failure, carriedOut bool) []delivery.Failure {
+// addAside returns failed with the other RRsets set aside, sorted. carriedOut: the planned RRsets were answered.
+func (m *Memory) addAside(plans []delivery.Plan, failed []delivery.Failure, carriedOut bool) []delivery.Failure {
 	if !m.knowsAside() || slices.ContainsFunc(plans, func(plan delivery.Plan) bool { return plan.Changes == nil }) {
 		return failed
 	}
@@ -81,7 +82,7 @@ func (m *Memory) withAside(plans []delivery.Plan, failed []delivery.Failure, car
 				answered[change.After.Key()] = true
 			}
 		}
-		m.refused.turn = slices.DeleteFunc(m.refused.turn, func(key delivery.RRsetKey) bool { return answered[key] })
+		m.refused.remaining = slices.DeleteFunc(m.refused.remaining, func(key delivery.RRsetKey) bool { return answered[key] })
 	}
 	for key, err := range m.refused.aside {
 		if !answered[key] {

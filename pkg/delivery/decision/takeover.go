@@ -14,11 +14,11 @@ func (m *Memory) nextForeign(f *Facts) (act Action, mine bool) {
 	intent := m.foreignIntent(f)
 	if intent == nil {
 		if m.takeover.taken = (delivery.Intent{}); f.View != nil {
-			m.takeover.rested = m.State.Holder
+			m.takeover.idleHolder = m.State.Holder
 		}
 		return Action{}, true
 	}
-	if m.State.Intent == nil && m.takeover.rested == intent.Holder {
+	if m.State.Intent == nil && m.takeover.idleHolder == intent.Holder {
 		// The other worker had nothing to deliver when this process began, and is gone since: no call is in flight.
 		return Action{Do: DoTakeOver, Quiet: true, Why: fmt.Sprintf("the zone changed since %s, which is gone, confirmed it",
 			intent.Holder)}, false
@@ -59,7 +59,7 @@ func (m *Memory) TakeOver(f *Facts, touched []delivery.RRsetKey, once, quiet boo
 		// Scheduled once, even if the first write fails often: otherwise the repeat would be postponed forever. If
 		// the other worker began from intent.Serial, its calls have the content of that serial, and only later
 		// changes are overwritten.
-		m.takeover.whole, m.takeover.atOne = false, intent.From != 0 && intent.From == intent.Serial
+		m.takeover.whole, m.takeover.oneSerial = false, intent.From != 0 && intent.From == intent.Serial
 		if !once {
 			m.due[dueRepeat] = f.Began.Add(f.RepeatAfter)
 		}

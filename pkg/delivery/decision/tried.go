@@ -28,7 +28,7 @@ type Tried struct {
 // PlanDelivery plans a delivery. makePlans returns the plans from a state to the zone.
 func (m *Memory) PlanDelivery(f *Facts, repeat bool, makePlans func(from delivery.State) ([]delivery.Plan, error)) (Tried, error) {
 	m.due.clear(duePoll)
-	plans, err := makePlans(m.inTurn())
+	plans, err := makePlans(m.roundState())
 	if err != nil {
 		return Tried{}, err
 	}
