@@ -36,8 +36,8 @@ type attempt struct {
 	snapshot, last *zoneview.Snapshot
 	facts          decision.Facts
 	lease          lease.Lease
-	// takesAway is set during a removal, which ignores the pause of a zone.
-	takesAway bool
+	// removing is set during a removal, which ignores the pause of a zone.
+	removing bool
 }
 
 func (a *attempt) runAttempt(ctx context.Context) {
@@ -57,7 +57,7 @@ func (a *attempt) runAttempt(ctx context.Context) {
 			a.logWait(act)
 			return
 		}
-		if !a.carryOut(ctx, act) {
+		if !a.performAction(ctx, act) {
 			break
 		}
 		a.facts.Now = time.Now()
@@ -93,8 +93,8 @@ func (a *attempt) logWait(act decision.Action) {
 		act.Until)
 }
 
-// carryOut performs an action. more is false if the action ends the attempt.
-func (a *attempt) carryOut(ctx context.Context, act decision.Action) (more bool) {
+// performAction performs an action. more is false if the action ends the attempt.
+func (a *attempt) performAction(ctx context.Context, act decision.Action) (more bool) {
 	m, f := a.memory, &a.facts
 	switch act.Do {
 	case decision.DoLoad:
@@ -183,9 +183,9 @@ func (a *attempt) storeFailed(ctx context.Context, what string, err error) {
 	a.config.Logger.Warn("The delivery could not be stored or read", "what", what, "uid", a.key.UID, "class", a.key.Class, "err", err)
 }
 
-// stopCause reports whether the fence, or the end of the Loop, stopped the attempt. The provider's answer then means
-// nothing.
-func (a *attempt) stopCause(ctx context.Context, returned error) bool {
+// checkStopped reports whether the fence, or the end of the Loop, stopped the attempt. The provider's answer then
+// means nothing.
+func (a *attempt) checkStopped(ctx context.Context, returned error) bool {
 	err, began := a.lease.FenceError()
 	switch {
 	case err == nil && (returned == nil || ctx.Err() == nil):
@@ -224,7 +224,7 @@ func (a *attempt) deliverPlans(ctx context.Context, repeat bool) {
 			break
 		}
 	}
-	if a.stopCause(ctx, err) {
+	if a.checkStopped(ctx, err) {
 		return
 	}
 	f.Now = time.Now()
@@ -278,15 +278,15 @@ func (a *attempt) removeZone(ctx context.Context) {
 		return
 	}
 	a.completePlan(&plan)
-	a.takesAway = true
+	a.removing = true
 	a.lease.PrepareFence(m.StateRemoving(f, plan.Serial), false)
 	var report delivery.Report
 	err = a.callProvider(ctx, "Withdraw", func(ctx context.Context) (err error) {
 		report, err = a.provider.Remove(ctx, plan, a.lease.PassFence)
 		return err
 	})
-	a.takesAway = false
-	if a.stopCause(ctx, err) {
+	a.removing = false
+	if a.checkStopped(ctx, err) {
 		return
 	}
 	f.Now = time.Now()

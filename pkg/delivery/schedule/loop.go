@@ -239,7 +239,7 @@ func (l *Loop) RemoveZone(uid string) {
 	for _, i := range z.items {
 		i.queue.dropJob(&i.job)
 		if !i.running {
-			l.keep(i)
+			l.updateNames(i)
 		}
 	}
 }
@@ -267,7 +267,7 @@ func (l *Loop) Health(ctx context.Context, class string) error {
 	defer l.mu.Unlock()
 	l.releaseProvider(provider, false)
 	if err == nil || errors.Is(err, delivery.ErrNotProven) {
-		c.queue.liftWait(revision)
+		c.queue.endPause(revision)
 	}
 	return err
 }
@@ -374,8 +374,8 @@ func (l *Loop) ensureClass(name string) *knownClass {
 	c := l.classes[name]
 	if c == nil {
 		c = &knownClass{spec: delivery.Class{Name: name}}
-		c.queue = queue{mu: &l.mu, workers: l.config.Workers, backoff: l.config.Backoff, ready: map[string][]*job{}, of: map[string]int{},
-			failed: map[*job]bool{}}
+		c.queue = queue{mu: &l.mu, workers: l.config.Workers, backoff: l.config.Backoff, ready: map[string][]*job{},
+			runningOf: map[string]int{}, failed: map[*job]bool{}}
 		c.queue.open = func() bool { return l.ctx != nil && l.ctx.Err() == nil && c.known && !c.spec.Paused }
 		c.queue.probe = func() {
 			l.working.Add(1)
@@ -472,7 +472,7 @@ func (l *Loop) checkCurrent(i *item, a *attempt) error {
 		return errStopping
 	case (slices.Contains(i.zone.Classes, i.key.Class) && !i.zone.Remove) == i.Leaving:
 		return errSuperseded
-	case i.gone, i.queue.revision != a.facts.Revision, !i.class.known, i.class.spec.Paused, i.zone.Paused && !a.takesAway:
+	case i.gone, i.queue.revision != a.facts.Revision, !i.class.known, i.class.spec.Paused, i.zone.Paused && !a.removing:
 		return errSuperseded
 	}
 	return nil
@@ -503,7 +503,7 @@ func (l *Loop) workOnce(i *item, a *attempt, provider *shared) {
 	defer l.mu.Unlock()
 	f, q := &a.facts, i.queue
 	l.releaseProvider(provider, false)
-	l.keep(i)
+	l.updateNames(i)
 	i.failing, i.behind = i.Fails(), listBehind(&i.State)
 	if i.Loaded {
 		i.confirmed = i.State.Serial

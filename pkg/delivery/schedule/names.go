@@ -111,9 +111,9 @@ func (n *names) setAwaited(key delivery.Key, zone name.Name) {
 	}
 }
 
-// keepNames sets the names of a delivery to those in states and the claimed name. It returns the deliveries that
+// updateNames sets the names of a delivery to those in states and the claimed name. It returns the deliveries that
 // waited for a name now given up. A leaving delivery claims and awaits no name; with over, the delivery has none.
-func (n *names) keepNames(key delivery.Key, states []delivery.State, leaving, over bool) (waited []delivery.Key) {
+func (n *names) updateNames(key delivery.Key, states []delivery.State, leaving, over bool) (waited []delivery.Key) {
 	r := n.of(key)
 	r.ours = true
 	if leaving || over {

@@ -44,13 +44,13 @@ func (l *Loop) wakeAll(keys []delivery.Key) {
 	}
 }
 
-// keep updates the names of an item. It is called with mu held, by the worker or while there is none.
-func (l *Loop) keep(i *item) {
+// updateNames updates the names of an item. It is called with mu held, by the worker or while there is none.
+func (l *Loop) updateNames(i *item) {
 	over := i.gone || i.withdrawn
 	if !i.Known && !over {
 		return // Hold has its names.
 	}
-	l.wakeAll(l.names.keepNames(i.key, []delivery.State{i.State, i.Stored}, i.Leaving && i.Loaded, over))
+	l.wakeAll(l.names.updateNames(i.key, []delivery.State{i.State, i.Stored}, i.Leaving && i.Loaded, over))
 }
 
 // othersOf relates a delivery to the others of its class and its zone.
@@ -64,7 +64,7 @@ func (o othersOf) readClaims() decision.Claims {
 	l, i := o.loop, o.item
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.keep(i)
+	l.updateNames(i)
 	c := decision.Claims{Leaving: l.leaving(i), Replaced: l.replaced(i), HandedOver: l.handedOver(i)}
 	if r := l.names.rights[i.key]; r != nil {
 		c.Awaited = slices.ContainsFunc(r.has, func(zone name.Name) bool {
@@ -86,13 +86,13 @@ func (o othersOf) claimName(zone name.Name) bool {
 	if first == nil || first == r {
 		r.claimed = zone
 		l.names.setAwaited(i.key, name.Name{})
-		l.keep(i)
+		l.updateNames(i)
 		return true
 	}
 	r.claimed = name.Name{}
 	isNew := l.names.awaits[i.key] != zone
 	l.names.setAwaited(i.key, zone)
-	l.keep(i)
+	l.updateNames(i)
 	if z := l.zones[first.key.UID]; isNew && z != nil && z.items[i.key.Class] != nil {
 		other := z.items[i.key.Class]
 		other.queue.enqueueJob(&other.job) // If the other delivery is leaving, it need not wait for other classes now.

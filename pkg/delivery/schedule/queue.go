@@ -28,17 +28,17 @@ type queue struct {
 	mu      *sync.Mutex
 	workers int
 	backoff delivery.Backoff
-	// open reports whether jobs may run. probe asks for the health of a paused class, without blocking (liftWait).
+	// open reports whether jobs may run. probe asks for the health of a paused class, without blocking (endPause).
 	open  func() bool
 	probe func()
 
-	// ready has the waiting jobs of each tenant, order those tenants, next first. of counts the running jobs of
-	// each.
-	ready   map[string][]*job
-	order   []string
-	of      map[string]int
-	waiting int
-	running int
+	// ready has the waiting jobs of each tenant, order those tenants, next first. runningOf counts the running jobs
+	// of each.
+	ready     map[string][]*job
+	order     []string
+	runningOf map[string]int
+	waiting   int
+	running   int
 	// revision counts restartJobs.
 	revision int
 	// until is the end of the class's pause; failures counts pauses in a row.
@@ -87,7 +87,7 @@ func (q *queue) startNext() {
 		return
 	}
 	if wait := time.Until(q.until); wait > 0 {
-		q.waitFor(wait)
+		q.setTimer(wait)
 		return
 	}
 	for j := q.takeNext(); j != nil; j = q.takeNext() {
@@ -96,7 +96,7 @@ func (q *queue) startNext() {
 		}
 		j.running = true
 		q.running++
-		q.of[j.tenant]++
+		q.runningOf[j.tenant]++
 		j.start()
 	}
 }
@@ -109,7 +109,7 @@ func (q *queue) takeNext() *job {
 		return nil
 	}
 	for i, tenant := range q.order {
-		if q.of[tenant] >= free {
+		if q.runningOf[tenant] >= free {
 			continue
 		}
 		copy(q.order[1:i+1], q.order[:i])
@@ -129,8 +129,8 @@ func (q *queue) takeNext() *job {
 	return nil
 }
 
-// waitFor sets the timer for the end of a pause, or for the next probe.
-func (q *queue) waitFor(wait time.Duration) {
+// setTimer sets the timer for the end of a pause, or for the next probe.
+func (q *queue) setTimer(wait time.Duration) {
 	q.stop()
 	if q.health != healthIgnored {
 		wait = min(wait, time.Until(q.probeAt))
@@ -151,8 +151,8 @@ func (q *queue) waitFor(wait time.Duration) {
 func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool) {
 	j.running = false
 	q.running--
-	if q.of[j.tenant]--; q.of[j.tenant] == 0 {
-		delete(q.of, j.tenant)
+	if q.runningOf[j.tenant]--; q.runningOf[j.tenant] == 0 {
+		delete(q.runningOf, j.tenant)
 	}
 	switch now := time.Now(); {
 	case revision != q.revision: // The class has changed since the run began.
@@ -198,8 +198,8 @@ func (q *queue) scheduleNext(j *job, again bool, at time.Time) {
 	q.startNext()
 }
 
-// liftWait ends the pause of a class found healthy at revision.
-func (q *queue) liftWait(revision int) {
+// endPause ends the pause of a class found healthy at revision.
+func (q *queue) endPause(revision int) {
 	if q.down && q.health != healthIgnored && q.revision == revision {
 		q.until, q.health = time.Time{}, healthTrusted
 		q.retryFailed()
