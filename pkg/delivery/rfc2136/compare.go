@@ -208,7 +208,7 @@ func (w *work) setKnownConflictsAside(ctx context.Context, changes []delivery.Ch
 			stands.removals = nil
 			held.sets[set.Key()] = set
 			held.names[set.Name] = append(held.names[set.Name], set.Type)
-			ask.Answer = append(ask.Answer, stands.given...)
+			ask.Answer = append(ask.Answer, stands.prerequisites...)
 			octets += stands.octets()
 		}
 	}

@@ -239,9 +239,10 @@ type work struct {
 	conn  net.Conn // nil if there is none, or it was lost
 	// proven: an answer was signed with the key.
 	proven bool
-	// failed has the reason for each RRset set aside; taken are the accepted RRsets, alone those refused alone.
-	failed       map[delivery.RRsetKey]*delivery.Error
-	taken, alone map[delivery.RRsetKey]bool
+	// failed has the reason for each RRset set aside. accepted are those that the server accepted, alone those
+	// refused alone.
+	failed          map[delivery.RRsetKey]*delivery.Error
+	accepted, alone map[delivery.RRsetKey]bool
 	// theirs are the foreign RRsets in conflict.
 	theirs map[delivery.RRsetKey][]delivery.RRset
 	// steps are Plan.History by RRset, nil until needed.
@@ -250,7 +251,7 @@ type work struct {
 
 func (p *Provider) begin(plan delivery.Plan, fence delivery.Fence) *work {
 	w := &work{Provider: p, plan: plan, fence: fence, wait: callTimeout, failed: map[delivery.RRsetKey]*delivery.Error{},
-		taken: map[delivery.RRsetKey]bool{}, alone: map[delivery.RRsetKey]bool{}, theirs: map[delivery.RRsetKey][]delivery.RRset{}}
+		accepted: map[delivery.RRsetKey]bool{}, alone: map[delivery.RRsetKey]bool{}, theirs: map[delivery.RRsetKey][]delivery.RRset{}}
 	if plan.CallTimeout != 0 {
 		w.wait = min(callTimeout, plan.CallTimeout)
 	}

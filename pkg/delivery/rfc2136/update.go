@@ -37,13 +37,13 @@ type written struct {
 	// blind: Before is not checked, and any data there counts as ours.
 	blind bool
 	// asks: only a query tells whether the server accepted the CNAME.
-	asks                   bool
-	given, removals, comes []mdns.RR
+	asks                               bool
+	prerequisites, removals, additions []mdns.RR
 }
 
 func (w written) octets() int {
 	n := 0
-	for _, section := range [][]mdns.RR{w.given, w.removals, w.comes} {
+	for _, section := range [][]mdns.RR{w.prerequisites, w.removals, w.additions} {
 		for _, rr := range section {
 			n += mdns.Len(rr)
 		}
@@ -133,10 +133,10 @@ func (w *write) encodeName(changes []delivery.Change, seen bool) ([]written, int
 			one.asks = true
 		case alias && !somethingWas && !one.blind:
 			header.Rrtype = mdns.TypeANY // "name is not in use" (RFC 2136 §2.4.5), stronger than "no such RRset"
-			one.given = []mdns.RR{&mdns.ANY{Hdr: header}}
+			one.prerequisites = []mdns.RR{&mdns.ANY{Hdr: header}}
 		case !alias && !aliasChanges:
 			header.Rrtype = mdns.TypeCNAME
-			one.given = append(one.given, &mdns.ANY{Hdr: header})
+			one.prerequisites = append(one.prerequisites, &mdns.ANY{Hdr: header})
 		}
 		total += one.octets()
 		out = append(out, one)
@@ -175,21 +175,21 @@ func (w *written) encodeChange() *delivery.Error {
 	switch {
 	case w.blind:
 	case len(w.Before.Data) == 0:
-		w.given = append(w.given, bare(mdns.ClassNONE))
+		w.prerequisites = append(w.prerequisites, bare(mdns.ClassNONE))
 	default:
-		err = add(&w.given, mdns.ClassINET, 0, w.Before)
+		err = add(&w.prerequisites, mdns.ClassINET, 0, w.Before)
 	}
-	comes := w.After
+	additions := w.After
 	switch {
 	case err != nil:
 	case w.blind, len(w.After.Data) == 0, w.Before.TTL != w.After.TTL && len(w.Before.Data) > 0:
 		w.removals = append(w.removals, bare(mdns.ClassANY))
 	default:
 		err = add(&w.removals, mdns.ClassNONE, 0, without(w.Before, w.After))
-		comes = without(w.After, w.Before)
+		additions = without(w.After, w.Before)
 	}
 	if err == nil {
-		err = add(&w.comes, mdns.ClassINET, w.After.TTL, comes)
+		err = add(&w.additions, mdns.ClassINET, w.After.TTL, additions)
 	}
 	return err
 }
@@ -219,7 +219,7 @@ func (w *write) sendUpdate(ctx context.Context, batch []written, reviews int) er
 	switch answer.Rcode {
 	case mdns.RcodeSuccess:
 		for _, one := range batch {
-			w.taken[one.After.Key()] = true
+			w.accepted[one.After.Key()] = true
 		}
 		missed, err := w.findMissedAliases(ctx, batch)
 		if err != nil || len(missed) == 0 {
@@ -239,11 +239,11 @@ func (w *work) newUpdate(batch []written) *mdns.Msg {
 	m := new(mdns.Msg)
 	m.SetUpdate(w.plan.Zone.String())
 	for _, one := range batch {
-		m.Answer = append(m.Answer, one.given...)
+		m.Answer = append(m.Answer, one.prerequisites...)
 		m.Ns = append(m.Ns, one.removals...)
 	}
 	for _, one := range batch {
-		m.Ns = append(m.Ns, one.comes...)
+		m.Ns = append(m.Ns, one.additions...)
 	}
 	return m
 }
@@ -328,7 +328,7 @@ func (w *write) isolateRefused(ctx context.Context, batch []written, rcode, revi
 // endIsolation ends the search and sets the batch aside: no tenant can block the confirmation of another's records
 // by refused records. If the server has accepted nothing yet, the cause may be the key, and the attempt fails.
 func (w *write) endIsolation(batch []written, rcode int) error {
-	if len(w.taken) == 0 {
+	if len(w.accepted) == 0 {
 		e := w.explainRcode(rcode)
 		if w.hasNewRefusal() {
 			e.RetryAfter = soon
@@ -357,7 +357,7 @@ func (w *work) hasNewRefusal() bool {
 
 func (w *work) noteOrder(changes []delivery.Change) {
 	for _, change := range changes {
-		if key := change.After.Key(); w.alone[key] || w.taken[key] {
+		if key := change.After.Key(); w.alone[key] || w.accepted[key] {
 			w.order.Note(w.plan.Zone, key, w.alone[key])
 		}
 	}
