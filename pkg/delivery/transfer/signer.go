@@ -72,13 +72,13 @@ type signer struct {
 	soa    string
 	// whole: the transfer was full, not incremental.
 	whole bool
-	// holds has the signer's serials with the proven serial of the zone, newest last.
-	holds []holding
-	pace  pace
+	// matches has the signer's serials with the proven serial of the zone, newest last.
+	matches []match
+	pace    pace
 }
 
-// holding means that serial theirs of a signer has the data of serial ours of the zone.
-type holding struct{ theirs, ours serial.Serial }
+// match means that serial theirs of a signer has the data of serial ours of the zone.
+type match struct{ theirs, ours serial.Serial }
 
 type signedKey struct {
 	uid  string
@@ -130,7 +130,7 @@ func (p *Provider) askSigner(ctx context.Context, s Secondary, plan delivery.Pla
 		if wait > 0 {
 			at := seen{note: fmt.Sprintf("it signs the zone; its serial %d is compared in %s, because a comparison before took long",
 				theirs, wait.Round(time.Second)), passing: true}
-			if held := known.latest(); held != (holding{}) {
+			if held := known.latest(); held != (match{}) {
 				at.serial = held.ours
 			}
 			return at
@@ -237,7 +237,7 @@ func (z *signedZone) compareSigner(p *Provider, plan delivery.Plan, known *signe
 		if !plan.Serial.Ahead(one.serial) && known.soa != soa {
 			continue // The zone had another SOA before, or the signer changes it.
 		}
-		known.hold(holding{known.serial, one.serial})
+		known.addMatch(match{known.serial, one.serial})
 		return seen{serial: one.serial, note: fmt.Sprintf("it signs the zone; its serial %d has the data of %d", known.serial, one.serial)}
 	}
 	at := seen{passing: true, note: fmt.Sprintf("it signs the zone; its serial %d has not the data of %d, "+
@@ -290,22 +290,22 @@ func (z *signedZone) followChanges(p *Provider, uid string, until serial.Serial)
 	}
 }
 
-func (s *signer) hold(found holding) {
+func (s *signer) addMatch(found match) {
 	if s.latest() == found {
 		return
 	}
-	s.holds = append(s.holds, found)
-	if over := len(s.holds) - maxProven; over > 0 {
-		s.holds = slices.Delete(s.holds, 0, over)
+	s.matches = append(s.matches, found)
+	if over := len(s.matches) - maxProven; over > 0 {
+		s.matches = slices.Delete(s.matches, 0, over)
 	}
 }
 
 // latest returns the last proven serials, zero for none.
-func (s *signer) latest() holding {
-	if len(s.holds) == 0 {
-		return holding{}
+func (s *signer) latest() match {
+	if len(s.matches) == 0 {
+		return match{}
 	}
-	return s.holds[len(s.holds)-1]
+	return s.matches[len(s.matches)-1]
 }
 
 // findBehind returns the zone's serial at a secondary that transfers from a signer: the signer's serial theirs
@@ -318,7 +318,7 @@ func (p *Provider) findBehind(s Secondary, plan delivery.Plan, theirs serial.Ser
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	if from := z.signers[s.Signer]; from != nil {
-		for _, one := range slices.Backward(from.holds) {
+		for _, one := range slices.Backward(from.matches) {
 			if one.theirs == theirs {
 				return seen{serial: one.ours, note: fmt.Sprintf("its serial %d is that of %s, which has the data of %d", theirs, s.Signer,
 					one.ours)}
