@@ -188,7 +188,7 @@ func (k *Keeper) checkMembers(ctx context.Context) (full bool, err error) {
 				"It is compacted and defragmented now", "size", members[0].DbSize, "inUse", members[0].DbSizeInUse, "quota",
 				members[0].DbSizeQuota)
 		}
-		return true, k.makeRoom(ctx, alarms)
+		return true, k.freeSpace(ctx, alarms)
 	}
 	k.metrics.full.Set(0)
 	if k.setFull(nil) {
@@ -390,9 +390,9 @@ func (k *Keeper) defragmentMember(ctx context.Context, m member) error {
 	return nil
 }
 
-// makeRoom frees space while etcd rejects writes: by compaction and defragmentation. If that was enough, the alarm
+// freeSpace frees space while etcd rejects writes: by compaction and defragmentation. If that was enough, the alarm
 // is disarmed (M2, M4). A lock would be a write, so members take turns by the clock.
-func (k *Keeper) makeRoom(ctx context.Context, alarms []uint64) error {
+func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 	limited, cancel := context.WithTimeout(ctx, defragmentTimeout)
 	defer cancel()
 	now, err := k.client.Get(limited, k.lockKey)
