@@ -27,8 +27,7 @@ type Restore struct {
 	Backup string
 	// DataDir has no data yet, and is made if missing.
 	DataDir string
-	// AheadOf is an older backup that was restored after this one was taken; empty for none. Only its manifest is
-	// read.
+	// AheadOf is an older backup, if it was restored after Backup was taken. Only its manifest is read.
 	AheadOf string
 	// EncryptionProviderConfigFile: see apiserver.Source.
 	EncryptionProviderConfigFile string

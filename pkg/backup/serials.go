@@ -89,7 +89,7 @@ func raiseSerials(ctx context.Context, source apiserver.Source, at Clock) (zones
 	return zones, int(shorter.Load()), err
 }
 
-// raiseZone writes a zone. If the target is too far for one write, the first write goes to today's serial.
+// raiseZone writes a zone. If the target is too far for a single write, the first write goes to today's serial.
 func raiseZone(ctx context.Context, zones storage.Interface, key string, at Clock) (limited bool, err error) {
 	var target *serial.Serial
 	for range 3 {

@@ -61,7 +61,7 @@ func Take(ctx context.Context, where storagebackend.TransportConfig, out string)
 	return m, syncDir(filepath.Dir(out))
 }
 
-// saveSnapshot saves the snapshot of the first member that returns one.
+// saveSnapshot saves a snapshot of the first member that answers.
 func (m *Manifest) saveSnapshot(ctx context.Context, where storagebackend.TransportConfig, path string) error {
 	config := clientv3.Config{DialTimeout: dialTimeout, Logger: zap.NewNop()}
 	if where.CertFile != "" || where.KeyFile != "" || where.TrustedCAFile != "" {

@@ -54,7 +54,7 @@ type Observer interface {
 	Observe(event delivery.Event)
 }
 
-// Metrics counts the work of the Loop. It is called from many goroutines.
+// Metrics counts the work of the Loop, called from many goroutines.
 type Metrics interface {
 	// Called counts a call of a provider's method.
 	Called(call Call)

@@ -72,7 +72,7 @@ type item struct {
 	decision.Memory
 }
 
-// shared closes a provider after its last use.
+// shared closes a provider after the last use.
 type shared struct {
 	delivery.Provider
 	uses   int // guarded by Loop.mu
@@ -84,7 +84,7 @@ func New(config Config) *Loop {
 	return &Loop{config: config.withDefaults(), classes: map[string]*knownClass{}, zones: map[string]*knownZone{}, names: newNames()}
 }
 
-// Run works until ctx ends, then closes the providers. It returns after the last call outside. Call Run once.
+// Run works until ctx ends, closes the providers, and returns after the last call outside. Call Run once.
 func (l *Loop) Run(ctx context.Context) {
 	l.mu.Lock()
 	l.ctx = ctx
@@ -175,7 +175,7 @@ func (l *Loop) SetClass(spec delivery.Class) {
 	l.enqueueClass(c)
 }
 
-// RemoveClass forgets a class. It returns false while a zone is at the class, or its removal is not finished.
+// RemoveClass forgets a class; false while a zone is at the class, or being removed from there.
 func (l *Loop) RemoveClass(name string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

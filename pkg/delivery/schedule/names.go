@@ -67,7 +67,7 @@ func (n *names) first(at className) *right {
 	return nil
 }
 
-// setNames replaces the names of a delivery. It returns the deliveries that waited for a name now given up.
+// setNames replaces the names of a delivery, and returns the deliveries that waited for a name now given up.
 func (n *names) setNames(r *right, has []name.Name) (waited []delivery.Key) {
 	for _, zone := range r.has {
 		if slices.Contains(has, zone) {
@@ -111,8 +111,8 @@ func (n *names) setAwaited(key delivery.Key, zone name.Name) {
 	}
 }
 
-// updateNames sets the names of a delivery to those in states and the claimed name. It returns the deliveries that
-// waited for a name now given up. A leaving delivery claims and awaits no name; with over, the delivery has none.
+// updateNames sets the names of a delivery to those in states and the claimed name. The result is as of setNames. A
+// leaving delivery claims and awaits no name; with over, the delivery has none.
 func (n *names) updateNames(key delivery.Key, states []delivery.State, leaving, over bool) (waited []delivery.Key) {
 	r := n.of(key)
 	r.ours = true

@@ -44,7 +44,7 @@ func (l *Loop) wakeAll(keys []delivery.Key) {
 	}
 }
 
-// updateNames updates the names of an item. It is called with mu held, by the worker or while there is none.
+// updateNames is called with mu held, by the worker of the item or while there is none.
 func (l *Loop) updateNames(i *item) {
 	over := i.gone || i.withdrawn
 	if !i.Known && !over {
@@ -76,8 +76,8 @@ func (o othersOf) readClaims() decision.Claims {
 	return c
 }
 
-// claimName claims a name for the zone. It returns false if another delivery has the name: the other delivery is
-// told, and this delivery is retried when the name is free.
+// claimName claims a name for the zone. False if another delivery has the name: that delivery is told, and this one
+// is retried when the name is free.
 func (o othersOf) claimName(zone name.Name) bool {
 	l, i := o.loop, o.item
 	l.mu.Lock()

@@ -143,7 +143,7 @@ func (p *Provider) newRequest(ctx context.Context, method, path string, body []b
 }
 
 // explainUnreachable explains a request without an answer. The message has only text of this program and the system:
-// some errors contain what a foreign server sent in place of HTTP.
+// some errors contain the text of a foreign server that does not speak HTTP.
 func (p *Provider) explainUnreachable(ctx context.Context, err error, timeout time.Duration, secrets []string) *delivery.Error {
 	var known *delivery.Error
 	if errors.As(err, &known) {

@@ -32,7 +32,7 @@ type Config struct {
 	HMAC *HMAC
 	// CABundle has PEM certificates to verify the server's with; empty: the system's.
 	CABundle []byte
-	// ClientCertificate is presented to a server that asks for one; nil: none.
+	// ClientCertificate is presented to a server on request; nil: none.
 	ClientCertificate *tls.Certificate
 	// BearerToken is sent in the Authorization header, over https only; empty: none.
 	BearerToken string

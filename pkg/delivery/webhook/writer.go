@@ -30,7 +30,7 @@ const (
 )
 
 // least is the shortest timeout after halving. A timeout is at least slack times the slowest answer of the attempt,
-// so that a slow RRset differs from a silent one.
+// so that slow RRsets are not taken for silent.
 var least = time.Second
 
 const slack = 4
@@ -191,7 +191,7 @@ func (w *writer) addItem(ctx context.Context, i item) error {
 	return nil
 }
 
-// writeWaiting writes the waiting items: as a batch if the server has batches, else one by one.
+// writeWaiting writes the waiting items: as a batch if the server has batches, else singly.
 func (w *writer) writeWaiting(ctx context.Context) error {
 	items := w.waiting
 	w.waiting, w.size = nil, 0
@@ -234,7 +234,7 @@ func (w *writer) finishWriting(ctx context.Context) error {
 	return w.writeWaiting(ctx)
 }
 
-// writeBatch writes items in one request. It returns false if they are to be written one by one.
+// writeBatch writes items in a single request. False asks for single writes.
 func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 	var batch protocol.Batch
 	for _, i := range items {
@@ -274,7 +274,7 @@ func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 		if result.Success == nil || !*result.Success || result.Status/100 != 2 {
 			refusal = alone.explainFailure(result.Error, result.Success != nil)
 		}
-		// The server has processed all of them: later results count even if this one ends the attempt.
+		// The server has processed all of them: later results count even if this result ends the attempt.
 		if err := w.recordOutcome(ctx, items[at], refusal, true); err != nil && ended == nil {
 			ended = err
 		}
