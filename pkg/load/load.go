@@ -99,7 +99,7 @@ type Result struct {
 	Failed int `json:"failed"`
 	// NotServable zones would not be loaded by name servers at present.
 	NotServable int `json:"notServable"`
-	// Changed entries of a zone as a custom resource are missing now, or have another TTL.
+	// Changed entries were in a zone's custom resource, and are missing now or have another TTL.
 	Changed int `json:"changed"`
 	// Held zones are not delivered, because too much was removed from them at once.
 	Held int `json:"held"`

@@ -30,8 +30,8 @@ const (
 	// firstPause doubles with each failure of a zone, up to longestPause, plus a random part of up to 50 %.
 	firstPause   = 200 * time.Millisecond
 	longestPause = time.Minute
-	// quietFailures failures of a zone in a row are not logged, and do not freeze the zone: a restarting server is
-	// ordinary.
+	// From quietFailures failures of a zone in a row on, they are logged, and a failed proof freezes the zone: a
+	// restarting server is ordinary.
 	quietFailures = 3
 )
 
