@@ -30,7 +30,7 @@ import (
 const parallelRaises = 32
 
 // raiseSerials advances every serial of a store by Clock. It raises spec.minimumSerial (S6.11), so hash and journal
-// are as from a server. So are raised the serials kept for names without a zone, and the floor for names unknown to
+// are as from a server. It also raises the serials kept for names without a zone, and the floor for names unknown to
 // the store (S6.8). No server may run on the store. The result is the number of zones, and of limited zones
 // (Clock.serial).
 func raiseSerials(ctx context.Context, source apiserver.Source, at Clock) (zones, limited int, err error) {
