@@ -10,8 +10,8 @@
 //	    rejected before anything is written.
 //	B3. A restored store is in the directory as a whole or not at all, and clean by fsck.
 //	B4. Clients of the old store start over: revisions are far ahead of all earlier revisions, and nothing before
-//	    them can be watched. Secondaries accept the restored zones: every serial is ahead of all earlier serials (S6.8,
-//	    S6.11).
+//	    them can be watched. Secondaries accept the restored zones: every serial is ahead of all earlier serials
+//	    (S6.8, S6.11).
 //
 // It does not know the schedule or storage of backups. A zone made after the backup is missing: a user who makes the
 // zone again sets spec.minimumSerial.
