@@ -16,7 +16,6 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// applier is the client that applies an object.
 type applier struct {
 	manager string
 	// client: the client computes the change itself, like kubectl apply without --server-side.

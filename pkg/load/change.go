@@ -103,7 +103,6 @@ func valuesOf(spec *v1alpha1.RecordSpec) []string {
 	return spec.Values
 }
 
-// recordChange formats the change of a Record as the end of a plan's line.
 func recordChange(have, want *v1alpha1.RecordSpec) string {
 	ttl := func(t *int32) string {
 		if t == nil {
@@ -252,7 +251,6 @@ func dropServerFields(o *unstructured.Unstructured) {
 	unstructured.RemoveNestedField(o.Object, "status")
 }
 
-// manifest is an object of a file.
 type manifest struct {
 	path   string
 	object *unstructured.Unstructured

@@ -59,7 +59,6 @@ func (l *Loader) foreseeManifests(ctx context.Context, what string, zones, deleg
 	return result, err
 }
 
-// leftObjects are existing objects that manifests lack.
 type leftObjects struct {
 	records []*v1alpha1.Record
 	others  []*manifest

@@ -210,7 +210,6 @@ func inPhases[T any](groups [][]T, phase func(group []T) int) (phases [][][]T) {
 	return phases
 }
 
-// groupBy groups elements by key, and keeps the order of groups and elements.
 func groupBy[T any, K comparable](list []T, key func(T) K) (groups [][]T) {
 	at := make(map[K]int)
 	for _, one := range list {
@@ -416,7 +415,6 @@ func (l *Loader) ReadText(ctx context.Context, name string, read func() ([]byte,
 	}
 }
 
-// pageSize bounds the objects in an answer.
 const pageSize = 1000
 
 // EachItem calls do for every object returned by list, a method of a client, page by page.

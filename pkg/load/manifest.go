@@ -148,7 +148,6 @@ func lastDS(t rdata.Type) int {
 	return 0
 }
 
-// rrtype returns the type of a Record, 0 for other objects.
 func (m *manifest) rrtype() rdata.Type {
 	text, _, _ := unstructured.NestedString(m.object.Object, "spec", "type")
 	if t, err := rdata.ParseType(text); err == nil && m.object.GetKind() == "Record" {

@@ -38,7 +38,6 @@ type plan struct {
 	unread int
 }
 
-// set is an RRset of the file.
 type set struct {
 	owner name.Rel
 	typ   rdata.Type

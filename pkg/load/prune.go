@@ -20,7 +20,6 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// maxLeftNamed bounds the left-over Records named in a report.
 const maxLeftNamed = 5
 
 // Finish ends a run after all sources. Records of earlier runs missing in all sources are reported, or removed with

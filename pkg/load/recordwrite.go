@@ -19,7 +19,6 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// recordsOfFile is the input for planning the RRsets of a file.
 type recordsOfFile struct {
 	path string
 	to   *destination
@@ -118,7 +117,6 @@ func (l *Loader) writePage(ctx context.Context, page []*recordWrite) (result Res
 	return result, nil
 }
 
-// showWrite shows and counts a write that the server decided.
 func (l *Loader) showWrite(w *recordWrite, operation string) Result {
 	shown := l.showRecord(w.manifest, w.Before, w.After, w.zone, w.prior)
 	switch {

@@ -43,7 +43,6 @@ type reports struct {
 // particular matches the differences between two lines with the same fault: quoted text, names and numbers.
 var particular = regexp.MustCompile(`"[^"]*"|\S*[./0-9\\]\S*`)
 
-// shouldShow reports whether to show r.
 func (p *reports) shouldShow(verb string, r Refusal) bool {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()

@@ -33,7 +33,6 @@ type scope struct {
 	refused []*recordWrite
 }
 
-// what names the scope in reports.
 func (s *scope) what() string { return "zone " + s.zone.String() }
 
 func (s *scope) addFile(path string, p *plan, to *destination) {

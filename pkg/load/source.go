@@ -182,6 +182,5 @@ func (g *originGuess) answerReader() name.Name {
 	return g.origin
 }
 
-// howToSayOrigin is the next step after missed.
 const howToSayOrigin = `name the zone of the file: "$ORIGIN NAME." as its first line, NAME.zone or db.NAME as its name, ` +
 	`--origin NAME with import, or NAME=PATH with up --load`

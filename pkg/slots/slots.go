@@ -22,7 +22,6 @@ type Slots struct {
 	queues map[Client]*queue
 }
 
-// queue has the waiting callers of a client.
 type queue struct {
 	turn  chan struct{} // has an element while the first caller waits for a slot; Go serves the others in order
 	users int

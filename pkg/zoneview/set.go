@@ -293,7 +293,6 @@ func (x *byOldest) Pop() any {
 	return one
 }
 
-// countOctets estimates the memory of a step.
 func countOctets(step *content.Step) (n int) {
 	n = stepOctets + len(step.By)
 	if step.Record != nil {

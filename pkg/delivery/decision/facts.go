@@ -125,7 +125,6 @@ func (f *Facts) Serial(m *Memory) serial.Serial {
 	return m.State.Serial
 }
 
-// requested reports whether a requested comparison is still to be made.
 func (m *Memory) requested(f *Facts) bool {
 	return f.Zone.Request != "" && f.Zone.Request != m.State.Request
 }

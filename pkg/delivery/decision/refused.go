@@ -27,7 +27,6 @@ func (m *Memory) knowsAside() bool {
 	return m.refused.aside != nil && m.State.Serial != 0 && m.State.Intent != nil
 }
 
-// listOwed returns the known owed RRsets.
 func (m *Memory) listOwed() map[delivery.RRsetKey]bool {
 	owed := map[delivery.RRsetKey]bool{}
 	if m.knowsAside() {

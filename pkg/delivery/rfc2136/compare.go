@@ -110,7 +110,6 @@ func (w *work) findDifferences(held contents) []delivery.Change {
 	return w.dropAliasConflicts(changes, held)
 }
 
-// findRemovals returns the changes that remove the plan's RRsets from the server.
 func (w *work) findRemovals(held contents) []delivery.Change {
 	changes := []delivery.Change{}
 	seen := map[delivery.RRsetKey]bool{}
@@ -297,7 +296,6 @@ func (w *work) listVersions(change delivery.Change) []delivery.RRset {
 	return versions
 }
 
-// step has the changes of an RRset at a serial.
 type step struct {
 	at             int // in Plan.History
 	added, removed []string

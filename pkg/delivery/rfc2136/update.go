@@ -31,7 +31,6 @@ const (
 	soon = 5 * time.Second
 )
 
-// written is a change, encoded for a message.
 type written struct {
 	delivery.Change
 	// blind: Before is not checked, and any data there counts as ours.

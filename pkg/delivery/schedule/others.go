@@ -53,7 +53,6 @@ func (l *Loop) updateNames(i *item) {
 	l.wakeAll(l.names.updateNames(i.key, []delivery.State{i.State, i.Stored}, i.Leaving && i.Loaded, over))
 }
 
-// othersOf relates a delivery to the others of its class and its zone.
 type othersOf struct {
 	loop *Loop
 	item *item
@@ -107,7 +106,6 @@ func (o othersOf) setRemoved(withdrawn bool) {
 	o.item.withdrawn = withdrawn
 }
 
-// atWork reports whether another class has an attempt at the zone.
 func (o othersOf) atWork(class string) bool {
 	o.loop.mu.Lock()
 	defer o.loop.mu.Unlock()

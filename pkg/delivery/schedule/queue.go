@@ -198,7 +198,6 @@ func (q *queue) scheduleNext(j *job, again bool, at time.Time) {
 	q.startNext()
 }
 
-// endPause ends the pause of a class found healthy at revision.
 func (q *queue) endPause(revision int) {
 	if q.down && q.health != healthIgnored && q.revision == revision {
 		q.until, q.health = time.Time{}, healthTrusted

@@ -30,7 +30,6 @@ const (
 	firstPause, lastPause = 10 * time.Millisecond, 500 * time.Millisecond
 )
 
-// seen is the answer of a secondary for a zone.
 type seen struct {
 	serial serial.Serial
 	err    *delivery.Error

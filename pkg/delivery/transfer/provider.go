@@ -77,7 +77,6 @@ type Provider struct {
 	confirmed *confirmations
 }
 
-// signedZones has the zones at signing secondaries.
 type signedZones struct {
 	mu      sync.Mutex
 	zones   map[signedKey]*signedZone

@@ -51,7 +51,6 @@ func (p *pace) charge(now time.Time, took time.Duration, octets int, perSecond i
 	p.free = p.free.Add(max(time.Duration(float64(octets)/float64(perSecond)*float64(time.Second)), time.Duration(share*float64(took))))
 }
 
-// signedZone is a zone at its signing secondaries.
 type signedZone struct {
 	mu sync.Mutex
 	// versions are the latest serials, newest last.

@@ -115,7 +115,6 @@ func New(config Config) (*Provider, error) {
 	}, nil
 }
 
-// readServer parses the URL of the server, and returns its faults.
 func readServer(config Config) (base *url.URL, wrong []error) {
 	fault := func(text string) { wrong = append(wrong, errors.New(text)) }
 	base, err := url.Parse(config.Server)

@@ -392,7 +392,6 @@ func (w *writer) callServer(ctx context.Context, method, path string, body []byt
 	return got, err
 }
 
-// concernsClass reports whether a failure concerns every zone of the class.
 func concernsClass(failure *delivery.Error) bool {
 	return failure.WholeClass && (isProtocolCode(failure.Code) || failure.Reason == delivery.ReasonRateLimited)
 }

@@ -138,7 +138,6 @@ func ParseSeconds(text string) (uint32, error) {
 	return uint32(total), nil
 }
 
-// secondsOf has the seconds of each unit; read only.
 var secondsOf = map[byte]uint64{'s': 1, 'm': 60, 'h': 3600, 'd': 86400, 'w': 604800}
 
 // appendTypes appends RR types, in any order, as a bit map (RFC 4034 §4.1.2).
@@ -344,7 +343,6 @@ func trimBlanks(text string) string {
 	return short
 }
 
-// endsEscaped reports whether text ends in a backslash that escapes the next character.
 func endsEscaped(text string) bool {
 	backslashes := len(text) - len(strings.TrimRight(text, `\`))
 	return backslashes%2 == 1

@@ -67,7 +67,6 @@ type field struct {
 	kind kind
 }
 
-// one returns the fields of a type with a single field.
 func one(k kind) []field { return []field{{kind: k}} }
 
 // format is the rdata of a type: its fields in the order of wire and text.
@@ -161,7 +160,6 @@ var (
 // Positions of the gateway type and the gateway of IPSECKEY.
 const gatewayType, gatewayField = 1, 3
 
-// paramsField is the position of the first service parameter.
 const paramsField = 2
 
 var byNumber = func() (at [CAA + 1]*format) {
@@ -195,7 +193,6 @@ func formatOf(t Type) *format {
 // hasNames reports whether values of the type may depend on an origin.
 func (f *format) hasNames() bool { return f != nil && (f.names != 0 || f.gateway) }
 
-// isName reports whether the i-th token of a canonical text is a name.
 func (f *format) isName(i int, tokens []token) bool {
 	return i < 64 && f.names&(1<<i) != 0 || f.gateway && i == gatewayField && tokens[gatewayType].text == "3"
 }

@@ -87,7 +87,6 @@ func CheckLoadable(t Type, wire []byte) error {
 // maxFields bounds the fields of a value that NSD reads from a zone file.
 const maxFields = 64
 
-// maxTag bounds the tag of a CAA, in octets.
 const maxTag = 15
 
 // Octets by algorithm number (IANA); read only.

@@ -272,7 +272,6 @@ func (d *decoder) readParam() (key paramKey, value []byte) {
 	return paramKey(binary.BigEndian.Uint16(head)), d.take(int(binary.BigEndian.Uint16(head[2:])))
 }
 
-// appendParamText appends the text of a value, nothing for an empty value.
 func appendParamText(text []byte, key paramKey, value []byte) ([]byte, error) {
 	switch key {
 	case paramMandatory:

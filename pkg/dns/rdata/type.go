@@ -92,7 +92,6 @@ const namesRead = `WKS 11 NSAP 22 A6 38 SINK 40 DSYNC 66 HHIT 67 BRID 68 DOA 259
 //go:embed judges.txt
 var judgeTable string
 
-// judged has the types of judgeTable; read only.
 var judged = func() map[Type]bool {
 	types := map[Type]bool{}
 	for line := range strings.Lines(judgeTable) {

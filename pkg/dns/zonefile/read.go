@@ -113,7 +113,6 @@ func lineError(line int, text string, err error) *LineError {
 	return e
 }
 
-// file is the state of a reader.
 type file struct {
 	origin name.Name
 	guess  func() name.Name // nil after the call, or if not allowed

@@ -142,7 +142,6 @@ func (c *Cluster) joinCluster(to *etcd.Config, dir *Dir, log *zap.Logger) error 
 	return c.joinFormed(to, dir, members, formed)
 }
 
-// stored reports whether a member has run in the directory.
 func stored(etcdDir string) bool { return wal.Exist(filepath.Join(etcdDir, "member", "wal")) }
 
 // findCluster returns the cluster from the first peer that answers, nil for none.

@@ -162,7 +162,6 @@ type member struct {
 
 func (m member) id() uint64 { return m.Header.MemberId }
 
-// free returns the gain of a defragmentation.
 func (m member) free() int64 { return m.DbSize - m.DbSizeInUse }
 
 func (m member) quota() int64 { return cmp.Or(m.DbSizeQuota, usualQuota) }

@@ -36,7 +36,6 @@ const (
 	maxProbes = 100
 )
 
-// errSlow is the error of a write that was sent again.
 var errSlow = errors.New("no answer within " + resendAfter.String())
 
 // explainedTxn is sent by Commit, more than once if necessary.

@@ -132,7 +132,6 @@ func (f *Feed) Apply(ctx context.Context, key string, tx content.Transaction, fi
 	return nil
 }
 
-// applyToSet applies a transaction to the Set, and freezes the zone after maxMisfits.
 func (f *Feed) applyToSet(ctx context.Context, key string, z *zone, tx content.Transaction) error {
 	err := fmt.Errorf("zone %s: %w", key, zoneview.ErrUnknown)
 	if z.identity.UID != "" {
