@@ -23,7 +23,7 @@
 // It does not know storage, serials or delegation: the server decides about those. Zone files are the only foreign
 // format.
 //
-// Read first: run.go, import.go and manifest.go, the entry points; foresee.go and foreseerecords.go, the dry run of
+// Read first: run.go, import.go and manifest.go, the entry points; dryrun.go and dryrunrecords.go, the dry run of
 // manifests; zonefile.go; prune.go, the removal of left-over Records; scope.go; records.go, the comparison of a zone
 // file with existing Records; recordwrite.go, the writes of the difference by package rrsets; applier.go, source.go,
 // report.go, load.go, prior.go, change.go; plan.go, the plan of a file without a server.

@@ -86,7 +86,7 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 	// first, parents before children, then Delegations, then all else.
 	sortParentsFirst(zones)
 	if l.cfg.DryRun {
-		one, err := l.foreseeManifests(ctx, what, zones, delegations, slices.Concat(classes, rest))
+		one, err := l.dryRunManifests(ctx, what, zones, delegations, slices.Concat(classes, rest))
 		result.Add(one)
 		if err != nil {
 			return result, fmt.Errorf("plan %s: %w", what, err)

@@ -35,7 +35,7 @@ func (l *Loader) Finish(ctx context.Context, doubt string) (Result, error) {
 			return result, fmt.Errorf("%s: %w", s.what(), err)
 		}
 	}
-	judged, err := l.judgeZones(ctx)
+	judged, err := l.checkZones(ctx)
 	result.Add(judged)
 	if err != nil {
 		return result, err
@@ -82,10 +82,10 @@ func (l *Loader) finishScope(ctx context.Context, s *scope) (Result, error) {
 	return result, err
 }
 
-// judgeZones reports the Zones of the sources that name servers would not load at present, and with Config.Prune the
-// held Zones. judgeZones runs after all sources, because a source may depend on another. A dry run has changed
+// checkZones reports the Zones of the sources that name servers would not load at present, and with Config.Prune the
+// held Zones. checkZones runs after all sources, because a source may depend on another. A dry run has changed
 // nothing.
-func (l *Loader) judgeZones(ctx context.Context) (Result, error) {
+func (l *Loader) checkZones(ctx context.Context) (Result, error) {
 	var result Result
 	if l.cfg.DryRun {
 		return result, nil

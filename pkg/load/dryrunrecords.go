@@ -1,5 +1,4 @@
-// Copyright The Kubizone Authors.
-// SPDX-License-Identifier: Apache-2.0
+// Copyright The Kubizone Authors. SPDX-License-Identifier: Apache-2.0
 
 package load
 
@@ -18,9 +17,9 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// foreseeRecords decides Records together by namespace and zone. It decides them one by one if the zone is unknown
-// or does not exist yet, or if no change set can write like their client.
-func (l *Loader) foreseeRecords(ctx context.Context, what string, manifests []*manifest, left []*v1alpha1.Record) (Result, error) {
+// dryRunRecords decides Records together by namespace and zone. It decides them one by one if the zone is unknown or
+// does not exist yet, or if no change set can write like their client.
+func (l *Loader) dryRunRecords(ctx context.Context, what string, manifests []*manifest, left []*v1alpha1.Record) (Result, error) {
 	var result Result
 	var writes, removals []*recordWrite
 	var alone []*manifest
@@ -70,7 +69,7 @@ func (l *Loader) foreseeRecords(ctx context.Context, what string, manifests []*m
 	}
 	l.fillNames(ctx, writes)
 	one, err := runWorkers(ctx, l, what, l.workers, [][][]*manifest{slices.Collect(slices.Chunk(alone, 1))},
-		func(ctx context.Context, one []*manifest) (Result, error) { return l.foreseeObject(ctx, one[0]) })
+		func(ctx context.Context, one []*manifest) (Result, error) { return l.dryRunObject(ctx, one[0]) })
 	if result.Add(one); err != nil {
 		return result, err
 	}

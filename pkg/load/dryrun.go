@@ -1,5 +1,4 @@
-// Copyright The Kubizone Authors.
-// SPDX-License-Identifier: Apache-2.0
+// Copyright The Kubizone Authors. SPDX-License-Identifier: Apache-2.0
 
 package load
 
@@ -26,8 +25,8 @@ import (
 // Records in change sets of a namespace and zone. Writes that depend on another object of the run are marked with
 // that object: the server cannot foresee the effect.
 
-// foreseeManifests is the dry run of manifests. zones are sorted, parents first.
-func (l *Loader) foreseeManifests(ctx context.Context, what string, zones, delegations, rest []*manifest) (Result, error) {
+// dryRunManifests is the dry run of manifests. zones are sorted, parents first.
+func (l *Loader) dryRunManifests(ctx context.Context, what string, zones, delegations, rest []*manifest) (Result, error) {
 	var result Result
 	left, err := l.listLeft(ctx, slices.Concat(zones, delegations, rest))
 	if err != nil {
@@ -45,16 +44,16 @@ func (l *Loader) foreseeManifests(ctx context.Context, what string, zones, deleg
 		return result, err
 	}
 	for _, m := range slices.Concat(zones, delegations, others) {
-		one, err := l.foreseeObject(ctx, m)
+		one, err := l.dryRunObject(ctx, m)
 		if result.Add(one); err != nil {
 			return result, err
 		}
 	}
-	one, err := l.foreseeRemovals(ctx, left)
+	one, err := l.dryRunRemovals(ctx, left)
 	if result.Add(one); err != nil {
 		return result, err
 	}
-	one, err = l.foreseeRecords(ctx, what, records, left.records)
+	one, err = l.dryRunRecords(ctx, what, records, left.records)
 	result.Add(one)
 	return result, err
 }
@@ -161,8 +160,8 @@ func (l *Loader) zoneOf(o *unstructured.Unstructured) (zone types.NamespacedName
 	return l.priors.findZone(above, view), fqdn
 }
 
-// foreseeObject decides an object, and records its effect on other objects.
-func (l *Loader) foreseeObject(ctx context.Context, m *manifest) (Result, error) {
+// dryRunObject decides an object, and records its effect on other objects.
+func (l *Loader) dryRunObject(ctx context.Context, m *manifest) (Result, error) {
 	kind := m.object.GetKind()
 	id := types.NamespacedName{Namespace: m.object.GetNamespace(), Name: m.object.GetName()}
 	var fqdn name.Name
@@ -287,7 +286,7 @@ func (l *Loader) decodeZone(m *manifest, o *unstructured.Unstructured) *v1alpha1
 	return zone
 }
 
-func (l *Loader) foreseeRemovals(ctx context.Context, left leftObjects) (Result, error) {
+func (l *Loader) dryRunRemovals(ctx context.Context, left leftObjects) (Result, error) {
 	var result Result
 	for _, m := range left.others {
 		kind := m.object.GroupVersionKind()
