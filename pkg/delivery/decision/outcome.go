@@ -114,7 +114,7 @@ func (m *Memory) scheduleRetry(f *Facts, e *delivery.Error, failures int, at ser
 }
 
 func (m *Memory) recordSuccess(f *Facts, t Tried, plan delivery.Plan, report delivery.Report) Result {
-	if stood, fresh := t.splitFailed(report.Failed); min(len(stood), len(fresh)) > maxListed {
+	if earlier, fresh := t.splitFailed(report.Failed); min(len(earlier), len(fresh)) > maxListed {
 		// An intent for the whole zone does not reach back to removed RRsets, so the whole change is retried.
 		return m.RecordFailure(f, plan.Serial, report, newRefusal(report.Failed))
 	}

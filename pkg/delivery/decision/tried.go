@@ -76,15 +76,15 @@ func (m *Memory) setAside(t Tried, at serial.Serial, failed []delivery.Failure, 
 	for _, failure := range failed {
 		m.refused.aside[failure.Key()] = failure.Err
 	}
-	stood, fresh := t.splitFailed(failed)
-	intent := &delivery.Intent{Serial: at, From: at, Time: now, RRsets: slices.Concat(fresh, stood)}
-	if len(stood) > 0 {
+	earlier, fresh := t.splitFailed(failed)
+	intent := &delivery.Intent{Serial: at, From: at, Time: now, RRsets: slices.Concat(fresh, earlier)}
+	if len(earlier) > 0 {
 		intent.From = t.before.Earliest()
 	}
 	if len(m.refused.aside) > maxListed {
 		intent.Unlisted = true
 		if len(fresh) > maxListed {
-			intent.From, intent.RRsets = 0, slices.Concat(stood, fresh)
+			intent.From, intent.RRsets = 0, slices.Concat(earlier, fresh)
 		}
 		intent.RRsets = intent.RRsets[:maxListed]
 	}
@@ -92,9 +92,9 @@ func (m *Memory) setAside(t Tried, at serial.Serial, failed []delivery.Failure, 
 	return intent
 }
 
-// splitFailed divides refused RRsets. In place of stood the provider may have earlier data of the zone, known from
+// splitFailed divides refused RRsets. In place of earlier the provider may have data that the zone had, known from
 // the history; in place of fresh none.
-func (t Tried) splitFailed(failed []delivery.Failure) (stood, fresh []delivery.RRsetKey) {
+func (t Tried) splitFailed(failed []delivery.Failure) (earlier, fresh []delivery.RRsetKey) {
 	if len(failed) == 0 {
 		return nil, nil
 	}
@@ -113,12 +113,12 @@ func (t Tried) splitFailed(failed []delivery.Failure) (stood, fresh []delivery.R
 	lags := t.before.Earliest() != t.before.Serial
 	for _, failure := range failed {
 		if key := failure.Key(); had[key] && (lags || !t.owed[key]) {
-			stood = append(stood, key)
+			earlier = append(earlier, key)
 		} else {
 			fresh = append(fresh, key)
 		}
 	}
-	return stood, fresh
+	return earlier, fresh
 }
 
 // splitZoneless returns the error of a provider refusing each RRset for want of the zone. It returns nil if the
