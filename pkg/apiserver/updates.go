@@ -68,16 +68,7 @@ func (u *updatedZones) ApexOf(ctx context.Context, at v1alpha1.AdoptingZone, nam
 // MayMake looks in the views: an update is planned on a spec that was true some milliseconds ago.
 func (u *updatedZones) MayMake(at v1alpha1.AdoptingZone, view string, apex name.Name, names []name.Name) bool {
 	zone, found := u.zones.Find(view, apex)
-	if !found || zone.Zone().UID != string(at.UID) {
-		return true
-	}
-	header := zone.Header()
-	return slices.ContainsFunc(header.NameServerRRsets(), func(set content.RRset) bool {
-		return slices.ContainsFunc(names, func(fqdn name.Name) bool {
-			owner, inside := fqdn.Rel(apex)
-			return inside && owner == set.Owner
-		})
-	})
+	return !found || zone.Zone().UID != string(at.UID) || slices.ContainsFunc(names, zone.Header().MakesAt)
 }
 
 // Judge checks prerequisites.

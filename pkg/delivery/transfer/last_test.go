@@ -11,8 +11,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// A server that starts again from an old disk is found by the zone that it confirmed last; one that does not answer, has
-// a later serial, or was asked to withdraw the zone is not.
+// A server that starts again from an old disk is found by the zone that it confirmed last; a server without an answer,
+// with a later serial, or asked to withdraw the zone is not.
 func TestAskLast_findsServersThatLostAZone(t *testing.T) {
 	w := beginWorld(t)
 	w.openClass(t)

@@ -8,8 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
-	"strings"
 	"sync"
 	"time"
 
@@ -20,7 +18,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
-	"kubi.zone/kubizone/pkg/transfer"
 )
 
 // Members are the stored zones of a class, served by every primary. A zone is a member from the fence's first intent
@@ -32,24 +29,6 @@ type Members interface {
 	// Holder returns the UID of the member with the name, "" for none.
 	Holder(zone name.Name) (uid string)
 }
-
-// Secondary is a name server to wait for.
-type Secondary struct {
-	Name string
-	Addr netip.AddrPort
-	// Key signs questions, and has to sign the answers; nil: neither.
-	Key *transfer.Key
-	// NoCatalog: the secondary does not follow the class's catalog.
-	NoCatalog bool
-	// Signs: the secondary signs the zone, with serials of its own. Signer names the signing secondary from which
-	// this one transfers; "": it transfers from us.
-	Signs  bool
-	Signer string
-	// Unsigned: the secondary may also transfer from us, for a zone that a signer begins to sign.
-	Unsigned bool
-}
-
-func (s Secondary) ownSerials() bool { return s.Signs || s.Signer != "" }
 
 type Config struct {
 	Members     Members
@@ -85,20 +64,6 @@ type signedZones struct {
 }
 
 var _ delivery.Provider = (*Provider)(nil)
-
-// ParseAddress parses an address of a class: "192.0.2.1", "192.0.2.1:5353", "[2001:db8::1]:53", "2001:db8::1". The
-// default port is 53.
-func ParseAddress(text string) (netip.AddrPort, error) {
-	if at, err := netip.ParseAddrPort(text); err == nil && at.Port() != 0 {
-		return at, nil
-	}
-	addr, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(text, "["), "]"))
-	if err != nil {
-		return netip.AddrPort{}, fmt.Errorf("address %q: write an IP address with or without a port, like 192.0.2.1, "+
-			"192.0.2.1:5353 or [2001:db8::1]:53", text)
-	}
-	return netip.AddrPortFrom(addr, 53), nil
-}
 
 // New validates the configuration, without network access. The error is a *delivery.Error.
 func New(config Config) (*Provider, error) {

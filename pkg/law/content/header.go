@@ -151,6 +151,12 @@ func (h Header) NameServerRRsets() []RRset {
 	return sets
 }
 
+// MakesAt reports whether NameServerRRsets has an RRset at a name.
+func (h Header) MakesAt(fqdn name.Name) bool {
+	owner, inside := fqdn.Rel(h.FQDN)
+	return inside && slices.ContainsFunc(h.NameServerRRsets(), func(set RRset) bool { return set.Owner == owner })
+}
+
 // HostName returns the absolute presentation form of a host name written absolute, relative to origin, or as "@".
 func HostName(text string, origin name.Name) (string, error) {
 	canonical, err := canonicalHost(text)

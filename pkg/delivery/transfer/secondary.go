@@ -1,0 +1,44 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package transfer
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"kubi.zone/kubizone/pkg/transfer"
+)
+
+// Secondary is a name server to wait for.
+type Secondary struct {
+	Name string
+	Addr netip.AddrPort
+	// Key signs questions, and has to sign the answers; nil: neither.
+	Key *transfer.Key
+	// NoCatalog: the secondary does not follow the class's catalog.
+	NoCatalog bool
+	// Signs: the secondary signs the zone, with serials of its own. Signer names the signing secondary from which
+	// this one transfers; "": it transfers from us.
+	Signs  bool
+	Signer string
+	// Unsigned: the secondary may also transfer from us, for a zone that a signer begins to sign.
+	Unsigned bool
+}
+
+func (s Secondary) ownSerials() bool { return s.Signs || s.Signer != "" }
+
+// ParseAddress parses an address of a class: "192.0.2.1", "192.0.2.1:5353", "[2001:db8::1]:53", "2001:db8::1". The
+// default port is 53.
+func ParseAddress(text string) (netip.AddrPort, error) {
+	if at, err := netip.ParseAddrPort(text); err == nil && at.Port() != 0 {
+		return at, nil
+	}
+	addr, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(text, "["), "]"))
+	if err != nil {
+		return netip.AddrPort{}, fmt.Errorf("address %q: write an IP address with or without a port, like 192.0.2.1, "+
+			"192.0.2.1:5353 or [2001:db8::1]:53", text)
+	}
+	return netip.AddrPortFrom(addr, 53), nil
+}
