@@ -18,6 +18,8 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
+
+	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
 // addReviews registers the reviews in a scheme. As in package install, the internal version, to which the generic
@@ -49,10 +51,8 @@ func (subjectReviews) Create(ctx context.Context, object runtime.Object, validat
 	if !ok {
 		return nil, apierrors.NewBadRequest("no user present on request")
 	}
-	if validate != nil {
-		if err := validate(ctx, object.DeepCopyObject()); err != nil {
-			return nil, err
-		}
+	if err := kind.ValidateObject(ctx, object, validate); err != nil {
+		return nil, err
 	}
 	info := authenticationv1.UserInfo{Username: user.GetName(), UID: user.GetUID(), Groups: user.GetGroups(),
 		Extra: map[string]authenticationv1.ExtraValue{}}
@@ -95,10 +95,8 @@ func (a accessReviews) Create(ctx context.Context, object runtime.Object, valida
 			field.ErrorList{
 				field.Invalid(field.NewPath("spec"), asked.Spec, "give exactly one of resourceAttributes and nonResourceAttributes")})
 	}
-	if validate != nil {
-		if err := validate(ctx, object.DeepCopyObject()); err != nil {
-			return nil, err
-		}
+	if err := kind.ValidateObject(ctx, object, validate); err != nil {
+		return nil, err
 	}
 	attributes := authorizer.AttributesRecord{User: user}
 	if resource != nil {

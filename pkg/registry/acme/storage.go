@@ -72,7 +72,7 @@ func (*REST) GetSingularName() string { return acme.Resource }
 
 // Create solves the challenge. Refusals by zones and of the payload are in the response; the error is a missing
 // right, or a failure to retry.
-func (r *REST) Create(ctx context.Context, obj runtime.Object, _ rest.ValidateObjectFunc, options *metav1.CreateOptions) (
+func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (
 	runtime.Object, error) {
 	payload, ok := obj.(*acme.ChallengePayload)
 	if !ok || payload.Request == nil {
@@ -84,6 +84,9 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, _ rest.ValidateOb
 	denied := r.authorizeCaller(ctx, payload.Request.ResourceNamespace)
 	if denied != nil && (payload.Request.Action != acme.ActionCleanUp || !apierrors.IsForbidden(denied)) {
 		return nil, denied
+	}
+	if err := kind.ValidateObject(ctx, payload, validate); err != nil {
+		return nil, err
 	}
 	refusal, err := r.solveChallenge(ctx, payload.Request, denied)
 	if err != nil {

@@ -172,4 +172,15 @@ func TestREST_solves_S13_10(t *testing.T) {
 	if _, err := r.Create(ctx, &acme.ChallengePayload{Request: ask()}, nil, &metav1.CreateOptions{}); err != nil || w.said != written {
 		t.Errorf("a ClusterIssuer that is let in: %v", err)
 	}
+	// Validating admission refuses before anything is written.
+	refuse := func(context.Context, runtime.Object) error {
+		return apierrors.NewForbidden(acme.SchemeGroupVersion.WithResource(acme.Resource).GroupResource(), "", nil)
+	}
+	w = &scripted{t: t, status: v1alpha1.UpdateRequestStatus{RCode: "NOERROR"}}
+	r = &REST{Config{Writer: w, Authorizer: solverOf("team-a")}}
+	ctx = genericapirequest.WithUser(t.Context(), &user.DefaultInfo{})
+	if _, err := r.Create(ctx, &acme.ChallengePayload{Request: ask()}, refuse, &metav1.CreateOptions{}); !apierrors.IsForbidden(err) ||
+		w.said != "" {
+		t.Errorf("admission refuses: %v, and %q is written", err, w.said)
+	}
 }

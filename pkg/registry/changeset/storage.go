@@ -21,6 +21,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/registry/direct"
+	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
 // Set joins the writes of items in one transaction.
@@ -121,10 +122,8 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.Val
 	for i, name := range names {
 		items[i].name, items[i].write.Name = name, name
 	}
-	if validate != nil {
-		if err := validate(ctx, set.DeepCopyObject()); err != nil {
-			return nil, err
-		}
+	if err := kind.ValidateObject(ctx, set, validate); err != nil {
+		return nil, err
 	}
 	if len(items) > 1 || len(set.Spec.Prerequisites) > 0 { // a set of one item takes no more than a plain write
 		release, err := r.slots.acquire(ctx, set.Namespace)

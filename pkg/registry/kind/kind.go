@@ -195,6 +195,14 @@ func (r *REST[T]) DeleteCollection(ctx context.Context, further rest.ValidateObj
 	return r.Store.DeleteCollection(ctx, r.checkDeletion(further, options), options, list)
 }
 
+// ValidateObject has admission validate an object that is created and not stored. validate may be nil.
+func ValidateObject(ctx context.Context, object runtime.Object, validate rest.ValidateObjectFunc) error {
+	if validate == nil {
+		return nil
+	}
+	return validate(ctx, object.DeepCopyObject())
+}
+
 func (r *REST[T]) checkNew(further rest.ValidateObjectFunc) rest.ValidateObjectFunc {
 	if r.of.Check == nil {
 		return further

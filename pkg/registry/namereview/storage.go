@@ -74,10 +74,8 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.Val
 	if err := r.reviewAuthor(ctx, review); err != nil {
 		return nil, err
 	}
-	if validate != nil {
-		if err := validate(ctx, review.DeepCopyObject()); err != nil {
-			return nil, err
-		}
+	if err := kind.ValidateObject(ctx, review, validate); err != nil {
+		return nil, err
 	}
 	record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: review.Namespace}}
 	rest.FillObjectMetaSystemFields(record)

@@ -17,6 +17,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/registry/kind"
 	"kubi.zone/kubizone/pkg/update"
 )
 
@@ -41,11 +42,14 @@ func (*ShareREST) New() runtime.Object { return &v1alpha1.UpdateRequest{} }
 func (*ShareREST) Destroy() {}
 
 // Create returns the Records that updates made in the zone for the namespace, where the key covers the name.
-func (r *ShareREST) Create(ctx context.Context, object string, obj runtime.Object, _ rest.ValidateObjectFunc, _ *metav1.CreateOptions) (
-	runtime.Object, error) {
+func (r *ShareREST) Create(ctx context.Context, object string, obj runtime.Object, validate rest.ValidateObjectFunc,
+	_ *metav1.CreateOptions) (runtime.Object, error) {
 	request, ok := obj.(*v1alpha1.UpdateRequest)
 	if !ok {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("not an UpdateRequest: %T", obj))
+	}
+	if err := kind.ValidateObject(ctx, request, validate); err != nil {
+		return nil, err
 	}
 	got, err := r.keys.Get(ctx, object, &metav1.GetOptions{})
 	if err != nil {

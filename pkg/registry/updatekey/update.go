@@ -85,7 +85,7 @@ func (*UpdateREST) New() runtime.Object { return &v1alpha1.UpdateRequest{} }
 func (*UpdateREST) Destroy() {}
 
 // Create applies a message. The status has the RCODE; an error means an unknown outcome, or a retry.
-func (r *UpdateREST) Create(ctx context.Context, object string, obj runtime.Object, _ rest.ValidateObjectFunc,
+func (r *UpdateREST) Create(ctx context.Context, object string, obj runtime.Object, validate rest.ValidateObjectFunc,
 	options *metav1.CreateOptions) (runtime.Object, error) {
 	request, ok := obj.(*v1alpha1.UpdateRequest)
 	if !ok {
@@ -93,6 +93,9 @@ func (r *UpdateREST) Create(ctx context.Context, object string, obj runtime.Obje
 	}
 	if len(options.DryRun) > 0 {
 		return nil, apierrors.NewBadRequest("an update has no dry run; a dry run of a ChangeSet says what would be")
+	}
+	if err := kind.ValidateObject(ctx, request, validate); err != nil {
+		return nil, err
 	}
 	got, err := r.keys.Get(ctx, object, &metav1.GetOptions{})
 	if err != nil {

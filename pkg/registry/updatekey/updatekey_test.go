@@ -212,6 +212,24 @@ func addAddress(name, data string) v1alpha1.UpdateRequestRecord {
 	return v1alpha1.UpdateRequestRecord{Name: name, Type: "A", Class: "IN", TTL: 60, Data: data}
 }
 
+// Validating admission refuses an update, and a share, before anything is written or read.
+func TestUpdate_isAdmitted(t *testing.T) {
+	p := &planned{}
+	refuse := func(_ context.Context, object runtime.Object) error {
+		return apierrors.NewForbidden(v1alpha1.Resource("updatekeys"), object.(*v1alpha1.UpdateRequest).Spec.Zone, nil)
+	}
+	spec := v1alpha1.UpdateRequestSpec{Zone: "example.org.", From: "192.0.2.7", Updates: []v1alpha1.UpdateRequestRecord{
+		addAddress("a.apps.example.org.", "192.0.2.1")}}
+	key := oneKey{newKey("*.apps.example.org.")}
+	for what, create := range map[string]rest.NamedCreater{"update": NewUpdateREST(key, NewWriter(p, p), nil),
+		"share": NewShareREST(key, nil, p)} {
+		if _, err := create.Create(t.Context(), "acme", &v1alpha1.UpdateRequest{Spec: spec}, refuse, &metav1.CreateOptions{}); err == nil ||
+			!apierrors.IsForbidden(err) || len(p.sets) > 0 {
+			t.Errorf("%s: %v, %d sets", what, err, len(p.sets))
+		}
+	}
+}
+
 // S13.4, S13.5: a message is one change set of the key's user, planned again where others have written meanwhile.
 func TestUpdate_isOneChangeSet_S13_4(t *testing.T) {
 	p := &planned{fail: []error{apierrors.NewConflict(v1alpha1.Resource("records"), "x", nil)}}

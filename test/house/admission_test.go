@@ -1,0 +1,43 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package house
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path"
+	"strings"
+	"testing"
+
+	"kubi.zone/kubizone/test/must"
+)
+
+// TestStorage_hasObjectsValidated: the handlers of the API server leave validating admission to the storage, so a
+// storage that drops the function validates nothing.
+func TestStorage_hasObjectsValidated(t *testing.T) {
+	for _, p := range listFiles(t) {
+		if path.Ext(p) != ".go" || !strings.HasPrefix(p, "pkg/") || strings.HasSuffix(p, "_test.go") {
+			continue
+		}
+		file := must.Get(parser.ParseFile(token.NewFileSet(), p, readFile(t, p), parser.SkipObjectResolution))(t)
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || f.Recv == nil {
+				continue
+			}
+			for _, in := range f.Type.Params.List {
+				of, ok := in.Type.(*ast.SelectorExpr)
+				if !ok || of.Sel.Name != "ValidateObjectFunc" && of.Sel.Name != "ValidateObjectUpdateFunc" {
+					continue
+				}
+				for _, parameter := range in.Names {
+					if parameter.Name == "_" {
+						t.Errorf("%s: %s drops its %s; call it, or hand it on", p, f.Name.Name, of.Sel.Name)
+					}
+				}
+			}
+		}
+	}
+}
