@@ -121,14 +121,11 @@ func (x *item) fieldOf(name string) string {
 	if name == "" || x.deletes() != nil {
 		return x.path().String()
 	}
-	return x.member().Child(strings.TrimPrefix(name, ".")).String()
+	return x.path().Child(x.member()).Child(strings.TrimPrefix(name, ".")).String()
 }
 
 func (x *item) describeOutcome() string {
-	what := "apply " + x.name
-	if x.deletes() != nil {
-		what = "delete " + x.name
-	}
+	what := x.member() + " " + x.name
 	switch {
 	case x.failure == nil && x.record.ResourceVersion != "":
 		what += fmt.Sprintf(": %d, resourceVersion %s", x.code, x.record.ResourceVersion)

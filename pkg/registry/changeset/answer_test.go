@@ -11,6 +11,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
@@ -56,6 +57,17 @@ func TestErrorOf_saysWhetherTheOutcomeIsKnown_S10_4(t *testing.T) {
 		var s apierrors.APIStatus
 		if !errors.As(err, &s) || s.Status().Code != test.code || s.Status().Reason != test.reason || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%s: %v: want %d %s that says %q", test.what, err, test.code, test.reason, test.says)
+		}
+	}
+}
+
+// The audit event of a set names the change of each item by the word of the API.
+func TestDescribeOutcome_namesTheChange_S10_3(t *testing.T) {
+	set := &v1alpha1.ChangeSet{Spec: v1alpha1.ChangeSetSpec{Items: []v1alpha1.ChangeSetItem{
+		{Create: &runtime.RawExtension{}}, {Apply: &runtime.RawExtension{}}, {Delete: &v1alpha1.ChangeSetDelete{}}}}}
+	for i, want := range []string{"create www: 200", "apply www: 200", "delete www: 200"} {
+		if got := (&item{index: i, name: "www", of: set, code: http.StatusOK}).describeOutcome(); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

@@ -44,14 +44,15 @@ func (x *item) deletes() *v1alpha1.ChangeSetDelete { return x.of.Spec.Items[x.in
 
 func (x *item) creates() *runtime.RawExtension { return x.of.Spec.Items[x.index].Create }
 
-func (x *item) member() *field.Path {
+// member returns the field of the item that has the Record.
+func (x *item) member() string {
 	switch {
 	case x.deletes() != nil:
-		return x.path().Child("delete")
+		return "delete"
 	case x.creates() != nil:
-		return x.path().Child("create")
+		return "create"
 	}
-	return x.path().Child("apply")
+	return "apply"
 }
 
 type requestKey struct{}
