@@ -75,14 +75,16 @@ type Controller struct {
 	// into a status, which the informer may not have seen yet. Run alone uses them.
 	read     map[types.UID]tsig.Key
 	recorded map[types.UID]string
-	// told is when what came of updates was last written.
-	told time.Time
+	// outcomes has those that are in no status yet, by ID. told is the time at which they were last taken from the
+	// Poster.
+	outcomes map[string]outcome
+	told     time.Time
 }
 
 // New registers with the informer and does nothing before Run.
 func New(config Config) (*Controller, error) {
 	c := &Controller{Config: config, changed: make(chan struct{}, 1), begun: make(chan struct{}), read: map[types.UID]tsig.Key{},
-		recorded: map[types.UID]string{}}
+		recorded: map[types.UID]string{}, outcomes: map[string]outcome{}}
 	wake := func(any) {
 		select {
 		case c.changed <- struct{}{}:
@@ -191,13 +193,23 @@ func (c *Controller) syncKeys(ctx context.Context) error {
 	if err := c.Primary.SetUpdateKeys(served); err != nil {
 		return err
 	}
-	outcomes := map[string]outcome{}
 	if time.Since(c.told) >= outcomeInterval {
-		outcomes, c.told = c.Poster.takeOutcomes(klog.FromContext(ctx)), time.Now()
+		for id, o := range c.Poster.takeOutcomes(klog.FromContext(ctx)) {
+			before := c.outcomes[id]
+			c.outcomes[id] = outcome{update: cmp.Or(o.update, before.update), refusal: cmp.Or(o.refusal, before.refusal)}
+		}
+		c.told = time.Now()
 	}
+	unwritten := map[string]outcome{}
 	for _, one := range candidates {
-		failed = append(failed, c.writeStatus(ctx, one.of, one.verdict, outcomes[idOf(one.of)]))
+		id := idOf(one.of)
+		err := c.writeStatus(ctx, one.of, one.verdict, c.outcomes[id])
+		if o, some := c.outcomes[id]; err != nil && some {
+			unwritten[id] = o
+		}
+		failed = append(failed, ignoreChanged(err))
 	}
+	c.outcomes = unwritten
 	return errors.Join(failed...)
 }
 
@@ -316,12 +328,17 @@ func makeKey(of *v1alpha1.UpdateKey, key tsig.Key) (*updates.Key, error) {
 		Reaches: scope.Reaches, Transfer: transfer}, nil
 }
 
-// writeStatus writes the status if it has changed.
+// writeStatus writes the status if it has changed. Another primary may have written a later outcome, which stays.
 func (c *Controller) writeStatus(ctx context.Context, of *v1alpha1.UpdateKey, v verdict, o outcome) error {
 	after := of.DeepCopy()
 	status := &after.Status
 	status.ObservedGeneration = of.Generation
-	status.LastUpdate, status.LastRefusal = cmp.Or(o.update, status.LastUpdate), cmp.Or(o.refusal, status.LastRefusal)
+	if last := status.LastUpdate; o.update != nil && (last == nil || !o.update.Time.Before(&last.Time)) {
+		status.LastUpdate = o.update
+	}
+	if last := status.LastRefusal; o.refusal != nil && (last == nil || !o.refusal.Time.Before(&last.Time)) {
+		status.LastRefusal = o.refusal
+	}
 	is := metav1.ConditionFalse
 	if v.reason == reasonServed {
 		is = metav1.ConditionTrue
@@ -332,7 +349,7 @@ func (c *Controller) writeStatus(ctx context.Context, of *v1alpha1.UpdateKey, v 
 		return nil
 	}
 	_, err := c.updateStatus(ctx, after)
-	return ignoreChanged(err)
+	return err
 }
 
 // ignoreChanged returns nil for an UpdateKey that has changed or is gone: the informer tells of it.

@@ -31,6 +31,7 @@ import (
 	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/primary"
 	"kubi.zone/kubizone/pkg/primary/tsig"
+	"kubi.zone/kubizone/pkg/update"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/must"
 )
@@ -43,6 +44,8 @@ type world struct {
 	mu      sync.Mutex
 	secrets map[string]map[string][]byte // by NAMESPACE/NAME
 	broken  bool                         // no status is taken
+	// conflicts has each write of a status meet another one.
+	conflicts bool
 }
 
 func newWorld(t *testing.T) *world {
@@ -59,7 +62,7 @@ func newWorld(t *testing.T) *world {
 		if err != nil {
 			return true, nil, err
 		}
-		if known.(*v1alpha1.UpdateKey).ResourceVersion != after.ResourceVersion {
+		if w.conflicts || known.(*v1alpha1.UpdateKey).ResourceVersion != after.ResourceVersion {
 			return true, nil, apierrors.NewConflict(v1alpha1.Resource("updatekeys"), after.Name, errors.New("it has changed"))
 		}
 		version := must.Get(strconv.Atoi(after.ResourceVersion))(t)
@@ -375,4 +378,44 @@ func TestUpdateKey_comesBehindClasses_S13_3(t *testing.T) {
 	p.lookAgain()
 	isOf(t, "dhcp-key.", "victim/acme", nil, p)
 	isOf(t, "late-key.", "victim/late", nil, p)
+}
+
+// What came of updates is in the status also after a write that met another one, or the API away, and an older outcome
+// of this primary replaces no later one of another.
+func TestUpdateKey_keepsOutcomes(t *testing.T) {
+	w := newWorld(t)
+	w.makeKey("team/acme", 1)
+	w.setSecret("team/acme", "acme.team.")
+	p := w.startProcess()
+	p.lookAgain()
+	keys := w.client.KubizoneV1alpha1().UpdateKeys("team")
+	read := func() *v1alpha1.UpdateKey {
+		t.Helper()
+		return must.Get(keys.Get(t.Context(), "acme", metav1.GetOptions{}))(t)
+	}
+	p.Poster.noteOutcome("team/acme", update.NoError, &v1alpha1.UpdateRequestStatus{Serial: 7}, nil)
+	p.told = time.Time{}
+	w.broken = true
+	p.waitForInformer()
+	if err := p.syncKeys(t.Context()); err == nil {
+		t.Error("no error while the API is away")
+	}
+	p.Poster.noteOutcome("team/acme", update.Refused, &v1alpha1.UpdateRequestStatus{Message: "no rule"}, nil)
+	w.broken, w.conflicts, p.told = false, true, time.Time{}
+	must.Succeed(t, p.syncKeys(t.Context()))
+	w.conflicts = false
+	p.lookAgain()
+	status := read().Status
+	if status.LastUpdate == nil || status.LastUpdate.Serial != 7 || status.LastRefusal == nil || status.LastRefusal.Message != "no rule" {
+		t.Errorf("%+v, %+v", status.LastUpdate, status.LastRefusal)
+	}
+	p.Poster.noteOutcome("team/acme", update.NoError, &v1alpha1.UpdateRequestStatus{Serial: 8}, nil)
+	of := read()
+	of.Status.LastUpdate = &v1alpha1.UpdateKeyUpdate{Time: metav1.NewTime(time.Now().Add(time.Minute).Truncate(time.Second)), Serial: 9}
+	must.Get(keys.UpdateStatus(t.Context(), of, metav1.UpdateOptions{}))(t)
+	p.told = time.Time{}
+	p.lookAgain()
+	if got := read().Status.LastUpdate.Serial; got != 9 {
+		t.Errorf("the last update has serial %d", got)
+	}
 }
