@@ -123,7 +123,7 @@ func (w *Writer) writeItems(ctx context.Context, outcomes []Outcome, left []int)
 			}
 			return nil
 		}
-		refused := refusedItems(err)
+		refused := refusedItems(err, len(left))
 		switch {
 		case len(refused) > 0:
 		case !isRefusal(err):
@@ -140,7 +140,7 @@ func (w *Writer) writeItems(ctx context.Context, outcomes []Outcome, left []int)
 		var again, alone []int
 		for i, index := range left {
 			o := &outcomes[index]
-			if causes := refused[i]; causes != nil && (attempt == maxAttempts || w.Anew == nil || !isStale(causes)) {
+			if causes := refused[i]; causes != nil && (attempt >= maxAttempts || w.Anew == nil || !isStale(causes)) {
 				o.Refused = causes
 				continue
 			} else if causes != nil {
@@ -236,15 +236,15 @@ func (w *Writer) sendAlone(ctx context.Context, c *Change) (*v1alpha1.Record, er
 		metav1.PatchOptions{FieldManager: w.Manager, DryRun: w.DryRun})
 }
 
-// refusedItems returns the refusals by item.
-func refusedItems(err error) map[int][]refusal.Refusal {
+// refusedItems returns the refusals of a set of n items by item.
+func refusedItems(err error, n int) map[int][]refusal.Refusal {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Code < 400 || status.Status().Code >= 500 {
 		return nil
 	}
 	out := make(map[int][]refusal.Refusal)
 	for _, one := range refusal.Of(err) {
-		if one.Item >= 0 {
+		if one.Item >= 0 && one.Item < n {
 			out[one.Item] = append(out[one.Item], one)
 		}
 	}

@@ -167,6 +167,38 @@ func TestWrite_plansAnewWhereTheRecordIsAnotherOne(t *testing.T) {
 	}
 }
 
+// A change whose turn comes late is made anew no more often than others.
+func TestWrite_ends(t *testing.T) {
+	sent := 0
+	w, sets := newWriter(nil, func(objects []string) (map[int]metav1.StatusReason, error) {
+		if sent++; sent > 100 {
+			t.Fatalf("%d change sets are sent, the last of %q", sent, objects)
+		}
+		if sent <= maxAttempts {
+			return map[int]metav1.StatusReason{0: metav1.StatusReasonConflict}, nil
+		}
+		return map[int]metav1.StatusReason{len(objects) - 1: metav1.StatusReasonConflict}, nil
+	})
+	w.Anew = func(_ context.Context, i int, _ *v1alpha1.Record) (*Change, error) {
+		return &creations("a", "b", "c")[i], nil
+	}
+	got := describeOutcomes(must.Get(w.Write(t.Context(), creations("a", "b", "c")))(t))
+	if want := []string{"a Conflict", "b Conflict", "c Conflict"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q after %d change sets", got, want, len(*sets))
+	}
+	sent = maxAttempts
+	w, _ = newWriter(nil, func(objects []string) (map[int]metav1.StatusReason, error) {
+		if sent++; sent > 100 {
+			t.Fatalf("%d change sets are sent, the last of %q", sent, objects)
+		}
+		return map[int]metav1.StatusReason{len(objects): metav1.StatusReasonInvalid}, nil // of no item that there is
+	})
+	got = describeOutcomes(must.Get(w.Write(t.Context(), creations("a", "b")))(t))
+	if want := []string{"a Invalid", "b Invalid"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestWrite_sendsAloneWhatNoChangeSetHas(t *testing.T) {
 	stands := makeRecord("a", nil, "192.0.2.9")
 	stands.Namespace, stands.Spec.RData = "team", "192.0.2.8"
