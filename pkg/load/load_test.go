@@ -381,6 +381,30 @@ func TestLoad_meetsObjectsOfTheSameName(t *testing.T) {
 	}
 }
 
+// A Record whose name another one takes meanwhile gets the other name, also where the answer to that is lost.
+func TestLoad_knowsItsRecordByTheOtherName(t *testing.T) {
+	path := writeFile(t, filepath.Join(t.TempDir(), "example.org.zone"), file)
+	l := newLab(t, fake.NewSimpleClientset())
+	taken, lost := false, false
+	l.server.PrependReactor("create", "records", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		object := action.(clienttesting.CreateAction).GetObject()
+		switch id := object.(metav1.Object).GetName(); {
+		case id == "www-a.example.org" && !taken:
+			taken = true
+			must.Succeed(t, l.server.Tracker().Add(&v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: id},
+				Spec: v1alpha1.RecordSpec{DomainName: "www.example.net.", Type: "A", RData: "203.0.113.9"}}))
+		case strings.HasPrefix(id, "www--") && !lost:
+			lost = true
+			must.Succeed(t, l.server.Tracker().Create(action.GetResource(), object, action.GetNamespace()))
+			return true, nil, apierrors.NewServerTimeout(action.GetResource().GroupResource(), "create", 1)
+		}
+		return false, nil, nil
+	})
+	if got := l.loadPath(t, path); !lost || got.Refused > 0 || got.Written+got.Present != 5 {
+		t.Errorf("the answer is lost: %v; %+v", lost, got)
+	}
+}
+
 func TestLoad_endsWithItsContext(t *testing.T) {
 	path := writeFile(t, filepath.Join(t.TempDir(), "example.org.zone"), file)
 	l := newLab(t, fake.NewSimpleClientset())

@@ -97,7 +97,9 @@ func (l *Loader) writePage(ctx context.Context, page []*recordWrite) (result Res
 				return &page[i].Change, nil
 			}
 			next, done, err := l.planAnew(page[i], now)
-			result.Add(done)
+			if result.Add(done); next != nil {
+				page[i].Change = *next // the next plan is made for its object
+			}
 			return next, err
 		}}
 	changes := make([]rrsets.Change, len(page))
