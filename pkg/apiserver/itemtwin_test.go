@@ -261,7 +261,7 @@ func takeTwinError(err error) (a twinAnswer) {
 	return a
 }
 
-// describeTwinEvent formats an audit event, with the impersonated user as its user.
+// describeTwinEvent formats an audit event.
 func describeTwinEvent(t *testing.T, e *auditinternal.Event) string {
 	user := e.User
 	if e.ImpersonatedUser != nil {
@@ -288,9 +288,9 @@ func describeTwinEvent(t *testing.T, e *auditinternal.Event) string {
 		e.ResponseObject.Raw = must.Get(json.Marshal(&record))(t)
 	}
 	text := must.Get(json.Marshal(map[string]any{
-		"level": e.Level, "stage": e.Stage, "verb": e.Verb, "uri": e.RequestURI, "user": user.Username, "groups": user.Groups,
-		"agent": e.UserAgent, "ips": e.SourceIPs, "ref": e.ObjectRef, "status": e.ResponseStatus, "annotations": e.Annotations,
-		"request": object(e.RequestObject), "response": object(e.ResponseObject)}))(t)
+		"level": e.Level, "stage": e.Stage, "verb": e.Verb, "uri": e.RequestURI, "user": e.User.Username, "groups": e.User.Groups,
+		"as": e.ImpersonatedUser, "agent": e.UserAgent, "ips": e.SourceIPs, "ref": e.ObjectRef, "status": e.ResponseStatus,
+		"annotations": e.Annotations, "request": object(e.RequestObject), "response": object(e.ResponseObject)}))(t)
 	return maskOwn(string(text))
 }
 

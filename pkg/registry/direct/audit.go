@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	auditinternal "k8s.io/apiserver/pkg/apis/audit"
 	"k8s.io/apiserver/pkg/audit"
+	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
@@ -30,6 +31,10 @@ func (h *Handler) auditWrite(ctx context.Context, w *Write, asked authorizer.Att
 	serve func(ctx context.Context) (int, runtime.Object)) (int, runtime.Object) {
 	if h.AuditSink == nil || h.AuditPolicy == nil {
 		return serve(ctx)
+	}
+	as := asked.User
+	if by := impersonatorOf(w, as); by != nil {
+		asked.User = by
 	}
 	rule := h.AuditPolicy.EvaluatePolicyRule(asked)
 	audit.ObservePolicyLevel(ctx, rule.Level)
@@ -53,6 +58,9 @@ func (h *Handler) auditWrite(ctx context.Context, w *Write, asked authorizer.Att
 	}
 	from.URL = &url.URL{Path: asked.Path, RawQuery: query.Encode()}
 	audit.LogRequestMetadata(ctx, from, time.Now(), asked)
+	if asked.User != as {
+		audit.LogImpersonatedUser(ctx, as, "")
+	}
 	if !event.ProcessEventStage(ctx, auditinternal.StageRequestReceived) {
 		audit.ApiserverAuditDroppedCounter.WithContext(ctx).Inc()
 		return refuseWrite(errors.New("failed to store audit event"))
@@ -70,4 +78,25 @@ func (h *Handler) auditWrite(ctx context.Context, w *Write, asked authorizer.Att
 	event.SetEventResponseStatusCode(int32(code))
 	event.ProcessEventStage(ctx, auditinternal.StageResponseComplete)
 	return code, answer
+}
+
+// impersonatorOf returns the user who sent the request of a write as another user, by the audit event of the request;
+// nil: the user has sent it.
+func impersonatorOf(w *Write, as user.Info) user.Info {
+	if w.From == nil || as == nil {
+		return nil
+	}
+	event := audit.AuditContextFrom(w.From.Context())
+	if !event.Enabled() {
+		return nil
+	}
+	if of := event.GetEventImpersonatedUser(); of == nil || of.Username != as.GetName() {
+		return nil
+	}
+	by := event.GetEventUser()
+	extra := map[string][]string{}
+	for key, values := range by.Extra {
+		extra[key] = values
+	}
+	return &user.DefaultInfo{Name: by.Username, UID: by.UID, Groups: by.Groups, Extra: extra}
 }
