@@ -88,7 +88,11 @@ func (w *watched) Authorize(ctx context.Context, a authorizer.Attributes) (autho
 
 func (w *watched) Handles(operation admission.Operation) bool { return true }
 
-func (w *watched) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+func (w *watched) Admit(ctx context.Context, a admission.Attributes, of admission.ObjectInterfaces) error {
+	// A rule of a policy or a webhook for another version of the API matches by this.
+	if known := of.GetEquivalentResourceMapper(); known.KindFor(a.GetResource(), a.GetSubresource()) != a.GetKind() {
+		return fmt.Errorf("%s is of no known kind", a.GetResource())
+	}
 	if a.GetResource().Resource != "records" || w.mutate == nil {
 		return nil
 	}

@@ -326,7 +326,7 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 	}
 	items.Storage, items.Resource, items.Kind = records, v1alpha1.SchemeGroupVersion.WithResource("records"), "Record"
 	items.Scheme, items.Serializer, items.Schemas = registry.Scheme, group.NegotiatedSerializer, group.StaticOpenAPISpec
-	items.CheckText = checkItem
+	items.CheckText, items.Equivalents = checkItem, s.generic.EquivalentResourceRegistry
 	handler, err := direct.New(items)
 	if err != nil {
 		return fmt.Errorf("items of change sets: %w", err)

@@ -39,7 +39,7 @@ type Storage interface {
 	rest.ResetFieldsStrategy
 }
 
-// Config is the server of the writes. Fields are required unless optional.
+// Config is the server of the writes. Admission, AuditSink and AuditPolicy are optional.
 type Config struct {
 	Storage    Storage
 	Resource   schema.GroupVersionResource
@@ -47,8 +47,10 @@ type Config struct {
 	Scheme     *runtime.Scheme
 	Serializer runtime.NegotiatedSerializer
 	// Schemas are the group's OpenAPI schemas.
-	Schemas     map[string]*spec.Schema
-	Authorizer  authorizer.UnconditionalAuthorizer
+	Schemas    map[string]*spec.Schema
+	Authorizer authorizer.UnconditionalAuthorizer
+	// Equivalents maps the versions of the resource, for admission rules.
+	Equivalents runtime.EquivalentResourceMapper
 	Admission   admission.Interface
 	AuditSink   audit.Sink
 	AuditPolicy audit.PolicyRuleEvaluator
@@ -71,7 +73,9 @@ type Handler struct {
 // New returns a Handler.
 func New(config Config) (*Handler, error) {
 	h := &Handler{Config: config, kind: config.Resource.GroupVersion().WithKind(config.Kind),
-		interfaces: admission.NewObjectInterfacesFromScheme(config.Scheme), deletes: admission.WithAudit(config.Admission)}
+		interfaces: &admission.RuntimeObjectInterfaces{ObjectCreater: config.Scheme, ObjectTyper: config.Scheme,
+			ObjectDefaulter: config.Scheme, ObjectConvertor: config.Scheme, EquivalentResourceMapper: config.Equivalents},
+		deletes: admission.WithAudit(config.Admission)}
 	h.admit = fieldmanager.NewManagedFieldsValidatingAdmissionController(h.deletes)
 	hub := schema.GroupVersion{Group: h.kind.Group, Version: runtime.APIVersionInternal}
 	json, ok := runtime.SerializerInfoForMediaType(config.Serializer.SupportedMediaTypes(), runtime.ContentTypeJSON)
