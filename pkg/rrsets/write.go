@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 
@@ -137,25 +138,30 @@ func (w *Writer) writeItems(ctx context.Context, outcomes []Outcome, left []int)
 			}
 			return w.writeItems(ctx, outcomes, left[half:])
 		}
+		// An answer of which all items wait has been repeated.
+		lasting := slices.ContainsFunc(slices.Collect(maps.Values(refused)), func(of []refusal.Refusal) bool { return !waits(of) })
 		var again, alone []int
 		for i, index := range left {
-			o := &outcomes[index]
-			if causes := refused[i]; causes != nil && (attempt >= maxAttempts || w.Anew == nil || !isStale(causes)) {
+			o, causes := &outcomes[index], refused[i]
+			switch {
+			case causes == nil, lasting && attempt < maxAttempts && waits(causes):
+				again = append(again, index)
+				continue
+			case attempt >= maxAttempts || w.Anew == nil || !isStale(causes):
 				o.Refused = causes
 				continue
-			} else if causes != nil {
-				next, err := w.makeAnew(ctx, index, o.Change.Record().Name)
-				if err != nil {
-					return err
-				} else if next == nil {
-					continue
-				}
-				if o.Change = *next; next.isAlone() && len(left) > 1 {
-					alone = append(alone, index)
-					continue
-				}
 			}
-			again = append(again, index)
+			next, err := w.makeAnew(ctx, index, o.Change.Record().Name)
+			if err != nil {
+				return err
+			} else if next == nil {
+				continue
+			}
+			if o.Change = *next; next.isAlone() && len(left) > 1 {
+				alone = append(alone, index)
+			} else {
+				again = append(again, index)
+			}
 		}
 		for _, index := range alone {
 			if err := w.writeItems(ctx, outcomes, []int{index}); err != nil {
@@ -270,6 +276,13 @@ func isRefusal(err error) bool {
 		return false
 	}
 	return status.Code/100 == 4
+}
+
+// waits reports whether the server refuses a change with 429: it accepts the change later.
+func waits(refused []refusal.Refusal) bool {
+	return slices.ContainsFunc(refused, func(one refusal.Refusal) bool {
+		return one.Reason == metav1.CauseType(metav1.StatusReasonTooManyRequests) || one.Reason == v1alpha1.CauseWritesTooFast
+	})
 }
 
 // isStale reports whether the Record has changed since the change was planned.

@@ -199,6 +199,31 @@ func TestWrite_ends(t *testing.T) {
 	}
 }
 
+// A change that the server cannot make now is made without those that it refuses for another reason: beside these the
+// answer is no 429, and no client repeats it.
+func TestWrite_repeatsWhatWaits(t *testing.T) {
+	for _, later := range []metav1.StatusReason{metav1.StatusReasonTooManyRequests, metav1.StatusReason(v1alpha1.CauseWritesTooFast)} {
+		w, sets := newWriter(nil, func(objects []string) (map[int]metav1.StatusReason, error) {
+			if i := slices.Index(objects, "b"); i >= 0 {
+				return map[int]metav1.StatusReason{i: metav1.StatusReasonForbidden, 2: later}, nil
+			}
+			return nil, nil
+		})
+		got := describeOutcomes(must.Get(w.Write(t.Context(), creations("a", "b", "c")))(t))
+		if want := []string{"a Created", "b Forbidden", "c Created"}; !slices.Equal(got, want) || len(*sets) != 2 {
+			t.Errorf("%s: %q, want %q, after %q", later, got, want, *sets)
+		}
+		// All that is left waits, and was repeated already.
+		w, sets = newWriter(nil, func([]string) (map[int]metav1.StatusReason, error) {
+			return map[int]metav1.StatusReason{0: later}, nil
+		})
+		got = describeOutcomes(must.Get(w.Write(t.Context(), creations("a", "b")))(t))
+		if got[0] != "a "+string(later) || len(*sets) > 2*maxAttempts {
+			t.Errorf("%s: %q after %q", later, got, *sets)
+		}
+	}
+}
+
 func TestWrite_sendsAloneWhatNoChangeSetHas(t *testing.T) {
 	stands := makeRecord("a", nil, "192.0.2.9")
 	stands.Namespace, stands.Spec.RData = "team", "192.0.2.8"

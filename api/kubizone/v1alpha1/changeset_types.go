@@ -17,6 +17,10 @@ const (
 	MaxChangeSetOctets = 256 << 10
 )
 
+// CauseWritesTooFast is the cause of a refusal (429) for the write rate of a namespace. Its message is constant, so
+// that a client can keep it in a status.
+const CauseWritesTooFast metav1.CauseType = "NamespaceWritesTooFast"
+
 // StatusReasonChangeSetEnded is the reason of the answer to an item that is not written, since its ChangeSet is not.
 const StatusReasonChangeSetEnded metav1.StatusReason = "ChangeSetEnded"
 

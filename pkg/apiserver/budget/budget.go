@@ -15,6 +15,7 @@ import (
 	"k8s.io/component-base/metrics"
 	"k8s.io/klog/v2"
 
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
@@ -26,10 +27,6 @@ const (
 
 // CauseTooMuch is the cause of a refusal for stored octets or the number of Bind9Clusters.
 const CauseTooMuch metav1.CauseType = "NamespaceBudgetExceeded"
-
-// CauseTooFast is the cause of a refusal for the write rate. Its message is constant, so that a client can keep it in
-// a status.
-const CauseTooFast metav1.CauseType = "NamespaceWritesTooFast"
 
 // idle is the burst in time: a namespace may write at once as much as its rate allows in idle.
 const idle = time.Minute
@@ -200,9 +197,10 @@ func (b *Budgets) Admit(w Write) error {
 			"write less often or into smaller zones, or have a cluster admin raise it by the annotation kubi.zone/budget of the Namespace",
 			w.Resource, w.Name, w.Namespace, octets(int64(a.charged)), octets(int64(burst)), octets(a.limits.Written),
 			(wait+time.Second).Round(time.Second)), 0)
-		err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: CauseTooFast, Message: fmt.Sprintf("namespace %s writes more than %s "+
-			"a second, which it may for a minute (S9.2): try again later, write less often or into smaller zones, or have a cluster "+
-			"admin raise it by the annotation kubi.zone/budget of the Namespace", w.Namespace, octets(a.limits.Written))}}
+		err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: v1alpha1.CauseWritesTooFast, Message: fmt.Sprintf("namespace %s "+
+			"writes more than %s a second, which it may for a minute (S9.2): try again later, write less often or into smaller zones, "+
+			"or have a cluster admin raise it by the annotation kubi.zone/budget of the Namespace", w.Namespace,
+			octets(a.limits.Written))}}
 		refusal.AddRule(&err.ErrStatus, "S9.2")
 		err.ErrStatus.Details.RetryAfterSeconds = int32(math.Ceil(min(wait+time.Second, maxRetryAfter).Seconds()))
 		return err
