@@ -73,6 +73,19 @@ func (box *Outbox) loadItems(ctx context.Context) (rev int64, err error) {
 	return rev, nil
 }
 
+// beginItems reads the outbox whole, each second until that succeeds. It returns the revision of loadItems; 0: ctx has
+// ended.
+func (box *Outbox) beginItems(ctx context.Context) int64 {
+	for {
+		rev, err := box.loadItems(ctx)
+		if err == nil || ctx.Err() != nil {
+			return rev
+		}
+		klog.FromContext(ctx).Error(err, "the outbox cannot be read; it is tried again")
+		etcd.Pause(ctx, time.Second)
+	}
+}
+
 // followItems keeps the items, from a revision on, until ctx ends. It has the outbox looked at for an item that this
 // server owes: the writer may have asked for that before the watch told of it.
 func (box *Outbox) followItems(ctx context.Context, rev int64) {
@@ -89,13 +102,6 @@ func (box *Outbox) followItems(ctx context.Context, rev int64) {
 			}
 			return nil
 		})
-		for ctx.Err() == nil { // compacted: read it whole again
-			again, err := box.loadItems(ctx)
-			if err == nil {
-				rev = again
-				break
-			}
-			etcd.Pause(ctx, time.Second)
-		}
+		rev = box.beginItems(ctx) // compacted
 	}
 }

@@ -55,10 +55,7 @@ func (box *Outbox) Run(ctx context.Context) error {
 	}
 	duties.Go(func() { box.followRounds(ctx) })
 	duties.Go(func() { box.followFreed(ctx) })
-	rev, err := box.loadItems(ctx)
-	for ; err != nil && etcd.Pause(ctx, time.Second); rev, err = box.loadItems(ctx) {
-		klog.FromContext(ctx).Error(err, "the outbox cannot be read; it is tried again")
-	}
+	rev := box.beginItems(ctx)
 	duties.Go(func() { box.followItems(ctx, rev) })
 	for all := true; ; all = false {
 		box.sweepOutbox(ctx, all)

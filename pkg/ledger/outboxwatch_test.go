@@ -1,0 +1,82 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger_test
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/test/store"
+)
+
+// deaf is a watcher whose first watch of the outbox has no event, and whose next revision is compacted in the end.
+type deaf struct {
+	clientv3.Watcher
+	compacted chan struct{}
+	watches   atomic.Int64 // of the outbox
+	resumedAt atomic.Int64 // the revision of the second one
+}
+
+func (d *deaf) Watch(ctx context.Context, key string, opts ...clientv3.OpOption) clientv3.WatchChan {
+	if !strings.HasSuffix(key, "/outbox/") {
+		return d.Watcher.Watch(ctx, key, opts...)
+	}
+	if d.watches.Add(1) > 1 {
+		d.resumedAt.CompareAndSwap(0, clientv3.OpGet(key, opts...).Rev())
+		return d.Watcher.Watch(ctx, key, opts...)
+	}
+	out := make(chan clientv3.WatchResponse)
+	go func() {
+		defer close(out)
+		select {
+		case <-ctx.Done():
+		case <-d.compacted:
+			out <- clientv3.WatchResponse{Canceled: true, CompactRevision: 1 << 40}
+		}
+	}()
+	return out
+}
+
+// A server reads the outbox again if etcd has compacted its events, carries out the items that it missed, and follows
+// the outbox from there.
+func TestRun_readsTheOutboxBehindACompaction(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	d := &deaf{compacted: make(chan struct{})}
+	s := st.Server(func(c *ledger.Config) {
+		d.Watcher = c.Client.Watcher
+		client := clientv3.NewCtxClient(c.Client.Ctx())
+		client.KV, client.Lease, client.Watcher = c.Client.KV, c.Client.Lease, d
+		c.Client = client
+	})
+	stop := s.Run()
+	defer stop()
+	store.Eventually(t, "the watch of the outbox", func() bool { return d.watches.Load() == 1 })
+	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.")))
+	outbox := layout.Keys{Prefix: st.Prefix}.Room("outbox")
+	if !strings.HasSuffix(outbox, "/outbox/") {
+		t.Fatalf("the outbox is at %s", outbox)
+	}
+	owed := store.Must(st.Client.Client.Get(t.Context(), outbox, clientv3.WithPrefix()))
+	if len(owed.Kvs) != 1 {
+		t.Fatalf("%d items", len(owed.Kvs))
+	}
+	close(d.compacted)
+	isEmpty := func() bool {
+		return store.Must(st.Client.Client.Get(t.Context(), outbox, clientv3.WithPrefix())).Count == 0
+	}
+	store.Eventually(t, "the end of the work", isEmpty)
+	store.Eventually(t, "the next watch", func() bool { return d.watches.Load() == 2 })
+	if at, made := d.resumedAt.Load(), owed.Kvs[0].ModRevision; at <= made {
+		t.Errorf("it follows from revision %d on, and the item is of %d", at, made)
+	}
+	store.Must(s.CreateZone(store.Zone("infra", "other", "example.net.")))
+	store.Eventually(t, "the end of the next work", isEmpty)
+}
