@@ -44,6 +44,10 @@ const (
 	// KindAwaited says whether Delegations wait for the zone object (Namespace, Object), or Records of Namespace at
 	// (View, Name): *Awaited.
 	KindAwaited
+	// KindTouched says whether objects wait for the zone object (Namespace, Object), or zones elsewhere refer to it;
+	// with View and Name instead, whether objects wait at or below that name; with all four, whether zones have names
+	// there: *Awaited. Any may be stale: no refusal rests on it, and a cascade scans again.
+	KindTouched
 )
 
 // Key names a fact. Fields not used by the Kind are zero: keys are comparable.
@@ -102,6 +106,12 @@ func AwaitedKey(namespace, object string) Key {
 // RecordsAwaitKey asks for Records of a namespace waiting at a name.
 func RecordsAwaitKey(view string, fqdn name.Name, namespace string) Key {
 	return Key{Kind: KindAwaited, View: view, Name: fqdn, Namespace: namespace}
+}
+
+// TouchedKeys returns the keys of KindTouched for a new zone, which is the object (namespace, object), at a name.
+func TouchedKeys(namespace, object, view string, fqdn name.Name) []Key {
+	return []Key{{Kind: KindTouched, Namespace: namespace, Object: object}, {Kind: KindTouched, View: view, Name: fqdn},
+		{Kind: KindTouched, View: view, Name: fqdn, Namespace: namespace, Object: object}}
 }
 
 // Awaited says whether any object waits.

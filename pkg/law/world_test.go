@@ -157,10 +157,35 @@ func (w *world) answerKey(k law.Key) any {
 			out.Any = out.Any || d.in == "" && o.Namespace == k.Namespace && d.spec.Zone == k.Object
 		}
 		return out
+	case law.KindTouched:
+		return &law.Awaited{Any: w.isTouched(k)}
 	case law.KindMember:
 		panicInvariant("a decision asks for a member, which is for cascades alone: %v", k)
 	}
 	return w.facts[k]
+}
+
+// isTouched answers a question of law.KindTouched.
+func (w *world) isTouched(k law.Key) bool {
+	target := object{k.Namespace, k.Object}
+	for at := range w.waiting {
+		if k.Name.IsZero() && at.ref == target || k.Object == "" && at.view == k.View && !at.fqdn.IsZero() && k.Name.Encloses(at.fqdn) {
+			return true
+		}
+	}
+	for o, d := range w.delegations {
+		if k.Name.IsZero() && d.in == "" && o.Namespace == k.Namespace && d.spec.Zone == k.Object {
+			return true
+		}
+	}
+	for key, v := range w.facts {
+		h, is := v.(*law.Holding)
+		if is && k.Name.IsZero() && h.Target != nil && (object{h.Target.Namespace, h.Target.Name}) == target ||
+			is && !k.Name.IsZero() && k.Object != "" && key.View == k.View && k.Name.Encloses(key.Name) {
+			return true
+		}
+	}
+	return false
 }
 
 // listForeign answers as a store does: in the order of its keys, and of the first of them only (S8.1).

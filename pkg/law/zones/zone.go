@@ -90,12 +90,13 @@ func (d *zoneDecision) decideNamed(plan *law.Plan) (*law.Plan, *law.Refusal) {
 // makeZone makes a new zone, or lets a pending one stand.
 func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.Refusal) {
 	spec := d.ask.After
-	refusal := d.checkPlace(plan, s)
-	last, from := d.findLastSerial(s.view, s.fqdn, spec.MinimumSerial)
-	if refusal == nil {
-		refusal = s.refuseLocked(spec.Namespace, last)
+	if refusal := d.checkPlace(plan, s); refusal != nil {
+		return d.refuseOrWait(plan, refusal)
 	}
-	if refusal != nil {
+	touched := law.TouchedKeys(spec.Namespace, spec.Name, s.view, s.fqdn)
+	d.AskAll(append(touched, law.LastSerialKey(s.view, s.fqdn), law.FloorKey)) // in one trip
+	last, from := d.findLastSerial(s.view, s.fqdn, spec.MinimumSerial)
+	if refusal := s.refuseLocked(spec.Namespace, last); refusal != nil {
 		return d.refuseOrWait(plan, refusal)
 	}
 	z := d.wantedZone(s)
@@ -126,14 +127,16 @@ func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.R
 	}
 	scans = append(scans, law.Scan{Kind: law.ScanWaiting, View: s.view, Name: s.fqdn}, law.Scan{Kind: law.ScanZones, View: s.view,
 		Name: s.fqdn})
-	d.oweWork(plan, change, fmt.Sprintf("zone %s was made", s.fqdn), s, losing, locks, scans)
-	if waiting := law.Get[law.Awaited](d.Reading, law.AwaitedKey(spec.Namespace, spec.Name)); waiting != nil && waiting.Any {
-		h := *change.Holding
-		h.Works = slices.Clone(h.Works)
-		h.Works[len(h.Works)-1].TakesIn = true
-		change.Holding, plan.Work.TakesIn = &h, true
+	if d.touchesAny(s, last, touched) {
+		d.oweWork(plan, change, fmt.Sprintf("zone %s was made", s.fqdn), s, losing, locks, scans)
+		if waiting := law.Get[law.Awaited](d.Reading, law.AwaitedKey(spec.Namespace, spec.Name)); waiting != nil && waiting.Any {
+			h := *change.Holding
+			h.Works = slices.Clone(h.Works)
+			h.Works[len(h.Works)-1].TakesIn = true
+			change.Holding, plan.Work.TakesIn = &h, true
+		}
+		d.joinMove(plan, change, s, last)
 	}
-	d.joinMove(plan, change, s, last)
 	if r := d.advanceHeader(change, z, nil); r != nil {
 		return nil, r
 	}
@@ -141,6 +144,15 @@ func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.R
 		plan.Writes = append(plan.Writes, law.Write{Key: law.LastSerialKey(s.view, s.fqdn)})
 	}
 	return d.finishPlan(plan, change)
+}
+
+// touchesAny reports whether a new zone owes a cascade, since there may be records, zones or Delegations to decide anew
+// because of it. Most zones touch none, and settle in the transaction that makes them (S7.2).
+func (d *zoneDecision) touchesAny(s *zonePlace, last *law.LastSerial, touched []law.Key) bool {
+	return s.taken > 0 || last != nil && last.Zone != "" || slices.ContainsFunc(touched, func(k law.Key) bool {
+		found := law.Get[law.Awaited](d.Reading, k)
+		return found != nil && found.Any
+	})
 }
 
 // wantedZone is the zone as its spec wants it, without serial and content.

@@ -118,6 +118,14 @@ func (k Keys) Key(f law.Key) string {
 			return k.WaitingAt(f.View, f.Name, true) + WaitingRecord + "/" + f.Namespace + "/"
 		}
 		return k.WaitingFor(&law.Ref{Namespace: f.Namespace, Name: f.Object}) + WaitingDelegation + "/"
+	case law.KindTouched:
+		switch {
+		case f.Name.IsZero():
+			return k.WaitingFor(&law.Ref{Namespace: f.Namespace, Name: f.Object})
+		case f.Object == "":
+			return k.WaitingAt(f.View, f.Name, false)
+		}
+		return k.Key(law.ZonesBelowKey(f.View, f.Name))
 	case law.KindCount:
 		return k.Room("counts") + f.Zone + "/" + f.Namespace
 	case law.KindMember:
@@ -136,7 +144,8 @@ func (k Keys) Key(f law.Key) string {
 
 // IsRange reports whether a fact is about everything under its key.
 func IsRange(k law.Key) bool {
-	return k.Kind == law.KindZonesBelow || k.Kind == law.KindOwnersBelow || k.Kind == law.KindForeign || k.Kind == law.KindAwaited
+	return k.Kind == law.KindZonesBelow || k.Kind == law.KindOwnersBelow || k.Kind == law.KindForeign || k.Kind == law.KindAwaited ||
+		k.Kind == law.KindTouched
 }
 
 // MostKeys is the number of keys that are read for a fact about a range; 0: all. No refusal rests on what stands below
@@ -144,7 +153,7 @@ func IsRange(k law.Key) bool {
 func MostKeys(k law.Key) int64 {
 	if k.Kind == law.KindForeign && !k.Name.IsZero() || k.Kind == law.KindOwnersBelow && k.Owner.IsApex() {
 		return law.FirstKeys
-	} else if k.Kind == law.KindAwaited {
+	} else if k.Kind == law.KindAwaited || k.Kind == law.KindTouched {
 		return 1
 	}
 	return 0
