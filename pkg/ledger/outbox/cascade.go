@@ -47,43 +47,6 @@ func (box *Outbox) carryOut(ctx context.Context, s *standing) error {
 	}
 }
 
-// endIdle ends the work of a new zone that nothing waits for, refers to or lies below, as that of most is: one
-// transaction reads that, and another one ends the work. What comes later was decided with the zone.
-func (box *Outbox) endIdle(ctx context.Context, s *standing) (through bool, err error) {
-	w := &s.Work
-	if s.again || len(w.Zones) != 1 || w.Purge != "" || w.TakesIn || w.Left != "" || w.Times > 0 || w.Ended != nil || len(w.Releases)+
-		len(w.Damaged) > 0 {
-		return false, nil
-	}
-	var ops []clientv3.Op
-	var expected []int64 // keys of each range
-	for i := range w.Scans {
-		scan := &w.Scans[i]
-		from, keys := box.scannedKeys(*scan), int64(0)
-		switch {
-		case scan.Kind == law.ScanReferring && len(box.mem.ZonesReferring(scan)) > 0:
-			return false, nil
-		case scan.Kind == law.ScanZones && !scan.At: // the zone itself
-			from, keys = box.mem.Layout.Key(law.Key{Kind: law.KindZonesBelow, View: scan.View, Name: scan.Name}), 1
-		case from == "":
-			return false, nil
-		}
-		ops, expected = append(ops, clientv3.OpGet(from, clientv3.WithPrefix(), clientv3.WithCountOnly())), append(expected, keys)
-	}
-	box.mem.Stats.Reads.Add(1)
-	r, err := box.mem.Client.Txn(ctx).If(etcd.RevisionIs(box.mem.Layout.Outbox(w.ID), s.Mod)).Then(ops...).Commit()
-	if err != nil || !r.Succeeded {
-		return false, err
-	}
-	for i, keys := range expected {
-		if r.Responses[i].GetResponseRange().Count > keys {
-			return false, nil
-		}
-	}
-	s.beginWork()
-	return box.finishWork(ctx, s)
-}
-
 // decideFound decides the candidates of a work, window by window. When what moves has moved the lock of the work ends,
 // and what waits has no part in how long it took (S2.11).
 func (box *Outbox) decideFound(ctx context.Context, s *standing) error {

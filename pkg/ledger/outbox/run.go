@@ -131,9 +131,6 @@ func (box *Outbox) takeUp(ctx context.Context, s *standing) {
 	err := func() (err error) {
 		defer box.com.Recover(ctx, nil, &err)
 		ctx := etcd.PaidBy(ctx, etcd.Payer{Namespace: s.Work.By, Weight: 1})
-		if through, err := box.endIdle(ctx, s); err != nil || through {
-			return err
-		}
 		if err := s.Refresh(ctx, box.mem); err != nil {
 			return err
 		}
