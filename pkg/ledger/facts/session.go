@@ -275,8 +275,8 @@ func (s *Session) lookUp(k law.Key) bool {
 	}
 	switch {
 	case k.Kind == law.KindTouched:
-		// No key in etcd tells which zones refer to an object, so nothing proves that none does: of a zone that another
-		// server has just made this index may not have heard. It says ParentRenamed later then (S1.6).
+		// No key in etcd lists the zones that refer to an object, so no compare proves that none does. A zone that the
+		// index lacks yet says ParentRenamed (S1.6) when the next cascade comes to it.
 		if !k.Name.IsZero() || len(mem.referring[law.Ref{Namespace: k.Namespace, Name: k.Object}]) == 0 {
 			return false
 		}
