@@ -59,6 +59,9 @@ func TestRun_readsTheOutboxBehindACompaction(t *testing.T) {
 	stop := s.Run()
 	defer stop()
 	store.Eventually(t, "the watch of the outbox", func() bool { return d.watches.Load() == 1 })
+	for _, domain := range []string{"www.example.org.", "www.example.net."} { // a zone at which something waits owes a work
+		store.Must(s.CreateRecord(t.Context(), store.Record("infra", strings.Trim(domain, "."), domain, "A", "192.0.2.1")))
+	}
 	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.")))
 	outbox := layout.Keys{Prefix: st.Prefix}.Room("outbox")
 	if !strings.HasSuffix(outbox, "/outbox/") {
