@@ -15,6 +15,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
+	"kubi.zone/kubizone/pkg/refusal"
 )
 
 // namespaces looks up the cluster's Namespaces. Standalone, both fields are nil, and every namespace exists.
@@ -72,8 +73,8 @@ func (n *namespaces) warnOfAbsent(ctx context.Context, after, before []string) {
 	}
 	for _, name := range after {
 		if !slices.Contains(before, name) && n.find(name) == nil {
-			warning.AddWarning(ctx, "", fmt.Sprintf("there is no namespace %q yet: what the rule gives, one of that name gets (S5.15)",
-				name))
+			warning.AddWarning(ctx, "", refusal.Warning("S5.15", fmt.Sprintf("there is no namespace %q yet: what the rule gives, one "+
+				"of that name gets", name)))
 		}
 	}
 }

@@ -42,22 +42,24 @@ type Plan struct {
 
 // Warning is for the client of the write.
 type Warning struct {
+	// Rule is the sentence of docs/semantics.md that the warning is about, as S5.14; "": it is about none.
+	Rule string
 	// Reason is set if another write may answer the warning.
 	Reason, Text string
 	// Host is the name at which any data answers the warning; zero for others.
 	Host name.Name
 }
 
-func (p *Plan) Warn(format string, args ...any) { p.WarnOf("", format, args...) }
+func (p *Plan) Warn(rule, format string, args ...any) { p.WarnOf(rule, "", format, args...) }
 
 // WarnOf adds a warning that another write may answer.
-func (p *Plan) WarnOf(reason, format string, args ...any) {
-	p.Warnings = append(p.Warnings, Warning{Reason: reason, Text: fmt.Sprintf(format, args...)})
+func (p *Plan) WarnOf(rule, reason, format string, args ...any) {
+	p.Warnings = append(p.Warnings, Warning{Rule: rule, Reason: reason, Text: fmt.Sprintf(format, args...)})
 }
 
 // WarnOfHost adds a warning answered by data at a host.
-func (p *Plan) WarnOfHost(host name.Name, format string, args ...any) {
-	p.Warnings = append(p.Warnings, Warning{Reason: WarningAbsentHost, Text: fmt.Sprintf(format, args...), Host: host})
+func (p *Plan) WarnOfHost(rule string, host name.Name, format string, args ...any) {
+	p.Warnings = append(p.Warnings, Warning{Rule: rule, Reason: WarningAbsentHost, Text: fmt.Sprintf(format, args...), Host: host})
 }
 
 // Write of an internal key: a nil Value deletes.

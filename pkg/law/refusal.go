@@ -68,6 +68,14 @@ func ruleOf(format string) string {
 	return all[len(all)-1][1]
 }
 
+// Cite returns a message with its rule behind it, as conditions have it; "": it has none.
+func Cite(rule, text string) string {
+	if rule == "" {
+		return text
+	}
+	return text + " (" + rule + ")"
+}
+
 // Reasons of the conditions Adopted and Delegated (S2.3, S2.5, S2.9, S3.1–S3.11).
 const (
 	ReasonAdopted             = "Adopted"

@@ -26,6 +26,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/pattern"
 	"kubi.zone/kubizone/pkg/law/rules"
 	"kubi.zone/kubizone/pkg/law/zones"
+	"kubi.zone/kubizone/pkg/refusal"
 )
 
 var scenarios = flag.String("scenarios", "testdata/*.txt", "the files that TestScenarios runs, such as what test/model writes")
@@ -386,7 +387,7 @@ func (w *world) putRecords(t *testing.T, d *datadriven.TestData) string {
 		default:
 			adopted++
 			for _, warning := range plan.Warnings {
-				fmt.Fprintf(&out, "%s: warning: %s\n", o, warning.Text)
+				fmt.Fprintf(&out, "%s: %s", o, warningLine(warning))
 			}
 		}
 	}
@@ -521,10 +522,12 @@ func (w *world) describeOutcome(plan *law.Plan, refusal *law.Refusal) string {
 		out.WriteString("gone\n")
 	}
 	for _, warning := range plan.Warnings {
-		fmt.Fprintf(&out, "warning: %s\n", warning.Text)
+		out.WriteString(warningLine(warning))
 	}
 	return out.String()
 }
+
+func warningLine(w law.Warning) string { return "warning: " + refusal.Warning(w.Rule, w.Text) + "\n" }
 
 func zoneLine(z *zoneObject) string {
 	if z.zone.Pending {

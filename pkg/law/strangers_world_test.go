@@ -148,7 +148,7 @@ func (x *actor) changeRecord(by, verb string, fields []string) *law.Refusal {
 // hasWarning reports whether a plan has a Warning by a rule with a text.
 func hasWarning(plan *law.Plan, rule, text string) bool {
 	return slices.ContainsFunc(plan.Warnings, func(w law.Warning) bool {
-		return strings.Contains(w.Text, "("+rule) && strings.Contains(w.Text, text)
+		return w.Rule == rule && strings.Contains(w.Text, text)
 	})
 }
 

@@ -576,9 +576,9 @@ func TestMassDeletion_ofYoungRRsets_S7_6(t *testing.T) {
 	expect := func(want ...string) {
 		t.Helper()
 		for i, text := range want {
-			want[i] = text + " RRsets of zone example.org. are removed, more than 30 %, and that is delivered: RRsets count for " +
-				"the hold of a mass deletion once they have stood for a period of ten minutes (S7.5; make the Records again if " +
-				"they went by mistake)"
+			want[i] = "S7.6: " + text + " RRsets of zone example.org. are removed, more than 30 %, and that is delivered: RRsets count " +
+				"for the hold of a mass deletion once they have stood for a period of ten minutes; make the Records again if they went " +
+				"by mistake"
 		}
 		if !slices.Equal(heard.texts, want) {
 			t.Errorf("the client is told %q, want %q", heard.texts, want)
@@ -713,7 +713,7 @@ func TestMassDeletion_lastNS_S7_6(t *testing.T) {
 	}
 	heard := &warned{}
 	must.Succeed(t, b.pickFirst().DeleteRecord(warning.WithWarningRecorder(b.Context(), heard), "infra", "apex-ns"))
-	if len(heard.texts) != 1 || !strings.HasPrefix(heard.texts[0], "zone example.org. is held from now on (S7.8): the zone's own ") {
+	if len(heard.texts) != 1 || !strings.HasPrefix(heard.texts[0], "S7.8: zone example.org. is held from now on: the zone's own ") {
 		t.Errorf("the client is told %q", heard.texts)
 	}
 	says("the last NS record at the apex: serial SERIAL is delivered until an NS record is back there")

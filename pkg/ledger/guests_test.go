@@ -54,7 +54,7 @@ func TestGuest_isToldOfWhatItHides_S4_25(t *testing.T) {
 	warns := warning.WithWarningRecorder(ctx, warnings)
 	expect := func(what string, warned bool) {
 		t.Helper()
-		if warns := strings.Contains(fmt.Sprint(warnings.texts), "(S4.25"); warns != warned {
+		if warns := strings.Contains(fmt.Sprint(warnings.texts), "S4.25: "); warns != warned {
 			t.Errorf("%s: the answer tells of %q", what, warnings.texts)
 		}
 		warnings.texts = nil

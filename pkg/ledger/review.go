@@ -12,6 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/commit"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/objects"
+	"kubi.zone/kubizone/pkg/refusal"
 )
 
 // ReviewName answers what the creation of a Record without data would be answered, and writes nothing (S14.1).
@@ -36,7 +37,7 @@ func (l *Ledger) ReviewName(ctx context.Context, asked *v1alpha1.Record) (status
 	status = v1alpha1.NameReviewStatus{Allowed: review.Allowed, Rule: review.Rule, Reason: review.Reason,
 		Claimed: v1alpha1.NameClaim(review.Claimed)}
 	for _, warning := range review.Warnings {
-		status.Warnings = append(status.Warnings, warning.Text)
+		status.Warnings = append(status.Warnings, refusal.Warning(warning.Rule, warning.Text))
 	}
 	if z := review.Zone; z != nil {
 		status.Zone, status.Contact = z.FQDN().String(), z.Header.Contact

@@ -112,7 +112,7 @@ func (l *Ledger) warnOfTaken(ctx context.Context, c taking) {
 		return
 	}
 	told := c.tell(t.String(), slices.Sorted(maps.Keys(t.namespaces)))
-	commit.Warn(ctx, law.Warning{Reason: law.WarningTakesAway, Text: told + " (S2.16)"})
+	commit.Warn(ctx, law.Warning{Rule: "S2.16", Reason: law.WarningTakesAway, Text: told})
 }
 
 // String returns the numbers of Records and zones, and the first names.
@@ -353,8 +353,8 @@ func (l *Ledger) warnOfUnlisted(ctx context.Context, made *law.Zone, at int64) {
 		return
 	}
 	label, _ := first.Rel(made.FQDN())
-	commit.Warn(ctx, law.Warning{Text: fmt.Sprintf("the rules of the new zone %s do not list what stands below it: %s; that is "+
-		"served as before, and not Ready (NotDelegated) until a rule lists it, as by zones: [%q] (S3.4)", made.FQDN(), t, label)})
+	commit.Warn(ctx, law.Warning{Rule: "S3.4", Text: fmt.Sprintf("the rules of the new zone %s do not list what stands below it: %s; "+
+		"that is served as before, and not Ready (NotDelegated) until a rule lists it, as by zones: [%q]", made.FQDN(), t, label)})
 }
 
 // takingOver is what a new zone takes from the zone above, given by its uid, and does not allow itself. A DS at its
@@ -408,7 +408,7 @@ func warnOfElsewhere(ctx context.Context, zone *law.Zone, before, after []rules.
 		return slices.Contains(had, text)
 	})
 	if len(texts) > 0 {
-		commit.Warn(ctx, law.Warning{Text: rules.TellElsewhere(zone.FQDN(), texts)})
+		commit.Warn(ctx, law.Warning{Rule: "S2.1", Text: rules.TellElsewhere(zone.FQDN(), texts)})
 	}
 }
 

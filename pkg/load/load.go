@@ -290,8 +290,8 @@ func (w *warnings) HandleWarningHeaderWithContext(ctx context.Context, code int,
 		return
 	}
 	of, _ := ctx.Value(subjectKey{}).(subject)
-	if i, own := refusal.CutItem(text); i >= 0 && i < len(of.items) {
-		of, text = of.items[i], own
+	if i, rule, own := refusal.CutWarning(text); i >= 0 && i < len(of.items) {
+		of, text = of.items[i], refusal.Warning(rule, own)
 	} else if i < 0 && len(of.items) == 1 {
 		of = of.items[0]
 	}

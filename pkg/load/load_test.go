@@ -701,6 +701,7 @@ func TestWarnings_nameTheSubjectThatTheyAreOf(t *testing.T) {
 		{subject{answered: answered}, v1alpha1.WarningAbsentHost, "no host", ""},
 		{set, v1alpha1.WarningAbsentHost, refusal.OfItem(0, "x", "no host"), ""},
 		{set, v1alpha1.WarningAbsentHost, refusal.OfItem(1, "b", "no host"), "record a/b: no host"},
+		{set, v1alpha1.WarningAbsentHost, refusal.OfItem(1, "b", refusal.Warning("S5.14", "no host")), "record a/b: S5.14: no host"},
 		{subject{items: []subject{{}}}, "", refusal.OfItem(7, "x", "no host"), refusal.OfItem(7, "x", "no host")},
 	} {
 		var w warnings

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package refusal has the parts of a refused request: the item of a ChangeSet, the field, the rule and the reason. The
-// server writes them as the causes of a metav1.Status, and clients read them from there.
+// server writes them as the causes of a metav1.Status, and clients read them from there. It has the item and the rule
+// of a Warning, too, which is text alone.
 //
 // It promises: (1) no reader has to parse a sentence; (2) kubectl prints the same text with and without the cause of a
 // rule, because it repeats the field and the message of the cause that it belongs to.

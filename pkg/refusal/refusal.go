@@ -129,17 +129,52 @@ func cutIndex(path, list string) (index int, field string) {
 	return index, strings.TrimPrefix(field, ".")
 }
 
-// OfItem returns a Warning about an item of a ChangeSet, with the item before the text; name is that of its Record.
-func OfItem(index int, name, text string) string {
-	return fmt.Sprintf("%s (%s): %s", ItemPath(index), name, text)
+// A Warning is one line: the item of a ChangeSet, the rule, and the sentence, of which the first two may be missing.
+//
+//	spec.items[3] (www-a): S5.14: spec.ttl: 5s is short
+
+// Warning returns the text of a Warning with the rule that it is about, as S5.14, in front; "": it is about none.
+func Warning(rule, text string) string {
+	if rule == "" {
+		return text
+	}
+	return rule + ruleEnd + text
 }
 
-// CutItem returns the item and the text of a Warning, -1 and the whole of it where it is about no item.
-func CutItem(warning string) (index int, text string) {
+// OfItem returns a Warning about an item of a ChangeSet; name is that of its Record.
+func OfItem(index int, name, warning string) string {
+	return fmt.Sprintf("%s (%s): %s", ItemPath(index), name, warning)
+}
+
+// CutWarning returns the parts of a Warning that Warning and OfItem wrote: -1 without an item, "" without a rule.
+func CutWarning(warning string) (item int, rule, text string) {
+	item, text = cutItem(warning)
+	if rule, rest, ok := strings.Cut(text, ruleEnd); ok && isRule(rule) {
+		return item, rule, rest
+	}
+	return item, "", text
+}
+
+// ruleEnd is behind the rule of a Warning.
+const ruleEnd = ": "
+
+// isRule reports whether a text has the form of a rule, as S5.14.
+func isRule(text string) bool {
+	rest, ok := strings.CutPrefix(text, "S")
+	section, sentence, dot := strings.Cut(rest, ".")
+	return ok && dot && isNumber(section) && isNumber(sentence)
+}
+
+func isNumber(text string) bool {
+	n, err := strconv.ParseUint(text, 10, 16)
+	return err == nil && strconv.FormatUint(n, 10) == text
+}
+
+func cutItem(warning string) (index int, rest string) {
 	path, rest, ok := strings.Cut(warning, " (")
-	_, text, named := strings.Cut(rest, "): ")
+	_, rest, named := strings.Cut(rest, "): ")
 	if index, _ = cutIndex(path, items); !ok || !named || index < 0 || path != ItemPath(index).String() {
 		return -1, warning
 	}
-	return index, text
+	return index, rest
 }

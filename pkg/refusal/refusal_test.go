@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -51,16 +52,53 @@ func TestAddRule_givesAnAnswerWithoutCausesOne(t *testing.T) {
 	}
 }
 
-func TestCutItem_readsWhatOfItemWrites(t *testing.T) {
-	for _, text := range []string{"", "the host is nobody's", "spec.items[1] (other): ) (: text"} {
-		if i, got := refusal.CutItem(refusal.OfItem(12, "www.v2", text)); i != 12 || got != text {
-			t.Errorf("%q: item %d, %q", text, i, got)
+func TestCutWarning_readsWhatIsWritten(t *testing.T) {
+	for _, test := range []struct {
+		written    string
+		item       int
+		rule, text string
+	}{
+		{refusal.Warning("S5.14", "spec.ttl: 5s is short"), -1, "S5.14", "spec.ttl: 5s is short"},
+		{refusal.Warning("", "spec.ttl: 5s is short"), -1, "", "spec.ttl: 5s is short"},
+		{refusal.OfItem(12, "www.v2", refusal.Warning("S2.16", "")), 12, "S2.16", ""},
+		{refusal.OfItem(0, "x", "the host is nobody's"), 0, "", "the host is nobody's"},
+		{refusal.OfItem(1, "x", "spec.items[1] (other): S5.14: ) (: text"), 1, "", "spec.items[1] (other): S5.14: ) (: text"},
+		{refusal.Warning("S4.18", "spec.items[1] (x): y"), -1, "S4.18", "spec.items[1] (x): y"},
+		{"S5.14: spec.ttl: 5s is short", -1, "S5.14", "spec.ttl: 5s is short"},
+		{"spec.items[3] (www-a): S5.14: spec.ttl: 5s is short", 3, "S5.14", "spec.ttl: 5s is short"},
+	} {
+		if item, rule, text := refusal.CutWarning(test.written); item != test.item || rule != test.rule || text != test.text {
+			t.Errorf("%q: item %d, rule %q, %q", test.written, item, rule, text)
 		}
 	}
 	for _, text := range []string{"", "the host (S4.18): is nobody's", "spec.items[1] is wrong", "spec.items[-1] (x): y",
-		"spec.items[01] (x): y", "spec.items[1].apply (x): y"} {
-		if i, got := refusal.CutItem(text); i != -1 || got != text {
-			t.Errorf("%q: item %d, %q", text, i, got)
+		"spec.items[01] (x): y", "spec.items[1].apply (x): y", "S5: x", "S5.: x", "S.1: x", "S5.14:x", "S05.1: x", "S5.1.2: x", "s5.1: x",
+		"S5.-1: x", "N5.1: x", " S5.1: x"} {
+		if item, rule, got := refusal.CutWarning(text); item != -1 || rule != "" || got != text {
+			t.Errorf("%q: item %d, rule %q, %q", text, item, rule, got)
 		}
 	}
+}
+
+// FuzzCutWarning: what is written is read, and what is read of any text makes that text.
+func FuzzCutWarning(f *testing.F) {
+	f.Add(uint16(3), "www-a", uint16(5), uint16(14), "spec.ttl: 5s is short")
+	f.Add(uint16(0), "", uint16(0), uint16(0), "S5.14: spec.items[1] (x): S5.14: ")
+	f.Fuzz(func(t *testing.T, index uint16, name string, section, sentence uint16, text string) {
+		rule := fmt.Sprintf("S%d.%d", section, sentence)
+		written := refusal.Warning(rule, text)
+		if item, cut, got := refusal.CutWarning(written); item != -1 || cut != rule || got != text {
+			t.Errorf("%q: item %d, rule %q, %q", written, item, cut, got)
+		}
+		if item, cut, got := refusal.CutWarning(text); item < 0 && refusal.Warning(cut, got) != text {
+			t.Errorf("%q is read as rule %q, %q", text, cut, got)
+		}
+		if strings.Contains(name, ")") {
+			return // no name of an object
+		}
+		written = refusal.OfItem(int(index), name, written)
+		if item, cut, got := refusal.CutWarning(written); item != int(index) || cut != rule || got != text {
+			t.Errorf("%q: item %d, rule %q, %q", written, item, cut, got)
+		}
+	})
 }

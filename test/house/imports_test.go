@@ -103,7 +103,7 @@ var table = []row{
 	},
 	{
 		pkg: "pkg/apis/kubizone/validation", may: []string{"api/kubizone/...", "api/bind9/...", "pkg/apis/...", "pkg/dns/...",
-			"pkg/law/pattern"},
+			"pkg/law/pattern", "pkg/refusal"},
 		never: []string{"k8s.io/client-go/...", etcd},
 		why:   "validation sees one object: what needs another is the law's",
 	},
@@ -146,7 +146,8 @@ var table = []row{
 		why:   "a cascade changes objects by writes like a client's, and touches no storage of the API and no migration",
 	},
 	{
-		pkg: "pkg/ledger/...", may: []string{"pkg/ledger/...", "pkg/law/...", "pkg/dns/...", "api/kubizone/...", "pkg/terminal"},
+		pkg: "pkg/ledger/...", may: []string{"pkg/ledger/...", "pkg/law/...", "pkg/dns/...", "api/kubizone/...", "pkg/refusal",
+			"pkg/terminal"},
 		avoid: []string{"k8s.io/client-go/...", miekg},
 		why:   "it carries out plans in etcd and owes nothing to who asks or who reads",
 	},

@@ -8,6 +8,8 @@ import (
 	"os"
 	"regexp"
 	"strings"
+
+	"kubi.zone/kubizone/pkg/refusal"
 )
 
 // Situation is one of the page.
@@ -75,7 +77,7 @@ var outcomes = []struct {
 }
 
 // Shorten returns the words of the page for the answer to a command: what became of it, with the first rule that a
-// refusal cites, and the rules that warnings cite. Of the server's answer to a deletion no more is known than that it
+// refusal cites, and the rules of warnings. Of the server's answer to a deletion no more is known than that it
 // passed.
 func Shorten(command, answer string) string {
 	if command != "zone" && command != "record" && command != "delegation" && command != "delete" {
@@ -102,8 +104,8 @@ func Shorten(command, answer string) string {
 	}
 	if command == "record" {
 		said := map[string]bool{}
-		for _, m := range cited.FindAllStringSubmatch(warnings, -1) {
-			if rule := "S" + m[1]; !said[rule] && !strings.HasPrefix(words, "waits") {
+		for line := range strings.SplitSeq(warnings, "\nwarning: ") {
+			if _, rule, _ := refusal.CutWarning(line); rule != "" && !said[rule] && !strings.HasPrefix(words, "waits") {
 				said[rule] = true
 				words += ", Warning " + rule
 			}

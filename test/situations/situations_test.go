@@ -25,11 +25,12 @@ func TestPage_hasItsSituations(t *testing.T) {
 func TestShorten(t *testing.T) {
 	for _, c := range []struct{ command, answer, want string }{
 		{"record", "adopted a.example., serial 1, in zone example. by delegation pattern \"*\"\n", "taken\n"},
-		{"record", "a.example. in own/zone, serial 1\nwarning: beside (" + "S4.8)\nwarning: again (" + "S4.8)\n", "taken, Warning S4.8\n"},
+		{"record", "a.example. in own/zone, serial 1\nwarning: S4.8: beside\nwarning: S4.8: again\nwarning: S4.18: (S4.9)\n",
+			"taken, Warning S4.8, Warning S4.18\n"},
 		{"record", "403 Forbidden NameHeld: a.example. is claimed (" + "S4.8, S4.9)\n", "refused 403 S4.8\n"},
 		{"record", "403 Forbidden: records \"a\": zone example. does not delegate it\n", "refused 403\n"},
 		{"record", "in no zone: NameHeld: held (" + "S4.8)\n", "waits NameHeld\n"},
-		{"record", "stored, not adopted: NameHeld: held\nwarning: held (" + "S4.8)\n", "waits NameHeld\n"},
+		{"record", "stored, not adopted: NameHeld: held\nwarning: S4.8: held\n", "waits NameHeld\n"},
 		{"zone", "zone example. serial 1, Delegated=True Standalone, Servable=True Servable\n", "taken\n"},
 		{"zone", "example. serial 1, 3 entries, not settled\n", "taken\n"},
 		{"zone", "pending: ZoneNotFound: there is none\n", "waits ZoneNotFound\n"},

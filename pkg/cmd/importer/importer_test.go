@@ -324,7 +324,8 @@ www A 192.0.2.2
 	}
 	occluded := s.runImport("", writeFile(t, "more.zone", "$TTL 300\nx.child TXT x\nlone DS 1 8 2 "+strings.Repeat("0", 64)+"\n"), "--zone",
 		"platform/shared")
-	occluded.expectRemarks("warning: TXT at x.child.shared.test. is occluded", "warning: DS at lone.shared.test. stands without NS")
+	occluded.expectRemarks("warning: S5.6: TXT at x.child.shared.test. is occluded",
+		"warning: S5.14: DS at lone.shared.test. stands without NS")
 }
 
 // M2: a source that fails keeps none of the others out, and the exit code tells. A zone that name servers would not

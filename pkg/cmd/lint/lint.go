@@ -28,6 +28,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/pattern"
 	"kubi.zone/kubizone/pkg/law/records"
 	"kubi.zone/kubizone/pkg/load"
+	"kubi.zone/kubizone/pkg/refusal"
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
@@ -216,7 +217,7 @@ func (l *linter) warnOfPatterns(of *v1alpha1.Delegation) (warnings []string) {
 	}
 	for _, text := range texts {
 		if p, err := pattern.Parse(text); err == nil && !zone.IsZero() && p.Warning(zone) != "" {
-			warnings = append(warnings, p.Warning(zone))
+			warnings = append(warnings, refusal.Warning("S4.6", p.Warning(zone)))
 		}
 	}
 	return warnings
@@ -256,7 +257,7 @@ func (l *linter) warnOfDots(object *unstructured.Unstructured, of *v1alpha1.Reco
 		return nil
 	}
 	if !zone.IsZero() && !name.IsAbsolute(owner) && records.RepeatsOrigin(at, zone) {
-		warnings = append(warnings, records.UndottedWarning("spec.domainName:", owner, fqdn, "S1.1"))
+		warnings = append(warnings, refusal.Warning("S1.1", records.UndottedWarning("spec.domainName:", owner, fqdn)))
 	}
 	for _, host := range load.HostsOf(object) {
 		written, err := name.ParseRel(host)
@@ -267,8 +268,8 @@ func (l *linter) warnOfDots(object *unstructured.Unstructured, of *v1alpha1.Reco
 		if !zone.IsZero() {
 			what, means = fqdn.String(), text(host+"."+strings.TrimPrefix(zone.String(), "."))
 		}
-		return append(warnings, records.UndottedWarning(fmt.Sprintf("%s at %s names a host:", strings.ToUpper(of.Spec.Type), what), host,
-			means, "S5.1"))
+		return append(warnings, refusal.Warning("S5.1", records.UndottedWarning(fmt.Sprintf("%s at %s names a host:",
+			strings.ToUpper(of.Spec.Type), what), host, means)))
 	}
 	return warnings
 }

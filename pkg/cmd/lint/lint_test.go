@@ -25,9 +25,9 @@ func TestLint_judgesEachObject(t *testing.T) {
 		{"a bare no", head + "kind: Record\nmetadata: {name: www}\nspec: {domainName: www.example.org., type: TXT, rdata: no}\n",
 			`error: F: record www: spec.rdata: got bool false; want a string: put it into quotes`},
 		{"warning", head + "kind: Zone\nmetadata: {name: z}\nspec: {domainName: example.org., refresh: 100, retry: 50}\n",
-			"warning: F: zone z: spec.refresh: 100s is short"},
+			"warning: F: zone z: S5.15: spec.refresh: 100s is short"},
 		{"a host without its dot", head + "kind: Record\nmetadata: {name: x}\n" +
-			"spec: {domainName: x.example.org., type: CNAME, rdata: www.example.com}\n", `F: record x: CNAME at x.example.org. ` +
+			"spec: {domainName: x.example.org., type: CNAME, rdata: www.example.com}\n", `F: record x: S5.1: CNAME at x.example.org. ` +
 			`names a host: "www.example.com" has no trailing dot, so it means www.example.com below its zone's name`},
 		{"a host that repeats the zone", head + "kind: Record\nmetadata: {name: x}\n" +
 			"spec: {domainName: x.example.org., type: MX, rdata: 10 mail.example.org}\n", `"mail.example.org" has no trailing dot`},
@@ -38,7 +38,7 @@ func TestLint_judgesEachObject(t *testing.T) {
 		{"a pattern that repeats a zone of the files", head + "kind: Zone\nmetadata: {name: z}\nspec: {domainName: n8.test.}\n---\n" +
 			head + "kind: Delegation\nmetadata: {name: d}\n" +
 			"spec: {zoneRef: {name: z}, namespaces: [a], records: [{pattern: www.n8.test}]}\n",
-			`warning: F: delegation d: pattern "www.n8.test" repeats the zone's name, and is relative to n8.test.: write "www"`},
+			`warning: F: delegation d: S4.6: pattern "www.n8.test" repeats the zone's name, and is relative to n8.test.: write "www"`},
 		{"a zone alone", head + "kind: Zone\nmetadata: {name: z}\nspec: {domainName: example.org.}\n",
 			"1 objects judged: 0 refused, 2 warnings"},
 		{"a zone with its name servers and rules", head + "kind: Zone\nmetadata: {name: z}\nspec: {domainName: example.org.}\n---\n" +

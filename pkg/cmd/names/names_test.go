@@ -60,9 +60,9 @@ func TestMay_printsTheAnswer_S14_1(t *testing.T) {
 		err    error
 	}{
 		{v1alpha1.NameReviewStatus{Zone: "example.org.", Allowed: true, Rule: "*.apps", Claimed: v1alpha1.NameClaimMine,
-			Contact: "dns@example.org", Warnings: []string{"values meet (S4.18)"}},
+			Contact: "dns@example.org", Warnings: []string{"S4.18: values meet"}},
 			"yes: zone example.org. gives www.apps.example.org to namespace team by the rule \"*.apps\"\nclaimed: Mine\n" +
-				"contact: dns@example.org\nwarning: values meet (S4.18)\n", nil},
+				"contact: dns@example.org\nwarning: S4.18: values meet\n", nil},
 		{v1alpha1.NameReviewStatus{Reason: "no zone (S14.2)"}, "no: no zone (S14.2)\n", ErrNo},
 	} {
 		var out bytes.Buffer

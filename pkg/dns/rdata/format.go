@@ -285,9 +285,9 @@ func (t Type) CheckRecord() error {
 	case 128 <= t && t <= 255:
 		return fmt.Errorf("type %s cannot be a Record: 128 to 255 are question and meta types (RFC 6895 §3.1)", t)
 	case judged[t]:
-		return fmt.Errorf("type %s cannot be a Record: it is not in the list of S5.4, and some name servers judge its data and would "+
-			"refuse the "+
-			"whole zone; use a type of the list such as TXT, or TYPE and a number that no name server knows, as in \"TYPE65280\"", t)
+		return fmt.Errorf("type %s cannot be a Record: it is not in the list of types, and some name servers judge its data and would "+
+			"refuse the whole zone; use a type of the list such as TXT, or TYPE and a number that no name server knows, as in "+
+			"\"TYPE65280\"", t)
 	}
 	return nil
 }

@@ -300,14 +300,14 @@ func (p Pattern) CanMatch(zone name.Name) bool {
 // name to match; "" for none.
 func (p Pattern) Warning(zone name.Name) string {
 	if meant := p.withoutZone(zone); meant != "" {
-		return fmt.Sprintf("pattern %.200q repeats the zone's name, and is relative to %s: write %q, or a dot at its end (S4.6)", p.text,
+		return fmt.Sprintf("pattern %.200q repeats the zone's name, and is relative to %s: write %q, or a dot at its end", p.text,
 			zone, meant)
 	}
 	if p.CanMatch(zone) {
 		return ""
 	}
 	return fmt.Sprintf("pattern %.200q can match no name of %s; patterns are relative to the zone unless they end in a "+
-		"dot (S4.6)", p.text, zone)
+		"dot", p.text, zone)
 }
 
 // withoutZone returns a relative pattern without the zone's name at its end; "" for others.

@@ -180,22 +180,22 @@ func (x *delta) warnOfMixing(a rules.Admission, plan *law.Plan) {
 	own := x.ask.Namespace == z.Namespace
 	switch o := x.ownerAt(base); {
 	case own && o.HasTenant(z):
-		plan.Warn("%s of zone %s is claimed by another namespace, and what stands there is now its own and the zone's (S4.18)", base,
+		plan.Warn("S4.18", "%s of zone %s is claimed by another namespace, and what stands there is now its own and the zone's", base,
 			z.FQDN())
 		return
 	case own:
 		for up, ok := base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
 			if x.ownerAt(up).HasTenant(z) {
-				plan.Warn("%s of zone %s lies below %s, which another namespace claims with all below it (S4.18)", base, z.FQDN(), up)
+				plan.Warn("S4.18", "%s of zone %s lies below %s, which another namespace claims with all below it", base, z.FQDN(), up)
 				return
 			}
 		}
 	case a != rules.AdmittedUnderscore && o.IsOwn(z):
-		plan.Warn("the zone's own namespace has records at %s of zone %s, too (S4.18)", base, z.FQDN())
+		plan.Warn("S4.18", "the zone's own namespace has records at %s of zone %s, too", base, z.FQDN())
 		return
 	}
 	if x.others.HasType(added.Type) && (a == rules.AdmittedShared || own && z.RuleSet().ListsShared(added.Owner)) {
-		plan.Warn("%s at %s joins values of other records (shared: true): a resolver gets all of them (S4.13)", added.Type, x.place.fqdn)
+		plan.Warn("S4.13", "%s at %s joins values of other records (shared: true): a resolver gets all of them", added.Type, x.place.fqdn)
 	}
 }
 

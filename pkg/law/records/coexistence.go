@@ -114,7 +114,7 @@ func (x *delta) warnOfCut(present []rdata.Type, plan *law.Plan) {
 		return other != rdata.NS && other != rdata.DS && !isGlue(after, other, fqdn, owner)
 	})
 	if below != nil && below.Names > 0 && below.Names > x.countGlue() || zones || beside {
-		plan.Warn("NS at %s delegates the name away: data at or below it is occluded but for DS and glue addresses (S5.6)", fqdn)
+		plan.Warn("S5.6", "NS at %s delegates the name away: data at or below it is occluded but for DS and glue addresses", fqdn)
 	}
 }
 
@@ -147,12 +147,12 @@ func (x *delta) warnOfOcclusion(below bool, plan *law.Plan) {
 	switch {
 	case below && slices.Contains(apexHosts(x.zone, x.holding), owner): // the zone's own name servers
 	case below && (t == rdata.A || t == rdata.AAAA) && !owner.IsWildcard():
-		plan.WarnOf(law.WarningUnnamedGlue, "%s at %s lies below NS records: it is given out as glue alone, for NS records of zone %s "+
-			"that name it (S5.6)", t, fqdn, x.zone.FQDN())
+		plan.WarnOf("S5.6", law.WarningUnnamedGlue, "%s at %s lies below NS records: it is given out as glue alone, for NS records of "+
+			"zone %s that name it", t, fqdn, x.zone.FQDN())
 	case below || beside:
-		plan.Warn("%s at %s is occluded by NS records at or above it (S5.6)", t, fqdn)
+		plan.Warn("S5.6", "%s at %s is occluded by NS records at or above it", t, fqdn)
 	case t == rdata.DS && !x.others.HasType(rdata.NS) && !x.others.HasCut():
-		plan.Warn("DS at %s stands without NS there, so that no resolver asks for it; write the NS, or make the zone below (S5.14)", fqdn)
+		plan.Warn("S5.14", "DS at %s stands without NS there, so that no resolver asks for it; write the NS, or make the zone below", fqdn)
 	}
 }
 
@@ -179,17 +179,17 @@ func (x *delta) warnOfValues(plan *law.Plan) {
 	if ttl := others.RRsetTTL(t); ttl != nil {
 		mine := added.TTL
 		if mine == nil && !ttl.Inherit || mine != nil && (!ttl.Explicit || ttl.Seconds != *mine) {
-			plan.Warn("%s at %s has values with other TTLs: the smallest counts for all (S5.2)", t, fqdn)
+			plan.Warn("S5.2", "%s at %s has values with other TTLs: the smallest counts for all", t, fqdn)
 		}
 	}
 	for _, v := range x.ask.After.Repeated {
-		plan.Warn("%s %s is there twice and makes one entry (S5.2)", t, v.Text)
+		plan.Warn("S5.2", "%s %s is there twice and makes one entry", t, v.Text)
 	}
 	for _, v := range added.Values {
 		if others.HasValue(t, law.DigestOf(v.Text)) {
-			plan.Warn("%s %s stands at %s already: it is published once, until the last record with it goes (S5.2)", t, v.Text, fqdn)
+			plan.Warn("S5.2", "%s %s stands at %s already: it is published once, until the last record with it goes", t, v.Text, fqdn)
 		} else if other, ok := x.otherSpelling(v); ok {
-			plan.Warn("%s %s stands at %s already as %s: one entry in the listing, two values in the hash (S6.7)", t, v.Text, fqdn, other)
+			plan.Warn("S6.7", "%s %s stands at %s already as %s: one entry in the listing, two values in the hash", t, v.Text, fqdn, other)
 		}
 		x.warnOfPolicy(v, plan)
 		x.warnOfAlias(v, plan)
@@ -202,14 +202,14 @@ func (x *delta) warnOfPolicy(v rdata.Value, plan *law.Plan) {
 	null := law.DigestOf("0 .")
 	switch {
 	case v.Type == rdata.TXT && rdata.IsSPF(v.Text) && others.HasOtherSPF(law.DigestOf(v.Text)):
-		plan.Warn("TXT at %s is a second SPF policy there, by which receivers reject both (RFC 7208 §4.5): make one of them "+
-			"(S5.14)", fqdn)
+		plan.Warn("S5.14", "TXT at %s is a second SPF policy there, by which receivers reject both (RFC 7208 §4.5): make one of "+
+			"them", fqdn)
 	case v.Type == rdata.TXT && rdata.IsDMARC(v.Text) && fqdn.Labels()[0] == "_dmarc" && others.HasOther(rdata.TXT, law.DigestOf(v.Text)):
-		plan.Warn("TXT at %s stands beside another there, and receivers ignore several DMARC policies (RFC 7489 §6.6.3): make "+
-			"one of them (S5.14)", fqdn)
+		plan.Warn("S5.14", "TXT at %s stands beside another there, and receivers ignore several DMARC policies (RFC 7489 §6.6.3): make "+
+			"one of them", fqdn)
 	case v.Type == rdata.MX && (others.HasValue(rdata.MX, null) && v.Text != "0 ." || v.Text == "0 ." && others.HasOther(rdata.MX, null)):
-		plan.Warn("MX at %s has the value \"0 .\", that the name takes no mail, beside others (RFC 7505 §3): remove it, or "+
-			"the others (S5.14)", fqdn)
+		plan.Warn("S5.14", "MX at %s has the value \"0 .\", that the name takes no mail, beside others (RFC 7505 §3): remove it, or "+
+			"the others", fqdn)
 	}
 }
 
@@ -219,7 +219,7 @@ func (x *delta) warnOfAlias(v rdata.Value, plan *law.Plan) {
 	}
 	target, _ := v.Target(x.zone.FQDN())
 	if rel, ok := target.Rel(x.zone.FQDN()); ok && x.storedOwner(rel).HasType(rdata.CNAME) {
-		plan.Warn("%s at %s points at %s, which is a CNAME (S5.6, RFC 2181 §10.3)", v.Type, x.place.fqdn, target)
+		plan.Warn("S5.6", "%s at %s points at %s, which is a CNAME (RFC 2181 §10.3)", v.Type, x.place.fqdn, target)
 	}
 }
 

@@ -26,10 +26,9 @@ func RepeatsOrigin(written name.Rel, origin name.Name) bool {
 }
 
 // UndottedWarning returns the Warning about a name without trailing dot. what begins the sentence, means is the
-// resulting name, sentence the rule.
-func UndottedWarning(what, written string, means fmt.Stringer, sentence string) string {
-	return fmt.Sprintf("%s %q has no trailing dot, so it means %s; write %q if it is absolute (%s)", what, written, means,
-		written+".", sentence)
+// resulting name.
+func UndottedWarning(what, written string, means fmt.Stringer) string {
+	return fmt.Sprintf("%s %q has no trailing dot, so it means %s; write %q if it is absolute", what, written, means, written+".")
 }
 
 type target struct {
@@ -83,7 +82,7 @@ func (x *delta) warnOfTargets(plan *law.Plan) {
 		return
 	}
 	if text := x.ask.After.DomainName; !name.IsAbsolute(text) && RepeatsOrigin(added.Owner, z.FQDN()) {
-		plan.Warn("%s", UndottedWarning("spec.domainName:", text, p.fqdn, "S1.1"))
+		plan.Warn("S1.1", "%s", UndottedWarning("spec.domainName:", text, p.fqdn))
 	}
 	for _, t := range x.listTargets() {
 		answers, repeats := x.answersFor(t), !name.IsAbsolute(t.Host()) && RepeatsOrigin(t.host, z.FQDN())
@@ -93,15 +92,14 @@ func (x *delta) warnOfTargets(plan *law.Plan) {
 		}
 		switch {
 		case another:
-			plan.Warn("%s at %s names %s, which another namespace claims: it says where that leads (S4.18)", t.Type, p.fqdn, t.fqdn)
+			plan.Warn("S4.18", "%s at %s names %s, which another namespace claims: it says where that leads", t.Type, p.fqdn, t.fqdn)
 		case repeats || !answers && SeemsUndotted(t.Host(), added.Owner):
-			plan.Warn("%s", UndottedWarning(fmt.Sprintf("%s at %s names a host:", t.Type, p.fqdn), t.Host(), t.fqdn, "S5.1"))
+			plan.Warn("S5.1", "%s", UndottedWarning(fmt.Sprintf("%s at %s names a host:", t.Type, p.fqdn), t.Host(), t.fqdn))
 			return
 		case !mine && x.leavesToTenants(t):
-			plan.Warnings = append(plan.Warnings, law.Warning{Reason: law.WarningUnclaimedHost, Host: t.fqdn, Text: fmt.Sprintf("%s at "+
-				"%s names %s, which no namespace has: the one that first writes an address there says where it leads; check "+
-				"the spelling, or write one (S4.18)",
-				t.Type, p.fqdn, t.fqdn)})
+			plan.Warnings = append(plan.Warnings, law.Warning{Rule: "S4.18", Reason: law.WarningUnclaimedHost, Host: t.fqdn,
+				Text: fmt.Sprintf("%s at %s names %s, which no namespace has: the one that first writes an address there says where it "+
+					"leads; check the spelling, or write one", t.Type, p.fqdn, t.fqdn)})
 		case !answers:
 			x.warnOfAbsent(t, plan)
 		}
@@ -165,10 +163,10 @@ func (x *delta) warnOfAbsent(t target, plan *law.Plan) {
 	switch {
 	case t.Type == rdata.NS && x.added.Owner.IsApex():
 	case t.Type == rdata.NS:
-		plan.WarnOfHost(t.fqdn, "NS at %s names %s, which has no address in zone %s, so no resolver finds it: write A or AAAA "+
-			"there (S5.14)", x.place.fqdn, t.fqdn, x.zone.FQDN())
+		plan.WarnOfHost("S5.14", t.fqdn, "NS at %s names %s, which has no address in zone %s, so no resolver finds it: write A or AAAA "+
+			"there", x.place.fqdn, t.fqdn, x.zone.FQDN())
 	case slices.Contains(law.PointerTypes, t.Type):
-		plan.WarnOfHost(t.fqdn, "%s at %s names %s, and zone %s has no record there: check the spelling, or create one (S5.14)",
+		plan.WarnOfHost("S5.14", t.fqdn, "%s at %s names %s, and zone %s has no record there: check the spelling, or create one",
 			t.Type, x.place.fqdn, t.fqdn, x.zone.FQDN())
 	}
 }

@@ -167,7 +167,7 @@ func (x *delta) listHolders(wildcard name.Rel) []string {
 // warnOfHidden warns of names hidden from a wildcard. what begins the sentence, more is the number of names beyond
 // the list. Data at a single name answers the Warning.
 func (x *delta) warnOfHidden(plan *law.Plan, what string, names []name.Name, more int, wildcard name.Rel) {
-	w := law.Warning{}
+	w := law.Warning{Rule: "S4.25"}
 	if len(names) == 1 && more == 0 {
 		w.Host = names[0]
 	}
@@ -178,7 +178,7 @@ func (x *delta) warnOfHidden(plan *law.Plan, what string, names []name.Name, mor
 	if more > 0 {
 		list += fmt.Sprintf(" and %d more", more)
 	}
-	w.Text = fmt.Sprintf("%s %s from the wildcard %s, which gives no answer at a name with names below (S4.25, RFC 4592; write a record "+
-		"there)", what, list, x.nameOf(wildcard))
+	w.Text = fmt.Sprintf("%s %s from the wildcard %s, which gives no answer at a name with names below (RFC 4592); write a record "+
+		"there", what, list, x.nameOf(wildcard))
 	plan.Warnings = append(plan.Warnings, w)
 }

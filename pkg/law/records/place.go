@@ -59,8 +59,8 @@ type place struct {
 	zone    *law.Zone
 	holding *law.Holding
 	owner   name.Rel
-	// reason and message say why zone is nil.
-	reason, message string
+	// reason and message say why zone is nil. A condition with message cites rule, unless it is "".
+	reason, rule, message string
 }
 
 func (a *RecordAsk) waitingAt(p *place) *law.Waiting {

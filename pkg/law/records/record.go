@@ -4,6 +4,7 @@
 package records
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -51,16 +52,17 @@ func (d *recordDecision) decideRecord() (*law.Plan, *law.Refusal) {
 	}
 	if p.zone != nil && ask.After.Terminating && (home == nil || home.UID != p.zone.UID) {
 		p.zone, p.holding = nil, nil
-		p.reason, p.message = law.ReasonTerminating, "the record or its namespace is being deleted, so no zone takes it in (S2.6)"
+		p.reason, p.rule = law.ReasonTerminating, "S2.6"
+		p.message = "the record or its namespace is being deleted, so no zone takes it in"
 	}
 	if home != nil && !ask.Cascade && (p.zone == nil || home.UID != p.zone.UID) {
 		return nil, d.refuseMove(home, p)
 	}
 	if p.zone == nil {
 		plan.Orphan = ask.waitingAt(p)
-		plan.Record = &law.Placement{FQDN: p.fqdn, View: p.view, Reason: p.reason, Message: p.message}
+		plan.Record = &law.Placement{FQDN: p.fqdn, View: p.view, Reason: p.reason, Message: law.Cite(p.rule, p.message)}
 		if !ask.Cascade {
-			plan.WarnOf(p.reason, "%s", p.message)
+			plan.WarnOf(cmp.Or(p.rule, "S2.3"), p.reason, "%s", p.message)
 		}
 		return d.leaveHome(plan, home, homeHolding)
 	}
@@ -143,9 +145,10 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 	x.countRemoved()
 	if x.added != nil {
 		refusal, awaited := x.admitAdded(plan), ""
+		var waits law.Warning
 		if refusal != nil {
 			if awaited = x.awaitedClaim(refusal); awaited != "" {
-				refusal = x.explainWait(refusal, awaited)
+				refusal, waits = x.explainWait(refusal, awaited)
 			}
 		}
 		switch {
@@ -159,7 +162,7 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 		case refusal != nil:
 			plan.Warnings = nil
 			if !d.ask.Cascade {
-				plan.Warn("%s", refusal.Message)
+				plan.Warnings = append(plan.Warnings, waits)
 			}
 			return d.leaveUnadopted(plan, home, holding, p, refusal, awaited)
 		}

@@ -59,22 +59,27 @@ func (x *delta) lockReplaced(plan *law.Plan, h *law.Holding) *law.Holding {
 	return h.WithReplacement(w.ID, ns, at, w.Since)
 }
 
-func (x *delta) explainWait(why *law.Refusal, awaited string) *law.Refusal {
+// explainWait returns the refusal as the reason why a record waits for data of a namespace, and the Warning of that.
+func (x *delta) explainWait(why *law.Refusal, awaited string) (*law.Refusal, law.Warning) {
 	if awaited != x.ask.Namespace {
-		return x.refuseHeld()
+		return x.refuseHeld(), law.Warning{Rule: "S2.15", Text: x.describeHeld()}
 	}
+	waits := law.Warning{Rule: "S2.14", Text: why.Message + "; the record waits until that goes"}
 	out := *why
-	out.Message += "; the record waits until that goes (S2.14)"
-	return &out
+	out.Message = law.Cite(waits.Rule, waits.Text)
+	return &out, waits
 }
 
 // refuseHeld refuses a record that waits for another namespace's name. The message stays the same when that
 // namespace leaves, so a waiting record is not rewritten with each replacement.
 func (x *delta) refuseHeld() *law.Refusal {
-	return law.NewForbidden(law.ReasonNameHeld, "another namespace holds %s of zone %s, or held it when the record began to wait: "+
-		"once the name is free, "+
-		"the record gets it by a delegation with pattern %q, or where none allows it to the other namespace (S2.15; or delete the record "+
-		"then, and make it anew)", x.nameOf(rules.Base(x.added.Owner)), x.zone.FQDN(), rules.PatternFor(x.added.Owner))
+	return law.NewForbidden(law.ReasonNameHeld, "%s (S2.15)", x.describeHeld())
+}
+
+func (x *delta) describeHeld() string {
+	return fmt.Sprintf("another namespace holds %s of zone %s, or held it when the record began to wait: once the name is free, the "+
+		"record gets it by a delegation with pattern %q, or where none allows it to the other namespace; or delete the record then, "+
+		"and make it anew", x.nameOf(rules.Base(x.added.Owner)), x.zone.FQDN(), rules.PatternFor(x.added.Owner))
 }
 
 // refuseReplacement refuses a free name whose holder, when this record began to wait, may be replacing its Record

@@ -79,8 +79,8 @@ func ReleaseNow(r *law.Reading, plan *law.Plan, z *law.Zone, before, after []str
 		key := law.WithdrawalKey(z.UID, ns)
 		w, given := law.Get[law.Withdrawal](r, key), r.RuledFor(z, ns)
 		if plan.Work == nil && (w == nil || w.IsCancelled(given, ns)) {
-			plan.Warn("kubi.zone/release-now does nothing for namespace %q: zone %s has nothing of it that its rules allow no more "+
-				"(S3.6)", ns, z.FQDN())
+			plan.Warn("S3.6", "kubi.zone/release-now does nothing for namespace %q: zone %s has nothing of it that its rules allow "+
+				"no more", ns, z.FQDN())
 		}
 		plan.Writes = append(plan.Writes, law.Write{Key: key, Value: &law.Withdrawal{Since: now.Unix(), Now: true, Cause: workID}})
 	}
@@ -152,13 +152,13 @@ func YieldWork(r *law.Reading, z *law.Zone, n name.Rel, from []string, now time.
 func (x *delta) awaitEviction(plan *law.Plan) *law.Plan {
 	ask, p := &x.ask, x.place
 	plan.Orphan = ask.waitingAt(p)
-	plan.Record = &law.Placement{FQDN: p.fqdn, View: p.view, Reason: law.ReasonNameHeld, Message: fmt.Sprintf("the namespace that "+
-		"has %s of zone %s is "+
-		"allowed it no more, and its records there go; the record is adopted then, in a moment (S2.13)", rules.Base(x.added.Owner),
-		x.zone.FQDN())}
+	const rule = "S2.13"
+	text := fmt.Sprintf("the namespace that has %s of zone %s is allowed it no more, and its records there go; the record is adopted "+
+		"then, in a moment", rules.Base(x.added.Owner), x.zone.FQDN())
+	plan.Record = &law.Placement{FQDN: p.fqdn, View: p.view, Reason: law.ReasonNameHeld, Message: law.Cite(rule, text)}
 	plan.Warnings = nil
 	if !ask.Cascade {
-		plan.Warn("%s", plan.Record.Message)
+		plan.Warn(rule, "%s", text)
 	}
 	plan.Work = x.yieldWork()
 	return plan

@@ -158,7 +158,7 @@ func (d *delegationDecision) waitForZone(plan *law.Plan, reason, message string)
 	plan.Orphan = &law.Waiting{Zone: &law.Ref{Namespace: d.ask.Namespace, Name: d.ask.After.Zone}}
 	plan.Delegation = &law.DelegationPlacement{Reason: reason, Message: message}
 	if !d.ask.Cascade {
-		plan.WarnOf(reason, "%s", message)
+		plan.WarnOf("S4.3", reason, "%s", message)
 	}
 }
 

@@ -35,7 +35,7 @@ func (d *zoneDecision) undottedServers(plan *law.Plan, z, before *law.Zone) {
 			continue // validation says why
 		}
 		if host, ok := fqdn.Rel(z.FQDN()); ok && len(host.Labels()) >= 2 {
-			plan.Warn("%s", records.UndottedWarning(fmt.Sprintf("spec.nameServers[%d].name:", i), ns.Name, fqdn, "S5.1"))
+			plan.Warn("S5.1", "%s", records.UndottedWarning(fmt.Sprintf("spec.nameServers[%d].name:", i), ns.Name, fqdn))
 		}
 	}
 }
@@ -58,7 +58,7 @@ func (d *zoneDecision) undottedZone(plan *law.Plan, fqdn name.Name) {
 		}
 	}
 	if records.RepeatsOrigin(written, origin) {
-		plan.Warn("%s", records.UndottedWarning("spec.domainName:", text, fqdn, "S1.1"))
+		plan.Warn("S1.1", "%s", records.UndottedWarning("spec.domainName:", text, fqdn))
 	}
 }
 
@@ -161,7 +161,7 @@ func (d *zoneDecision) nameServersFit(z, before *law.Zone, h *law.Holding) *law.
 func warnOfPatterns(plan *law.Plan, z *law.Zone, rules ...rules.Rule) {
 	warn := func(p pattern.Pattern) {
 		if text := p.Warning(z.FQDN()); text != "" {
-			plan.Warn("%s", text)
+			plan.Warn("S4.6", "%s", text)
 		}
 	}
 	for _, r := range rules {
@@ -230,13 +230,13 @@ func warnOfHeld(r *law.Reading, plan *law.Plan, z *law.Zone, delegation string, 
 		at, t, cut := n.findCut(r, z)
 		switch {
 		case o.IsOwn(z) || slices.Contains(z.MadeNames, n.at):
-			plan.Warn("pattern %q gives nothing: the zone's own namespace has %s (S4.10); remove its records there first, or give "+
+			plan.Warn("S4.10", "pattern %q gives nothing: the zone's own namespace has %s; remove its records there first, or give "+
 				"the rule shared: true", n.pattern, n.at)
 		case n.isKept(r, z, delegation, o):
-			plan.Warn("pattern %q gives nothing yet: another namespace has %s, and rules allow it that name (S4.8); have its records "+
+			plan.Warn("S4.8", "pattern %q gives nothing yet: another namespace has %s, and rules allow it that name; have its records "+
 				"removed, or give both a rule with shared: true", n.pattern, n.at)
 		case cut:
-			plan.Warn("pattern %q gives nothing yet: %s at %s, not of the rule's namespaces, cut %s off (S4.15); have them removed",
+			plan.Warn("S4.15", "pattern %q gives nothing yet: %s at %s, not of the rule's namespaces, cut %s off; have them removed",
 				n.pattern, t, at, n.at)
 		}
 	}
@@ -297,6 +297,6 @@ func (d *zoneDecision) warnOfAddresses(plan *law.Plan, change *law.ZoneChange) {
 			return
 		}
 	}
-	plan.WarnOf(change.Servable.Reason, "%s; the zone is Ready when each has one: give it spec.nameServers[].addresses, or write A "+
-		"or AAAA Records (S6.15)", change.Servable.Message)
+	plan.WarnOf("S6.15", change.Servable.Reason, "%s; the zone is Ready when each has one: give it spec.nameServers[].addresses, or "+
+		"write A or AAAA Records", change.Servable.Message)
 }

@@ -130,8 +130,8 @@ func (d *zoneDecision) checkPlace(plan *law.Plan, s *zonePlace) *law.Refusal {
 	below := law.Get[law.ZonesBelow](d.Reading, law.ZonesBelowKey(s.view, s.fqdn))
 	s.zones = below != nil && len(below.Zones) > 0
 	if s.taken > 0 && !d.ask.Cascade {
-		plan.WarnOf(law.WarningTakesAway, "the zone takes over the records of %d names at or below %s as far as its delegations "+
-			"allow them; the others are released (S3.10)", s.taken, s.fqdn)
+		plan.WarnOf("S3.10", law.WarningTakesAway, "the zone takes over the records of %d names at or below %s as far as its "+
+			"delegations allow them; the others are released", s.taken, s.fqdn)
 	}
 	if !d.ask.Cascade {
 		s.warnOfElsewhere(plan, p, d.ask.After.Namespace)
@@ -147,7 +147,7 @@ func (s *zonePlace) warnOfElsewhere(plan *law.Plan, p *law.Zone, namespace strin
 	})
 	texts := rules.FindElsewhere(list, p.FQDN(), p.Namespace, func(n name.Name) bool { return n == s.fqdn })
 	if len(texts) > 0 {
-		plan.Warn("%s", rules.TellElsewhere(p.FQDN(), texts))
+		plan.Warn("S2.1", "%s", rules.TellElsewhere(p.FQDN(), texts))
 	}
 }
 
@@ -261,13 +261,14 @@ func (d *zoneDecision) checkOwner(s *zonePlace, p *law.Zone, o *law.Owner) *law.
 
 // awaitYielding has the new zone wait until the tenants in its way are gone (S2.13).
 func (d *zoneDecision) awaitYielding(plan *law.Plan, s *zonePlace) *law.Plan {
-	message := fmt.Sprintf("the namespace that has %s of zone %s is allowed it no more, and its records there go; the zone takes the "+
-		"name then, in a moment (S2.13)", s.owner, s.parent.FQDN())
+	const rule = "S2.13"
+	text := fmt.Sprintf("the namespace that has %s of zone %s is allowed it no more, and its records there go; the zone takes the name "+
+		"then, in a moment", s.owner, s.parent.FQDN())
 	plan.Warnings = nil
 	if !d.ask.Cascade {
-		plan.Warn("%s", message)
+		plan.Warn(rule, "%s", text)
 	}
-	plan = d.stayPending(plan, law.ReasonNameHeld, message)
+	plan = d.stayPending(plan, law.ReasonNameHeld, law.Cite(rule, text))
 	plan.Work = records.YieldWork(d.Reading, s.parent, s.yieldsAt, s.yielding, d.ask.Now)
 	if ref := d.ask.After.ZoneRef; ref != nil {
 		plan.Work.Scans = append(plan.Work.Scans, law.Scan{Kind: law.ScanPending, Target: ref})

@@ -38,7 +38,7 @@ func (d *zoneDecision) checkForeign(plan *law.Plan) *law.Refusal {
 		return nil
 	}
 	if d.ask.Annotated {
-		plan.WarnOf(law.WarningTakesAway, "zone %s is deleted with %s (S2.16)", z.FQDN(), strings.Join(has, ", and "))
+		plan.WarnOf("S2.16", law.WarningTakesAway, "zone %s is deleted with %s", z.FQDN(), strings.Join(has, ", and "))
 		return nil
 	}
 	return law.NewForbidden(law.ReasonInUse, "zone %s has %s (S8.1; wait until they have left, or delete it with them in it: "+

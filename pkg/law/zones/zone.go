@@ -52,7 +52,7 @@ func (d *zoneDecision) decideZone() (*law.Plan, *law.Refusal) {
 	if s.pending {
 		message := law.AbsentMessage(ask.After.ZoneRef, ask.After.Namespace) + "; this zone waits for it, holds no name and is not served"
 		if !ask.Cascade {
-			plan.WarnOf(law.ReasonZoneNotFound, "%s", message)
+			plan.WarnOf("S3.2", law.ReasonZoneNotFound, "%s", message)
 		}
 		return d.stayPending(plan, law.ReasonZoneNotFound, message), nil
 	}

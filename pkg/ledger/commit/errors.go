@@ -210,7 +210,7 @@ func (com *Committer) Recover(ctx context.Context, sent *bool, err *error) {
 // Warn adds warnings to the answer of the request of ctx, each with its reason as the warn-agent.
 func Warn(ctx context.Context, warnings ...law.Warning) {
 	for _, w := range warnings {
-		warning.AddWarning(ctx, w.Reason, w.Text)
+		warning.AddWarning(ctx, w.Reason, refusal.Warning(w.Rule, w.Text))
 	}
 }
 
@@ -220,12 +220,12 @@ func WarnOfDeletions(ctx context.Context, c *law.ZoneChange) {
 	switch {
 	case c == nil:
 	case c.Held:
-		Warn(ctx, law.Warning{Text: fmt.Sprintf("zone %s is held from now on (S7.8): %s", c.Zone.FQDN(),
+		Warn(ctx, law.Warning{Rule: "S7.8", Text: fmt.Sprintf("zone %s is held from now on: %s", c.Zone.FQDN(),
 			objects.DescribeHold(c.Zone, c.Holding.Held))})
 	case c.Young != nil:
-		Warn(ctx, law.Warning{Text: fmt.Sprintf("%d of the %d RRsets of zone %s are removed, more than %d %%, and that is "+
-			"delivered: RRsets count for the hold of a mass deletion once they have stood for a period of ten minutes (S7.5; "+
-			"make the Records again if they went by mistake)", c.Young.Gone, c.Young.RRsets, c.Zone.FQDN(), c.Young.Percent)})
+		Warn(ctx, law.Warning{Rule: "S7.6", Text: fmt.Sprintf("%d of the %d RRsets of zone %s are removed, more than %d %%, and that is "+
+			"delivered: RRsets count for the hold of a mass deletion once they have stood for a period of ten minutes; "+
+			"make the Records again if they went by mistake", c.Young.Gone, c.Young.RRsets, c.Zone.FQDN(), c.Young.Percent)})
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
+	"kubi.zone/kubizone/pkg/refusal"
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
@@ -95,8 +96,8 @@ func (l *Lister) Check() error {
 func (l *Lister) Admits(ctx context.Context, name, namespace, view string) (ofNamespace, ofView bool, err error) {
 	named, err := l.get(ctx, name)
 	if apierrors.IsNotFound(err) {
-		warning.AddWarning(ctx, v1alpha1.ReasonNoClass, fmt.Sprintf("spec.dnsClassRefs: there is no DNSClass %q yet, and the zone "+
-			"waits for it; kubectl get dnsclasses lists those that there are (S5.15)", name))
+		warning.AddWarning(ctx, v1alpha1.ReasonNoClass, refusal.Warning("S5.15", fmt.Sprintf("spec.dnsClassRefs: there is no DNSClass "+
+			"%q yet, and the zone waits for it; kubectl get dnsclasses lists those that there are", name)))
 		return true, true, nil
 	}
 	if err != nil {

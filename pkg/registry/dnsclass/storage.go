@@ -17,6 +17,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
+	"kubi.zone/kubizone/pkg/refusal"
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
@@ -47,8 +48,8 @@ func NewKind(inlineSecrets bool, withdrawn func(before, after *v1alpha1.DNSClass
 			}
 			if narrowed(before, after) {
 				if what := withdrawn(before, after); what != "" {
-					warning.AddWarning(ctx, v1alpha1.WarningTakesAway, fmt.Sprintf("the class is not for zones that it delivers, "+
-						"which are withdrawn from its servers now: %s (S2.16)", what))
+					warning.AddWarning(ctx, v1alpha1.WarningTakesAway, refusal.Warning("S2.16", fmt.Sprintf("the class is not for zones "+
+						"that it delivers, which are withdrawn from its servers now: %s", what)))
 				}
 			}
 			return warnings
@@ -59,9 +60,9 @@ func NewKind(inlineSecrets bool, withdrawn func(before, after *v1alpha1.DNSClass
 				return nil
 			}
 			if what := withdrawn(c, nil); what != "" {
-				warning.AddWarning(ctx, v1alpha1.WarningTakesAway, fmt.Sprintf("zones are delivered by the class, and withdrawn "+
-					"from its servers now: %s (kubectl get deliveries -A lists them); spec.deletionProtection refuses a deletion "+
-					"(S2.16)", what))
+				warning.AddWarning(ctx, v1alpha1.WarningTakesAway, refusal.Warning("S2.16", fmt.Sprintf("zones are delivered by the "+
+					"class, and withdrawn from its servers now: %s (kubectl get deliveries -A lists them); spec.deletionProtection "+
+					"refuses a deletion", what)))
 			}
 			return nil
 		},

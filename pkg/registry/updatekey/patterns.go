@@ -15,6 +15,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law/pattern"
+	"kubi.zone/kubizone/pkg/refusal"
 )
 
 // maxRulesTime bounds the wait for rules. On timeout there is no Warning.
@@ -33,9 +34,9 @@ func warnOfPatterns(ctx context.Context, list ListRules, key *v1alpha1.UpdateKey
 		if !slices.ContainsFunc(rules, func(rule v1alpha1.NameReviewRule) bool {
 			return rule.View == key.Spec.View && !rule.Elsewhere && mayMeet(r.Pattern, &rule)
 		}) {
-			warning.AddWarning(ctx, v1alpha1.WarningNoRules, fmt.Sprintf("spec.records[%d].pattern: no rule gives namespace %s a name "+
-				"that %q matches, so updates of such names are REFUSED; kubectl kubizone names -n %s lists its rules, and the owner "+
-				"of a zone adds one (S13.1)", i, key.Namespace, r.Pattern, key.Namespace))
+			warning.AddWarning(ctx, v1alpha1.WarningNoRules, refusal.Warning("S13.1", fmt.Sprintf("spec.records[%d].pattern: no rule "+
+				"gives namespace %s a name that %q matches, so updates of such names are REFUSED; kubectl kubizone names -n %s lists its "+
+				"rules, and the owner of a zone adds one", i, key.Namespace, r.Pattern, key.Namespace)))
 		}
 	}
 }

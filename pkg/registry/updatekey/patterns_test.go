@@ -56,7 +56,7 @@ func TestKind_warnsOfPatternsWithoutARule_S13_1(t *testing.T) {
 		said := &heard{}
 		ctx := warning.WithWarningRecorder(genericapirequest.WithUser(t.Context(), &user.DefaultInfo{Name: "author"}), said)
 		must.Succeed(t, NewKind(verbs("create patch delete"), rules, nil).Check(ctx, newKey(pattern), &v1alpha1.UpdateKey{}))
-		if (len(said.texts) > 0) != warned || warned && !strings.HasPrefix(said.texts[0], "spec.records[0].pattern: no rule gives") {
+		if (len(said.texts) > 0) != warned || warned && !strings.HasPrefix(said.texts[0], "S13.1: spec.records[0].pattern: no rule gives") {
 			t.Errorf("%s: %q", pattern, said.texts)
 		}
 	}
@@ -65,7 +65,7 @@ func TestKind_warnsOfPatternsWithoutARule_S13_1(t *testing.T) {
 	said := &heard{}
 	ctx := warning.WithWarningRecorder(genericapirequest.WithUser(t.Context(), &user.DefaultInfo{Name: "author"}), said)
 	must.Succeed(t, NewKind(verbs("create patch delete"), rules, nil).Check(ctx, inside, &v1alpha1.UpdateKey{}))
-	if len(said.texts) != 1 || !strings.HasPrefix(said.texts[0], "spec.records[1].pattern") {
+	if len(said.texts) != 1 || !strings.HasPrefix(said.texts[0], "S13.1: spec.records[1].pattern") {
 		t.Errorf("view inside: %q", said.texts)
 	}
 }

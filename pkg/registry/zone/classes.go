@@ -18,6 +18,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
+	"kubi.zone/kubizone/pkg/refusal"
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
@@ -72,8 +73,8 @@ func (r *REST) checkRetain(ctx context.Context, zone, before *v1alpha1.Zone) err
 	}
 	for _, class := range withdrawing {
 		if slices.Contains(stood, class) {
-			warning.AddWarning(ctx, "", fmt.Sprintf("spec.deletionPolicy: %s does not allow Retain, "+
-				"so the zone is withdrawn from it as with Delete", describeClass(class)))
+			warning.AddWarning(ctx, "", refusal.Warning("S8.4", fmt.Sprintf("spec.deletionPolicy: %s does not allow Retain, "+
+				"so the zone is withdrawn from it as with Delete", describeClass(class))))
 			continue
 		}
 		next := "use Delete, or have a cluster admin set spec.allowRetain of that DNSClass (S8.4)"

@@ -19,6 +19,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/refusal"
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
@@ -69,10 +70,10 @@ func newKind(r *REST) *kind.Kind[*v1alpha1.Zone] {
 func keepFinalizers(ctx context.Context, after, before *v1alpha1.Zone) {
 	held := kind.KeepHeld(before.Finalizers, after.Finalizers)
 	if len(held) > len(after.Finalizers) {
-		warning.AddWarning(ctx, "", fmt.Sprintf("metadata.finalizers: %s stays until the zone is withdrawn from the classes that deliver "+
-			"it (S8.3); a cluster admin who accepts that its data stays at a provider removes it with "+
+		warning.AddWarning(ctx, "", refusal.Warning("S8.3", fmt.Sprintf("metadata.finalizers: %s stays until the zone is withdrawn from "+
+			"the classes that deliver it; a cluster admin who accepts that its data stays at a provider removes it with "+
 			"kubectl patch zone %s -n %s --subresource=finalizers --type=merge -p '{\"metadata\":{\"finalizers\":null}}'",
-			v1alpha1.FinalizerDelivery, before.Name, before.Namespace))
+			v1alpha1.FinalizerDelivery, before.Name, before.Namespace)))
 	}
 	after.Finalizers = held
 }

@@ -13,6 +13,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/refusal"
 )
 
 // A fault is the probable mistake in a valid text, as the end of a sentence that begins with the text; "" for none.
@@ -24,10 +25,11 @@ func RecordWarnings(record *v1alpha1.Record) []string {
 	if err != nil {
 		return nil
 	}
-	warnings := ttlWarnings(record.Spec.TTL, "S5.14")
+	const rule = "S5.14"
+	warnings := ttlWarnings(record.Spec.TTL, rule)
 	warn := func(path, text, fault string) {
 		if fault != "" {
-			warnings = append(warnings, fmt.Sprintf("%s: %q %s (S5.14)", path, cut(text), fault))
+			warnings = append(warnings, refusal.Warning(rule, fmt.Sprintf("%s: %q %s", path, cut(text), fault)))
 		}
 	}
 	owner := record.Spec.DomainName
@@ -225,17 +227,17 @@ const (
 	maxTTL = 30 * 86400
 )
 
-// ttlWarnings judge the field spec.ttl; rule is the one that they cite.
+// ttlWarnings judge the field spec.ttl; rule is theirs.
 func ttlWarnings(ttl *int32, rule string) []string {
 	switch {
 	case ttl == nil || minTTL <= *ttl && *ttl <= maxTTL:
 		return nil
 	case *ttl < minTTL:
-		return []string{fmt.Sprintf("spec.ttl: %ds is short: resolvers ask your servers for nearly every query; write 60 or "+
-			"more (%s)", *ttl, rule)}
+		return []string{refusal.Warning(rule, fmt.Sprintf("spec.ttl: %ds is short: resolvers ask your servers for nearly every query; "+
+			"write 60 or more", *ttl))}
 	}
-	return []string{fmt.Sprintf("spec.ttl: %d seconds are more than 30 days, for which caches may keep old data; write 86400 or less "+
-		"(%s)", *ttl, rule)}
+	return []string{refusal.Warning(rule, fmt.Sprintf("spec.ttl: %d seconds are more than 30 days, for which caches may keep old data; "+
+		"write 86400 or less", *ttl))}
 }
 
 // zoneNameFault judges the name of a new Zone.

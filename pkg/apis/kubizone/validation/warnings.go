@@ -15,6 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/pattern"
+	"kubi.zone/kubizone/pkg/refusal"
 )
 
 // maxWarnings bounds the warnings of one answer: each is a header of it.
@@ -27,8 +28,8 @@ func PublishWarnings(after, before *v1alpha1.Zone) []string {
 		return nil
 	}
 	if n, err := strconv.ParseUint(text, 10, 32); err != nil || n == 0 {
-		return []string{fmt.Sprintf("metadata.annotations[%s]: %q is no serial and lets nothing through; status.settledSerial, %d, "+
-			"is the one to name (S7.9)", v1alpha1.AnnotationPublishDeletions, cut(text), after.Status.SettledSerial)}
+		return []string{refusal.Warning("S7.9", fmt.Sprintf("metadata.annotations[%s]: %q is no serial and lets nothing through; "+
+			"status.settledSerial, %d, is the one to name", v1alpha1.AnnotationPublishDeletions, cut(text), after.Status.SettledSerial))}
 	}
 	return nil
 }
@@ -45,8 +46,8 @@ func timerWarnings(spec *v1alpha1.ZoneSpec) (warnings []string) {
 		{"expire", orDefault(spec.Expire, v1alpha1.DefaultExpire), minExpire, "after so long without a primary secondaries answer no more"},
 	} {
 		if timer.value < timer.less {
-			warnings = append(warnings, fmt.Sprintf("spec.%s: %ds is short: %s; RFC 1912 §2.2 has figures (S5.15)", timer.field,
-				timer.value, timer.means))
+			warnings = append(warnings, refusal.Warning("S5.15", fmt.Sprintf("spec.%s: %ds is short: %s; RFC 1912 §2.2 has figures",
+				timer.field, timer.value, timer.means)))
 		}
 	}
 	return warnings
@@ -68,7 +69,7 @@ func ZoneWarnings(zone *v1alpha1.Zone) []string {
 		if err != nil || fqdn.IsZero() || p.Warning(fqdn) == "" {
 			return nil
 		}
-		return []string{path + ": " + p.Warning(fqdn)}
+		return []string{refusal.Warning("S4.6", path+": "+p.Warning(fqdn))}
 	}
 	for i := range zone.Spec.Delegations {
 		rule := &zone.Spec.Delegations[i]
@@ -77,19 +78,20 @@ func ZoneWarnings(zone *v1alpha1.Zone) []string {
 	for i := range zone.Spec.NameServers {
 		for j, text := range zone.Spec.NameServers[i].Addresses {
 			if fault := addressFault("", text); fault != "" {
-				warnings = append(warnings, fmt.Sprintf("spec.nameServers[%d].addresses[%d]: %q %s (S5.15)", i, j, cut(text), fault))
+				warnings = append(warnings, refusal.Warning("S5.15", fmt.Sprintf("spec.nameServers[%d].addresses[%d]: %q %s", i, j,
+					cut(text), fault)))
 			}
 		}
 	}
 	if fault := contactFault(zone.Spec.Contact, fqdn); fault != "" {
-		warnings = append(warnings, fmt.Sprintf("spec.contact: %q %s (S5.15)", cut(zone.Spec.Contact), fault))
+		warnings = append(warnings, refusal.Warning("S5.15", fmt.Sprintf("spec.contact: %q %s", cut(zone.Spec.Contact), fault)))
 	}
 	warnings = append(warnings, ttlWarnings(zone.Spec.TTL, "S5.15")...)
 	warnings = append(warnings, timerWarnings(&zone.Spec)...)
 	if expire := orDefault(zone.Spec.Expire, v1alpha1.DefaultExpire); expire > serial.KeptSeconds {
-		warnings = append(warnings, fmt.Sprintf("spec.expire: %d: once this zone is removed its last serial is remembered for %d seconds "+
-			"(60 days), so a secondary that goes on without an answer for longer would not take a zone of that name made later (S6.10)",
-			expire, serial.KeptSeconds))
+		warnings = append(warnings, refusal.Warning("S6.10", fmt.Sprintf("spec.expire: %d: once this zone is removed its last serial is "+
+			"remembered for %d seconds (60 days), so a secondary that goes on without an answer for longer would not take a zone of that "+
+			"name made later", expire, serial.KeptSeconds)))
 	}
 	return boundWarnings(warnings)
 }
@@ -102,8 +104,8 @@ func OpenRuleWarnings(after, before *v1alpha1.Zone) (warnings []string) {
 	}
 	for i := range after.Spec.Delegations {
 		if open(after.Spec.Delegations, i) && !open(before.Spec.Delegations, i) {
-			warnings = append(warnings, fmt.Sprintf("spec.delegations[%d]: has no namespace, so it is for every namespace (S4.2); "+
-				"name one if that is not meant", i))
+			warnings = append(warnings, refusal.Warning("S4.2", fmt.Sprintf("spec.delegations[%d]: has no namespace, so it is for every "+
+				"namespace; name one if that is not meant", i)))
 		}
 		rule := &after.Spec.Delegations[i]
 		same := func(r v1alpha1.DelegationRule) bool { return reflect.DeepEqual(&r, rule) }
@@ -131,9 +133,9 @@ func speakingWarnings(records []v1alpha1.RecordDelegation, namespaces []string, 
 		if label, _, _ := strings.Cut(p.String(), "."); label == "_acme-challenge" {
 			effect = "the tenant can get certificates for them"
 		}
-		warnings = append(warnings, fmt.Sprintf("%s.records[%d].pattern: %q matches below the names of all namespaces, the zone's own "+
-			"included: %s (S4.14); for its own names a tenant needs only a pattern such as \"*.apps\"", path, i,
-			cut(records[i].Pattern), effect))
+		warnings = append(warnings, refusal.Warning("S4.14", fmt.Sprintf("%s.records[%d].pattern: %q matches below the names of all "+
+			"namespaces, the zone's own included: %s; for its own names a tenant needs only a pattern such as \"*.apps\"", path, i,
+			cut(records[i].Pattern), effect)))
 	}
 	return warnings
 }
@@ -142,7 +144,7 @@ func speakingWarnings(records []v1alpha1.RecordDelegation, namespaces []string, 
 func ruleWarnings(records []v1alpha1.RecordDelegation, zones []string, path string, judge func(text, path string) []string) []string {
 	var warnings []string
 	if len(records) == 0 && len(zones) == 0 {
-		warnings = append(warnings, path+": lists neither records nor zones, so it allows nothing (S4.1)")
+		warnings = append(warnings, refusal.Warning("S4.1", path+": lists neither records nor zones, so it allows nothing"))
 	}
 	for i := range records {
 		at := fmt.Sprintf("%s.records[%d]", path, i)
@@ -153,14 +155,14 @@ func ruleWarnings(records []v1alpha1.RecordDelegation, zones []string, path stri
 				continue
 			}
 			if err := rrtype.CheckRecord(); err != nil {
-				warnings = append(warnings, fmt.Sprintf("%s.types[%d]: there is no Record of it: %v", at, j, err))
+				warnings = append(warnings, refusal.Warning("S5.4", fmt.Sprintf("%s.types[%d]: there is no Record of it: %v", at, j, err)))
 			}
 		}
 	}
 	for i, text := range zones {
 		at := fmt.Sprintf("%s.zones[%d]", path, i)
 		if text == "@" {
-			warnings = append(warnings, at+`: "@" is this zone's own name, where no child can be (S4.6)`)
+			warnings = append(warnings, refusal.Warning("S4.6", at+`: "@" is this zone's own name, where no child can be`))
 			continue
 		}
 		warnings = append(warnings, judge(text, at)...)
@@ -180,7 +182,7 @@ func DelegationWarnings(delegation *v1alpha1.Delegation) []string {
 func NewZoneWarnings(zone *v1alpha1.Zone) []string {
 	warnings := ZoneWarnings(zone)
 	if fault := zoneNameFault(zone.Spec.DomainName); fault != "" {
-		warnings = append(warnings, fmt.Sprintf("spec.domainName: %q %s (S5.15)", cut(zone.Spec.DomainName), fault))
+		warnings = append(warnings, refusal.Warning("S5.15", fmt.Sprintf("spec.domainName: %q %s", cut(zone.Spec.DomainName), fault)))
 	}
 	return boundWarnings(append(warnings, OpenRuleWarnings(zone, &v1alpha1.Zone{})...))
 }
@@ -189,14 +191,14 @@ func NewZoneWarnings(zone *v1alpha1.Zone) []string {
 func BareZoneWarnings(zone *v1alpha1.Zone) map[string]string {
 	warnings := map[string]string{}
 	if len(zone.Spec.Delegations) == 0 {
-		warnings[v1alpha1.WarningNoRules] = fmt.Sprintf(`spec.delegations is empty, so the zone takes no Record and no child zone but by `+
-			`Delegations (S4.1), also not from its own namespace; for the Records of its own namespace add the rule `+
-			`{"namespace":%q,"records":[{"pattern":"@"},{"pattern":"*"}]} (S4.1); a rule without a namespace is for every namespace (S4.2)`,
-			zone.Namespace)
+		warnings[v1alpha1.WarningNoRules] = refusal.Warning("S4.1", fmt.Sprintf(`spec.delegations is empty, so the zone takes no Record `+
+			`and no child zone but by Delegations, also not from its own namespace; for the Records of its own namespace add the rule `+
+			`{"namespace":%q,"records":[{"pattern":"@"},{"pattern":"*"}]}; a rule without a namespace is for every namespace`,
+			zone.Namespace))
 	}
 	if len(zone.Spec.NameServers) == 0 {
-		warnings[v1alpha1.ReasonNoNameServers] = `spec.nameServers is empty, so the zone is served when it has NS Records at "@", or its ` +
-			`classes have name servers of their own (S6.15)`
+		warnings[v1alpha1.ReasonNoNameServers] = refusal.Warning("S6.15", `spec.nameServers is empty, so the zone is served when it has `+
+			`NS Records at "@", or its classes have name servers of their own`)
 	}
 	return warnings
 }

@@ -254,7 +254,7 @@ func TestZoneWarnings(t *testing.T) {
 	wantWarning(t, OpenRuleWarnings(served(challenges, mine), served(mine, challenges)), "") // as before
 	challenges.Namespace = "dns"
 	wantWarning(t, NewZoneWarnings(served(challenges)), "") // its own names
-	wantWarning(t, lacks(served()), `add the rule {"namespace":"dns","records":[{"pattern":"@"},{"pattern":"*"}]} (S4.1); a rule without `+
+	wantWarning(t, lacks(served()), `add the rule {"namespace":"dns","records":[{"pattern":"@"},{"pattern":"*"}]}; a rule without `+
 		`a namespace is for every namespace`)
 	var many []rule
 	for range 100 {
