@@ -6,7 +6,8 @@
 // of a Warning, too, which is text alone.
 //
 // It promises: (1) no reader has to parse a sentence; (2) kubectl prints the same text with and without the cause of a
-// rule, because it repeats the field and the message of the cause that it belongs to.
+// rule, because it repeats the field and the message of the cause that it belongs to; (3) a rule is written by one
+// function and read by one: Cite and Of for fields, Warning and CutWarning for Warnings.
 //
 // It does not know the rules, nor the objects.
 //

@@ -12,6 +12,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -110,6 +111,39 @@ func AddRule(status *metav1.Status, rule string) {
 	for _, cause := range slices.Clone(status.Details.Causes) {
 		status.Details.Causes = append(status.Details.Causes, metav1.StatusCause{Type: metav1.CauseType(rulePrefix + rule),
 			Field: cause.Field, Message: cause.Message})
+	}
+}
+
+// Cite notes the rule by which a field is refused, as S5.6, and writes it behind the sentence.
+func Cite(rule string, err *field.Error) *field.Error {
+	err.Detail += " (" + rule + ")"
+	return err.WithOrigin(rulePrefix + rule)
+}
+
+// NewInvalid returns the answer 422 to errors of fields, with the rules that Cite noted.
+func NewInvalid(kind schema.GroupKind, name string, errs field.ErrorList) *apierrors.StatusError {
+	answer := apierrors.NewInvalid(kind, name, errs)
+	AddCited(&answer.ErrStatus, errs)
+	return answer
+}
+
+// AddCited adds to the causes of an answer, for each that is one of errs, one that names the rule which Cite noted.
+func AddCited(status *metav1.Status, errs field.ErrorList) {
+	if status.Details == nil {
+		return
+	}
+	type sentence struct{ field, message string }
+	rules := map[sentence]string{}
+	for _, err := range errs {
+		if strings.HasPrefix(err.Origin, rulePrefix) {
+			rules[sentence{err.Field, err.ErrorBody()}] = err.Origin
+		}
+	}
+	for _, cause := range slices.Clone(status.Details.Causes) {
+		if rule := rules[sentence{cause.Field, cause.Message}]; rule != "" {
+			status.Details.Causes = append(status.Details.Causes, metav1.StatusCause{Type: metav1.CauseType(rule), Field: cause.Field,
+				Message: cause.Message})
+		}
 	}
 }
 

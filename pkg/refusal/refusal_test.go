@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kubi.zone/kubizone/pkg/refusal"
 )
@@ -50,6 +52,41 @@ func TestAddRule_givesAnAnswerWithoutCausesOne(t *testing.T) {
 	if got := refusal.Of(err); !reflect.DeepEqual(got, want) || err.ErrStatus.Details.RetryAfterSeconds != 5 {
 		t.Errorf("%+v, want %+v", got, want)
 	}
+}
+
+// The rules of an answer are beside its causes: its message, and the fields and sentences of its causes, which kubectl
+// prints each once, are those of an answer without them.
+func TestNewInvalid_hasTheRulesThatAreCited(t *testing.T) {
+	path := field.NewPath("spec")
+	errs := field.ErrorList{
+		refusal.Cite("S6.6", field.Invalid(path.Child("retry"), 9, "is too large")),
+		field.Required(path.Child("domainName"), "name it").WithOrigin("format=k8s-short-name"),
+		refusal.Cite("S5.9", field.Forbidden(path.Child("limits"), "leave it out")),
+		refusal.Cite("S6.6", field.Invalid(path.Child("retry"), 9, "is too large")),
+	}
+	plain := apierrors.NewInvalid(schema.GroupKind{Kind: "Zone"}, "z", errs)
+	ruled := refusal.NewInvalid(schema.GroupKind{Kind: "Zone"}, "z", errs)
+	want := []refusal.Refusal{
+		{-1, -1, "spec.retry", "S6.6", metav1.CauseTypeFieldValueInvalid, "Invalid value: 9: is too large (S6.6)"},
+		{-1, -1, "spec.domainName", "", metav1.CauseTypeFieldValueRequired, "Required value: name it"},
+		{-1, -1, "spec.limits", "S5.9", "FieldValueForbidden", "Forbidden: leave it out (S5.9)"},
+		{-1, -1, "spec.retry", "S6.6", metav1.CauseTypeFieldValueInvalid, "Invalid value: 9: is too large (S6.6)"},
+	}
+	if got := refusal.Of(ruled); !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	print := func(of *apierrors.StatusError) (lines []string) {
+		for _, c := range of.ErrStatus.Details.Causes {
+			if line := c.Field + ": " + c.Message; !slices.Contains(lines, line) {
+				lines = append(lines, line)
+			}
+		}
+		return append(lines, of.ErrStatus.Message)
+	}
+	if got, want := print(ruled), print(plain); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	refusal.AddCited(&metav1.Status{}, errs)
 }
 
 func TestCutWarning_readsWhatIsWritten(t *testing.T) {

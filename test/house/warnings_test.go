@@ -51,6 +51,37 @@ func TestWarnings_haveTheirRuleAsValue(t *testing.T) {
 	}
 }
 
+// TestFieldErrors_citeTheirRule: a rule within the sentence of a field.Error is no cause of the answer. refusal.Cite
+// notes it for that, and writes it.
+func TestFieldErrors_citeTheirRule(t *testing.T) {
+	cited := 0
+	for _, p := range listProduction(t) {
+		files := token.NewFileSet()
+		ast.Inspect(must.Get(parser.ParseFile(files, p, readFile(t, p), 0))(t), func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			of, ok := call.Fun.(*ast.SelectorExpr)
+			switch {
+			case ok && nameOf(of.X) == "refusal" && of.Sel.Name == "Cite":
+				cited++
+			case ok && nameOf(of.X) == "field":
+				ast.Inspect(call, func(n ast.Node) bool {
+					if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING && rule.MatchString(lit.Value) {
+						t.Errorf("%s: the sentence of a field.Error cites a rule: give it to refusal.Cite", files.Position(lit.Pos()))
+					}
+					return true
+				})
+			}
+			return true
+		})
+	}
+	if cited < 40 {
+		t.Errorf("only %d field.Errors cite a rule: this test looks at the wrong calls", cited)
+	}
+}
+
 // makesWarning reports whether a node is a function, a call or a value that makes Warnings.
 func makesWarning(n ast.Node) bool {
 	switch n := n.(type) {

@@ -16,7 +16,7 @@ import (
 
 func checkType(c *law.Contribution) *law.Refusal {
 	if err := c.Type.CheckRecord(); err != nil {
-		return law.NewInvalid("spec.type", c.Type.String(), law.ReasonValidationFailed, "%v", err)
+		return law.NewInvalid("spec.type", c.Type.String(), law.ReasonValidationFailed, "%v (S5.4)", err)
 	}
 	return nil
 }

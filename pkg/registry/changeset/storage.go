@@ -20,6 +20,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
+	"kubi.zone/kubizone/pkg/refusal"
 	"kubi.zone/kubizone/pkg/registry/direct"
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
@@ -117,7 +118,7 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.Val
 	set.ManagedFields = nil
 	names, errs := validation.ChangeSet(set)
 	if len(errs) > 0 {
-		return nil, apierrors.NewInvalid(v1alpha1.Kind("ChangeSet"), set.Name, errs)
+		return nil, refusal.NewInvalid(v1alpha1.Kind("ChangeSet"), set.Name, errs)
 	}
 	for i, name := range names {
 		items[i].name, items[i].write.Name = name, name

@@ -140,7 +140,9 @@ func (r *REST[T]) Categories() []string { return r.of.Categories }
 // Create creates an object. A dry run also decides.
 func (r *REST[T]) Create(ctx context.Context, obj runtime.Object, further rest.ValidateObjectFunc, options *metav1.CreateOptions) (
 	runtime.Object, error) {
+	ctx, errs := withErrors(ctx)
 	out, err := r.Store.Create(ctx, obj, r.checkNew(further), options)
+	errs.addRules(err)
 	if err == nil && r.Decide != nil && dryrun.IsDryRun(options.DryRun) {
 		var none T
 		err = r.Decide(ctx, none, out.(T))
@@ -160,7 +162,9 @@ func (r *REST[T]) Update(ctx context.Context, name string, info rest.UpdatedObje
 	if dry {
 		info = seen
 	}
+	ctx, errs := withErrors(ctx)
 	out, created, err := r.Store.Update(ctx, name, info, r.checkNew(onCreate), r.checkUpdate(onUpdate), forceAllowCreate, options)
+	errs.addRules(err)
 	if err == nil && dry {
 		err = r.decideUpdate(ctx, seen.existing, out, created)
 	}

@@ -72,17 +72,17 @@ func (s Strategy[T]) keepServerFields(ctx context.Context, after, before T) {
 }
 
 // Validate validates a new object.
-func (s Strategy[T]) Validate(_ context.Context, obj runtime.Object) field.ErrorList {
+func (s Strategy[T]) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
 	errs := s.Of.Validate(obj.(T))
 	if obj.(T).GetResourceVersion() != "" { // storage would answer 500, and a dry run 201
 		errs = append(errs, field.Forbidden(field.NewPath("metadata", "resourceVersion"), "a new object has none yet: leave it out"))
 	}
-	return errs
+	return noteErrors(ctx, errs)
 }
 
 // ValidateUpdate validates an update.
-func (s Strategy[T]) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
-	return s.Of.ValidateUpdate(obj.(T), old.(T))
+func (s Strategy[T]) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
+	return noteErrors(ctx, s.Of.ValidateUpdate(obj.(T), old.(T)))
 }
 
 // WarningsOnCreate returns the warnings about spec.

@@ -78,8 +78,8 @@ func (s SubStrategy[T]) PrepareForUpdate(_ context.Context, obj, old runtime.Obj
 }
 
 // ValidateUpdate validates the part.
-func (s SubStrategy[T]) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
-	return s.sub.Validate(obj.(T), old.(T))
+func (s SubStrategy[T]) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
+	return noteErrors(ctx, s.sub.Validate(obj.(T), old.(T)))
 }
 
 // WarningsOnUpdate returns none.
@@ -133,8 +133,10 @@ func (s *subresource[T]) Update(ctx context.Context, name string, info rest.Upda
 		}
 		return written, nil
 	})
+	ctx, errs := withErrors(ctx)
 	// Do not create the object by server-side apply of the part.
 	after, created, err := s.partStore.Update(ctx, name, info, onCreate, onUpdate, false, options)
+	errs.addRules(err)
 	if err == nil && s.written != nil && len(options.DryRun) == 0 {
 		s.written(after.(T), before)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
+	"kubi.zone/kubizone/pkg/refusal"
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
@@ -69,7 +70,7 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.Val
 	review.Namespace = genericapirequest.NamespaceValue(ctx)
 	asked, errs := validation.NameReview(review)
 	if len(errs) > 0 {
-		return nil, apierrors.NewInvalid(v1alpha1.Kind("NameReview"), review.Name, errs)
+		return nil, refusal.NewInvalid(v1alpha1.Kind("NameReview"), review.Name, errs)
 	}
 	if err := r.reviewAuthor(ctx, review); err != nil {
 		return nil, err

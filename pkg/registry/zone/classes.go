@@ -77,14 +77,14 @@ func (r *REST) checkRetain(ctx context.Context, zone, before *v1alpha1.Zone) err
 				"so the zone is withdrawn from it as with Delete", describeClass(class))))
 			continue
 		}
-		next := "use Delete, or have a cluster admin set spec.allowRetain of that DNSClass (S8.4)"
+		rule, next := "S8.4", "use Delete, or have a cluster admin set spec.allowRetain of that DNSClass"
 		if class.Kind == v1alpha1.KindBind9Cluster {
-			next = "use Delete (S11.30)"
+			rule, next = "S11.30", "use Delete"
 		}
-		return apierrors.NewInvalid(v1alpha1.SchemeGroupVersion.WithKind("Zone").GroupKind(), zone.Name, field.ErrorList{field.Invalid(
+		return refusal.NewInvalid(v1alpha1.Kind("Zone"), zone.Name, field.ErrorList{refusal.Cite(rule, field.Invalid(
 			field.NewPath("spec", "deletionPolicy"), zone.Spec.DeletionPolicy, fmt.Sprintf(
 				"%s does not allow Retain, because what stays at the provider stays under the next zone of the name: %s",
-				describeClass(class), next))})
+				describeClass(class), next)))})
 	}
 	return nil
 }

@@ -4,6 +4,7 @@
 package zone
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,6 +43,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
 	generatedopenapi "kubi.zone/kubizone/pkg/generated/openapi"
+	"kubi.zone/kubizone/pkg/refusal"
 	"kubi.zone/kubizone/pkg/registry/record"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig/kuberig"
@@ -243,7 +245,7 @@ func TestServer(t *testing.T) {
 	}{
 		{"S7.4 spec and status", testSpecAndStatus}, {"S7.4 status subresource", testStatusSubresource}, {"S7.3 dry run", testDryRun},
 		{"S3.3 establish", testEstablish}, {"finalizers", testFinalizers}, {"S12.2 dnssec", testDNSSEC}, {"S8.1 deletion protection", testProtection}, {"classes", testClasses}, {"S8.4 retain", testRetain}, {"selectors", testSelectors}, {"columns", testColumns},
-		{"server-side apply", testApply},
+		{"server-side apply", testApply}, {"rules of refusals", testRules},
 	} {
 		t.Run(part.name, func(t *testing.T) {
 			s.takeAsked()
@@ -716,7 +718,7 @@ func testRetain(t *testing.T, s *server) {
 	s.withdraws = []string{"retired"}
 	refused := func(err error) {
 		t.Helper()
-		if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), `spec.deletionPolicy: Invalid value: "Retain": DNSClass "retired" does not allow Retain`) || !strings.Contains(err.Error(), "spec.allowRetain") {
+		if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), `spec.deletionPolicy: Invalid value: "Retain": DNSClass "retired" does not allow Retain`) || !strings.Contains(err.Error(), "spec.allowRetain") || refusal.Of(err)[0].Rule != "S8.4" {
 			t.Errorf("%v", err)
 		}
 	}
@@ -746,6 +748,40 @@ func testRetain(t *testing.T, s *server) {
 		t.Errorf("a class that is added: %v", err)
 	}
 	s.withdraws = nil
+}
+
+// A 422 has each rule that its sentences cite as a cause, however the object is written.
+func testRules(t *testing.T, s *server) {
+	ctx := t.Context()
+	zones := s.client.KubizoneV1alpha1().Zones("dns")
+	must.Get(zones.Create(ctx, zoneNamed("ruled", "ruled.example."), metav1.CreateOptions{}))(t)
+	wrong := zoneNamed("wrong", "wrong.example.")
+	const spec = `"spec":{"domainName":"wrong.example.","refresh":100,"retry":200,"limits":{"recordsPerNamespace":0},"view":"A B"}`
+	const apply = `{"apiVersion":"kubi.zone/v1alpha1","kind":"Zone","metadata":{"name":"NAME"},` + spec + `}`
+	patch := func(object string, kind types.PatchType, text string, subresources ...string) error {
+		_, err := zones.Patch(ctx, object, kind, []byte(strings.ReplaceAll(text, "NAME", object)),
+			metav1.PatchOptions{FieldManager: "rules"}, subresources...)
+		return err
+	}
+	must.Succeed(t, json.Unmarshal([]byte(`{`+spec+`}`), wrong))
+	_, created := zones.Create(ctx, wrong, metav1.CreateOptions{})
+	for what, err := range map[string]error{
+		"create": created, "update": patch("ruled", types.MergePatchType, `{`+spec+`}`),
+		"apply of a new one": patch("new", types.ApplyPatchType, apply), "dnssec": patch("ruled", types.MergePatchType, `{"status":{"dnssec":{"fqdn":"other.example."}}}`, "dnssec"),
+	} {
+		var rules []string
+		for _, one := range refusal.Of(err) {
+			if rules = append(rules, one.Rule); one.Rule != "" != strings.HasSuffix(one.Message, "("+one.Rule+")") {
+				t.Errorf("%s: %s: the rule is %q", what, one, one.Rule)
+			}
+		}
+		slices.Sort(rules)
+		want := map[string]string{"update": " S1.4 S5.9 S6.6", "dnssec": "S12.2"}[what]
+		want = cmp.Or(want, " S5.9 S6.6")
+		if got := strings.Join(rules, " "); !apierrors.IsInvalid(err) || got != want {
+			t.Errorf("%s: rules %q, want %q: %v", what, got, want, err)
+		}
+	}
 }
 
 func testSelectors(t *testing.T, s *server) {

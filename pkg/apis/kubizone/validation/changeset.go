@@ -18,6 +18,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/refusal"
 )
 
 // ChangeSet validates a change set, except its items as writes of Records. It returns the names of the Records, in the
@@ -31,9 +32,8 @@ func ChangeSet(set *v1alpha1.ChangeSet) (names []string, errs field.ErrorList) {
 		return nil, field.ErrorList{field.TooMany(items, n, v1alpha1.MaxChangeSetItems)}
 	}
 	if octets := countOctets(set.Spec.Items); octets > v1alpha1.MaxChangeSetOctets {
-		return nil, field.ErrorList{field.Invalid(items, field.OmitValueType{},
-			fmt.Sprintf("takes %d octets of JSON, and a change set may have %d (S10.4): make several", octets,
-				v1alpha1.MaxChangeSetOctets))}
+		return nil, field.ErrorList{refusal.Cite("S10.4", field.Invalid(items, field.OmitValueType{},
+			fmt.Sprintf("takes %d octets of JSON, and a change set may have %d: make several", octets, v1alpha1.MaxChangeSetOctets)))}
 	}
 	first := map[string]int{}
 	applies := false

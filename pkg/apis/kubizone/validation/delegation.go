@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/refusal"
 )
 
 // Bounds of a Delegation (S4.3). Each namespace has a key of the zone, which a write of the Delegation writes.
@@ -32,9 +33,9 @@ func Delegation(delegation *v1alpha1.Delegation) field.ErrorList {
 func DelegationUpdate(after, before *v1alpha1.Delegation) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	if after.Spec.ZoneRef != before.Spec.ZoneRef {
-		errs = append(errs, field.Invalid(specPath.Child("zoneRef", "name"), after.Spec.ZoneRef.Name,
-			fmt.Sprintf("is immutable, and was %q: one write changes one zone; make another Delegation and delete this one (S4.3)",
-				before.Spec.ZoneRef.Name)))
+		errs = append(errs, refusal.Cite("S4.3", field.Invalid(specPath.Child("zoneRef", "name"), after.Spec.ZoneRef.Name,
+			fmt.Sprintf("is immutable, and was %q: one write changes one zone; make another Delegation and delete this one",
+				before.Spec.ZoneRef.Name))))
 	}
 	errs = append(errs, DelegationSize(after, before)...)
 	return append(errs, onlyNewErrors(validateDelegationSpec(after),
@@ -57,16 +58,17 @@ func validateDelegationSpec(delegation *v1alpha1.Delegation) field.ErrorList {
 		specPath.Child("zoneRef", "name"))...)
 	path := specPath.Child("namespaces")
 	if len(spec.Namespaces) == 0 {
-		errs = append(errs, field.Required(path, "name the namespaces that the rule is for; a rule for every namespace is an element of "+
-			"spec.delegations of the Zone (S4.2)"))
+		errs = append(errs, refusal.Cite("S4.2",
+			field.Required(path, "name the namespaces that the rule is for; a rule for every namespace is an element of "+
+				"spec.delegations of the Zone")))
 	}
 	errs = append(errs, validateNamespaces(spec.Namespaces, MaxDelegationNamespaces, path)...)
 	errs = append(errs, validateAllowed(spec.Records, spec.Zones, spec.DS, specPath)...)
 	for i := range spec.Records {
 		if spec.Records[i].Shared {
-			errs = append(errs, field.Invalid(specPath.Child("records").Index(i).Child("shared"), true,
+			errs = append(errs, refusal.Cite("S4.3", field.Invalid(specPath.Child("records").Index(i).Child("shared"), true,
 				"stands in a rule of the Zone alone, which says for all namespaces what is theirs together: "+
-					"write the rule in spec.delegations of the Zone (S4.3)"))
+					"write the rule in spec.delegations of the Zone")))
 		}
 	}
 	return errs

@@ -69,6 +69,7 @@ func TestDelegationUpdate_S4_3(t *testing.T) {
 	before, after := newDelegation(nil), newDelegation(func(s *v1alpha1.DelegationSpec) { s.ZoneRef.Name = "other" })
 	before.ResourceVersion, after.ResourceVersion = "1", "1"
 	errs := DelegationUpdate(after, before)
+	wantRules(t, errs)
 	if len(errs) != 1 || errs[0].Field != "spec.zoneRef.name" || !strings.Contains(errs[0].Detail, "make another Delegation") {
 		t.Errorf("another zone: %v", errs)
 	}
@@ -108,7 +109,7 @@ func TestDelegationWarnings(t *testing.T) {
 				if text != "" {
 					t.Errorf("%s, own %t: %q, want none", pattern, own, got)
 				}
-			} else if !strings.HasPrefix(text, "spec.records[0].pattern: ") || !strings.Contains(text, want) {
+			} else if !strings.HasPrefix(text, "S4.14: spec.records[0].pattern: ") || !strings.Contains(text, want) {
 				t.Errorf("%s: %q, want %q", pattern, got, want)
 			}
 		}
@@ -130,6 +131,7 @@ func TestReleaseNow_namesNamespaces_S3_6(t *testing.T) {
 		plainD, plainZ := d.DeepCopy(), z.DeepCopy()
 		plainD.Annotations, plainZ.Annotations = nil, nil
 		for _, errs := range []field.ErrorList{Zone(z), ZoneUpdate(z, plainZ), Delegation(d), DelegationUpdate(d, plainD)} {
+			wantRules(t, errs)
 			if (want == "") != (len(errs) == 0) || want != "" &&
 				(errs[0].Field != "metadata.annotations[kubi.zone/release-now]" || !strings.Contains(errs[0].Error(), want)) {
 				t.Errorf("%q: %v", value, errs)

@@ -24,6 +24,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/refusal"
 )
 
 // Limits of one DNSClass.
@@ -60,9 +61,9 @@ func DNSClass(class *v1alpha1.DNSClass, inlineSecrets bool) field.ErrorList {
 func DNSClassUpdate(after, before *v1alpha1.DNSClass, inlineSecrets bool) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	if was, is := before.Spec.Bind9, after.Spec.Bind9; was != nil && is != nil && class.ModeOf(was) != class.ModeOf(is) {
-		errs = append(errs, field.Invalid(specPath.Child("bind9", "mode"), is.Mode,
+		errs = append(errs, refusal.Cite("S11.15", field.Invalid(specPath.Child("bind9", "mode"), is.Mode,
 			fmt.Sprintf("is immutable, and was %s: zones that came in one way do not leave in another; make a further class, "+
-				"and have the zones name that (S11.15)", class.ModeOf(was))))
+				"and have the zones name that", class.ModeOf(was)))))
 	}
 	return append(errs, onlyNewErrors(validateDNSClass(after, inlineSecrets),
 		func() field.ErrorList { return validateDNSClass(before, inlineSecrets) })...)
@@ -115,9 +116,9 @@ func validateDefaultServers(servers []v1alpha1.NameServer) field.ErrorList {
 	errs := validateNameServers(servers, "")
 	for i, server := range servers {
 		if name.IsAbsolute(server.Name) && len(server.Addresses) > 0 {
-			errs = append(errs, field.Forbidden(specPath.Child("nameServers").Index(i).Child("addresses"),
+			errs = append(errs, refusal.Cite("S6.2", field.Forbidden(specPath.Child("nameServers").Index(i).Child("addresses"),
 				fmt.Sprintf("%s is a host of one zone, and the class has many: leave its addresses out, "+
-					"or name a host relative to the zone (S6.2)", cut(server.Name))))
+					"or name a host relative to the zone", cut(server.Name)))))
 		}
 	}
 	return errs
@@ -240,8 +241,9 @@ func validateBind9(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) field.
 	servers := spec.Bind9
 	var errs field.ErrorList
 	if servers.ClusterRef == nil && len(servers.InstancesFrom) == 0 {
-		errs = append(errs, field.Required(path.Child("clusterRef"), "without it and without instancesFrom the class has no servers: "+
-			"name a Bind9Cluster, or select Bind9Instances by their labels (S11.13)"))
+		errs = append(errs, refusal.Cite("S11.13",
+			field.Required(path.Child("clusterRef"), "without it and without instancesFrom the class has no servers: "+
+				"name a Bind9Cluster, or select Bind9Instances by their labels")))
 	}
 	if ref, at := servers.ClusterRef, path.Child("clusterRef"); ref != nil {
 		if ref.Namespace == "" {
@@ -256,8 +258,9 @@ func validateBind9(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) field.
 			errs := validateSelector(&from.Selector, at.Child("selector"))
 			at = at.Child("namespaces")
 			if len(from.Namespaces) == 0 {
-				errs = append(errs, field.Required(at, "the names of the namespaces of the instances: a server of the class gets all "+
-					"of its zones, and a team may give an instance of its own any label (S11.13)"))
+				errs = append(errs, refusal.Cite("S11.13",
+					field.Required(at, "the names of the namespaces of the instances: a server of the class gets all "+
+						"of its zones, and a team may give an instance of its own any label")))
 			}
 			return append(errs, validateNamespaces(from.Namespaces, maxInstanceNamespaces, at)...)
 		})...)
@@ -278,16 +281,19 @@ func validateMode(servers *v1alpha1.Bind9Provider, path *field.Path) (errs field
 	case byCatalog:
 		errs = append(errs, validateCatalogZone(servers.CatalogZone, catalog)...)
 	case servers.CatalogZone != "":
-		errs = append(errs, field.Forbidden(catalog, fmt.Sprintf("servers follow a catalog in the mode Catalog alone, and mode is %s: "+
-			"leave it out (S11.15)", servers.Mode)))
+		errs = append(errs, refusal.Cite("S11.15",
+			field.Forbidden(catalog, fmt.Sprintf("servers follow a catalog in the mode Catalog alone, and mode is %s: "+
+				"leave it out", servers.Mode))))
 	}
 	switch n := len(servers.Primaries); {
 	case servers.Mode != v1alpha1.Bind9ModeTransfer && n > 0:
-		return append(errs, field.Forbidden(primaries, "agents make zones secondaries of these in the mode Transfer alone: "+
-			"leave it out (S11.15)"))
+		return append(errs, refusal.Cite("S11.15",
+			field.Forbidden(primaries, "agents make zones secondaries of these in the mode Transfer alone: "+
+				"leave it out")))
 	case servers.Mode == v1alpha1.Bind9ModeTransfer && n == 0:
-		return append(errs, field.Required(primaries, "the addresses of the hidden primary as the servers reach it, "+
-			"as 192.0.2.1 or 192.0.2.1:5353 (S11.15)"))
+		return append(errs, refusal.Cite("S11.15",
+			field.Required(primaries, "the addresses of the hidden primary as the servers reach it, "+
+				"as 192.0.2.1 or 192.0.2.1:5353")))
 	}
 	return append(errs, validateServerAddresses(servers.Primaries, maxPrimaries, primaries)...)
 }

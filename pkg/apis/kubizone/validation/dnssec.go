@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/refusal"
 )
 
 // MaxDS is how many DS a zone has in its parent by its status.dnssec (S12.3), as law has it.
@@ -53,9 +54,9 @@ func ZoneDNSSECUpdate(after, before *v1alpha1.Zone) field.ErrorList {
 		return errs
 	}
 	if dnssec.FQDN == "" || dnssec.FQDN != before.Status.FQDN {
-		errs = append(errs, field.Invalid(path.Child("fqdn"), cut(dnssec.FQDN),
-			fmt.Sprintf("must be status.fqdn of the Zone, which is %q: what is said of another name is not said of this zone (S12.2)",
-				before.Status.FQDN)))
+		errs = append(errs, refusal.Cite("S12.2", field.Invalid(path.Child("fqdn"), cut(dnssec.FQDN),
+			fmt.Sprintf("must be status.fqdn of the Zone, which is %q: what is said of another name is not said of this zone",
+				before.Status.FQDN))))
 	}
 	errs = append(errs, validateChoice(dnssec.Phase, path.Child("phase"), v1alpha1.DNSSECSigning, v1alpha1.DNSSECMoving,
 		v1alpha1.DNSSECSigned,

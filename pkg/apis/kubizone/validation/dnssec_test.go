@@ -68,7 +68,9 @@ func TestZoneDNSSECUpdate_S12_3(t *testing.T) {
 			"status.dnssec.signer.name: Invalid"},
 	} {
 		after, before := signedZone(test.change)
-		if errs := ZoneDNSSECUpdate(after, before); (test.want == "") != (len(errs) == 0) || len(errs) > 0 && !strings.HasPrefix(errs[0].Error(), test.want) {
+		errs := ZoneDNSSECUpdate(after, before)
+		wantRules(t, errs)
+		if (test.want == "") != (len(errs) == 0) || len(errs) > 0 && !strings.HasPrefix(errs[0].Error(), test.want) {
 			t.Errorf("%s: %v, want %q", what, errs, test.want)
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/pkg/refusal"
 )
 
 // Limits of the objects of bind9.kubi.zone (S11.2).
@@ -96,16 +97,17 @@ func Bind9Instance(after, before *bind9.Bind9Instance, rules FleetRules) field.E
 	errs := validateFleetUpdate(&after.ObjectMeta, &before.ObjectMeta, sizesOf(&after.ObjectMeta, &after.Spec, &after.Status),
 		sizesOf(&before.ObjectMeta, &before.Spec, &before.Status))
 	if after.Spec.Role != before.Spec.Role {
-		errs = append(errs, field.Invalid(specPath.Child("role"), after.Spec.Role,
-			fmt.Sprintf("is immutable, and was %q: make another Bind9Instance and delete this one (S11.3)", before.Spec.Role)))
+		errs = append(errs, refusal.Cite("S11.3", field.Invalid(specPath.Child("role"), after.Spec.Role,
+			fmt.Sprintf("is immutable, and was %q: make another Bind9Instance and delete this one", before.Spec.Role))))
 	}
 	if clusterOf(&after.Spec) != clusterOf(&before.Spec) {
-		errs = append(errs, field.Invalid(specPath.Child("clusterRef", "name"), clusterOf(&after.Spec),
-			fmt.Sprintf("is immutable, and was %q: make another Bind9Instance and delete this one (S11.3)", clusterOf(&before.Spec))))
+		errs = append(errs, refusal.Cite("S11.3", field.Invalid(specPath.Child("clusterRef", "name"), clusterOf(&after.Spec),
+			fmt.Sprintf("is immutable, and was %q: make another Bind9Instance and delete this one", clusterOf(&before.Spec)))))
 	}
 	if (after.Spec.External == nil) != (before.Spec.External == nil) {
-		errs = append(errs, field.Forbidden(specPath.Child("external"), "a server that is run here does not become one elsewhere, "+
-			"nor the other way round: make another Bind9Instance and delete this one (S11.3)"))
+		errs = append(errs, refusal.Cite("S11.3",
+			field.Forbidden(specPath.Child("external"), "a server that is run here does not become one elsewhere, "+
+				"nor the other way round: make another Bind9Instance and delete this one")))
 	}
 	return append(errs, onlyNewErrors(judge(after), func() field.ErrorList { return judge(before) })...)
 }
@@ -131,8 +133,8 @@ func validateNewFleetObject(meta *metav1.ObjectMeta, spec, status interface{ Siz
 	path := field.NewPath("metadata")
 	errs := apivalidation.ValidateObjectMeta(meta, namespaced, apivalidation.NameIsDNS1035Label, path)
 	if most := utilvalidation.DNS1035LabelMaxLength - longest; len(meta.Name) > most {
-		errs = append(errs, field.Invalid(path.Child("name"), cut(meta.Name),
-			fmt.Sprintf("must be no more than %d characters: servers are named after it (S11.3)", most)))
+		errs = append(errs, refusal.Cite("S11.3", field.Invalid(path.Child("name"), cut(meta.Name),
+			fmt.Sprintf("must be no more than %d characters: servers are named after it", most))))
 	}
 	return append(errs, validateSpecAndSize("object", sizesOf(meta, spec, status), partSizes{}, MaxFleetOctets/2, MaxFleetOctets,
 		splitFleet)...)
@@ -175,7 +177,8 @@ func validateRoleLabels(labels map[string]string, path *field.Path) field.ErrorL
 		at := path.Key(key)
 		errs = append(errs, validateLabel(key, value, at)...)
 		if strings.HasPrefix(key, bind9.GroupName+"/") {
-			errs = append(errs, field.Forbidden(at, "labels of "+bind9.GroupName+" are the controller's: choose a key of your own (S11.3)"))
+			errs = append(errs, refusal.Cite("S11.3",
+				field.Forbidden(at, "labels of "+bind9.GroupName+" are the controller's: choose a key of your own")))
 		}
 	}
 	return errs
@@ -193,8 +196,9 @@ func validateInstance(spec *bind9.Bind9InstanceSpec, rules *FleetRules) field.Er
 		errs = append(errs, field.Required(specPath.Child("role"), "Primary, Secondary or Signer"))
 	}
 	if spec.Role == bind9.RoleSigner && spec.ClusterRef == nil {
-		errs = append(errs, field.Required(specPath.Child("clusterRef"), "a Signer signs for the servers of a Bind9Cluster: "+
-			"name it (S12.4)"))
+		errs = append(errs, refusal.Cite("S12.4",
+			field.Required(specPath.Child("clusterRef"), "a Signer signs for the servers of a Bind9Cluster: "+
+				"name it")))
 	}
 	errs = append(errs, validateChoice(spec.Role, specPath.Child("role"), roles...)...)
 	if spec.ClusterRef != nil {
@@ -202,15 +206,16 @@ func validateInstance(spec *bind9.Bind9InstanceSpec, rules *FleetRules) field.Er
 			specPath.Child("clusterRef", "name"))...)
 	}
 	if spec.Replicas != nil && (*spec.Replicas < 0 || *spec.Replicas > 1) {
-		errs = append(errs, field.Invalid(specPath.Child("replicas"), *spec.Replicas, "must be 0 or 1: an instance is one server, "+
-			"and a Bind9Cluster has as many as its primary.replicas and secondary.replicas say (S11.3)"))
+		errs = append(errs, refusal.Cite("S11.3",
+			field.Invalid(specPath.Child("replicas"), *spec.Replicas, "must be 0 or 1: an instance is one server, "+
+				"and a Bind9Cluster has as many as its primary.replicas and secondary.replicas say")))
 	}
 	errs = append(errs, validateServerSettings(&spec.ServerSettings, rules)...)
 	errs = append(errs, validateService(spec.Service, specPath.Child("service"))...)
 	errs = append(errs, validateResources(spec.Resources, specPath.Child("resources"))...)
 	if spec.TSIGKey != nil && spec.ClusterRef != nil {
-		errs = append(errs, field.Forbidden(specPath.Child("tsigKey"), "the servers of a cluster have one key: "+
-			"set tsigKey of the Bind9Cluster, and leave this out (S11.3)"))
+		errs = append(errs, refusal.Cite("S11.3", field.Forbidden(specPath.Child("tsigKey"), "the servers of a cluster have one key: "+
+			"set tsigKey of the Bind9Cluster, and leave this out")))
 	}
 	if spec.External != nil {
 		errs = append(errs, validateExternal(spec)...)
@@ -228,8 +233,9 @@ func validateExternal(spec *bind9.Bind9InstanceSpec) field.ErrorList {
 		"service": spec.Service != nil, "resources": spec.Resources != nil,
 	} {
 		if given {
-			errs = append(errs, field.Forbidden(specPath.Child(name), "spec.external is a server that is not run here: "+
-				"configure it where it runs, and leave this out (S11.3)"))
+			errs = append(errs, refusal.Cite("S11.3",
+				field.Forbidden(specPath.Child(name), "spec.external is a server that is not run here: "+
+					"configure it where it runs, and leave this out")))
 		}
 	}
 	external, path := spec.External, specPath.Child("external")
@@ -302,9 +308,10 @@ func validateImage(image *bind9.Image, rules *FleetRules, path *field.Path) fiel
 		errs = append(errs, field.Invalid(at, cut(image.Repository), "is no repository with its registry, "+
 			"as \"docker.io/internetsystemsconsortium/bind9\"; tag and digest have fields of their own"))
 	case !rules.allowsRepository(image.Repository):
-		errs = append(errs, field.Forbidden(at, fmt.Sprintf("%q is none of the repositories that the server allows (%s); "+
-			"use one of these, or have a cluster admin add it to --bind9-image-repositories (S11.5)", image.Repository,
-			strings.Join(rules.Repositories, ", "))))
+		errs = append(errs, refusal.Cite("S11.5",
+			field.Forbidden(at, fmt.Sprintf("%q is none of the repositories that the server allows (%s); "+
+				"use one of these, or have a cluster admin add it to --bind9-image-repositories", image.Repository,
+				strings.Join(rules.Repositories, ", ")))))
 	}
 	if image.Tag != "" && !imageTag.MatchString(image.Tag) {
 		errs = append(errs, field.Invalid(path.Child("tag"), cut(image.Tag), "is no tag of an image: letters, digits, _, . and -, "+
@@ -521,7 +528,7 @@ var addressWords = []string{"any", "none", "localhost", "localnets"}
 func validateAddressList(entries []string, path *field.Path) field.ErrorList {
 	return validateEach(entries, maxListEntries, path, func(entry string, at *field.Path) field.ErrorList {
 		if wrong := checkListEntry(entry); wrong != "" {
-			return field.ErrorList{field.Invalid(at, cut(entry), wrong+" (S11.4)")}
+			return field.ErrorList{refusal.Cite("S11.4", field.Invalid(at, cut(entry), wrong))}
 		}
 		return nil
 	})

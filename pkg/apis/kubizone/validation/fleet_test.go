@@ -146,6 +146,7 @@ func TestBind9Cluster_judges_S11_3(t *testing.T) {
 	} {
 		cluster := newCluster(test.change)
 		errs := Bind9Cluster(cluster, nil, fleetRules)
+		wantRules(t, errs)
 		if test.want == "" && len(errs) > 0 || test.want != "" && (len(errs) != 1 || !strings.HasPrefix(errs[0].Error(), test.want)) {
 			t.Errorf("%+v: %v, want %q", cluster.Spec, errs, test.want)
 		}
@@ -188,6 +189,7 @@ func TestBind9Instance_judges_S11_3(t *testing.T) {
 	} {
 		instance := newInstance(test.change)
 		errs := Bind9Instance(instance, nil, fleetRules)
+		wantRules(t, errs)
 		if test.want == "" && len(errs) > 0 || test.want != "" && (len(errs) != 1 || !strings.HasPrefix(errs[0].Error(), test.want)) {
 			t.Errorf("%+v: %v, want %q", instance.Spec, errs, test.want)
 		}
@@ -199,7 +201,9 @@ func TestBind9Instance_judges_S11_3(t *testing.T) {
 			s.External = newInstance(makeExternal(nil)).Spec.External
 		},
 	} {
-		if errs := Bind9Instance(newInstance(change), newInstance(nil), fleetRules); len(errs) != 1 || !strings.HasPrefix(errs[0].Error(), want) {
+		errs := Bind9Instance(newInstance(change), newInstance(nil), fleetRules)
+		wantRules(t, errs)
+		if len(errs) != 1 || !strings.HasPrefix(errs[0].Error(), want) {
 			t.Errorf("%v, want %s", errs, want)
 		}
 	}
@@ -324,6 +328,7 @@ func TestDNSClass_bind9_S11_13(t *testing.T) {
 	} {
 		class := newClass(func(s *v1alpha1.DNSClassSpec) { s.Bind9 = &test.block })
 		errs := DNSClass(class, false)
+		wantRules(t, errs)
 		if test.want == "" && len(errs) > 0 || test.want != "" && (len(errs) != 1 || !strings.HasPrefix(errs[0].Error(), test.want)) {
 			t.Errorf("%+v: %v, want %q", test.block, errs, test.want)
 		}

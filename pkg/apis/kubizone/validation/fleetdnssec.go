@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/pkg/refusal"
 )
 
 const (
@@ -32,8 +33,8 @@ func validateClusterDNSSEC(dnssec *bind9.ClusterDNSSEC, of *bind9.Storage, path 
 	}
 	errs := validateStorage(dnssec.Storage, path.Child("storage"))
 	if storage := cmp.Or(dnssec.Storage, of); storage == nil || storage.Type != bind9.StoragePersistentVolumeClaim {
-		errs = append(errs, field.Required(path.Child("storage"), "the signer keeps its keys on a claim: "+
-			"write type PersistentVolumeClaim and a capacity, as 1Gi (S12.4)"))
+		errs = append(errs, refusal.Cite("S12.4", field.Required(path.Child("storage"), "the signer keeps its keys on a claim: "+
+			"write type PersistentVolumeClaim and a capacity, as 1Gi")))
 	}
 	names := map[string]bool{}
 	return append(errs, validateEach(dnssec.Policies, maxPolicies, path.Child("policies"), func(policy bind9.DNSSECPolicy,

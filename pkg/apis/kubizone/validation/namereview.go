@@ -8,6 +8,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/refusal"
 )
 
 // NameReview validates a question about a name, and returns the Record without data that it asks for; nil: it asks for
@@ -17,7 +18,8 @@ func NameReview(review *v1alpha1.NameReview) (*v1alpha1.RecordSpec, field.ErrorL
 	errs := validateView(asked.View)
 	if asked.Name == "" {
 		if asked.Type != "" {
-			errs = append(errs, field.Required(path, "the name of the Record; drop spec.type to list the rules for the namespace (S14.3)"))
+			errs = append(errs, refusal.Cite("S14.3",
+				field.Required(path, "the name of the Record; drop spec.type to list the rules for the namespace")))
 		}
 		return nil, errs
 	}

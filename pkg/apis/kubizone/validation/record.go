@@ -15,6 +15,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/refusal"
 )
 
 // MaxDescription is the most characters of a description.
@@ -86,10 +87,13 @@ func validateType(text string) (rdata.Type, field.ErrorList) {
 		return 0, field.ErrorList{field.Required(path, "an RR type such as A, CNAME, MX or TXT, or TYPE123 (RFC 3597)")}
 	}
 	rrtype, err := rdata.ParseType(text)
-	if err == nil {
-		err = rrtype.CheckRecord()
+	if err != nil {
+		return rrtype, rejectError(text, err, path)
 	}
-	return rrtype, rejectError(text, err, path)
+	if err := rrtype.CheckRecord(); err != nil {
+		return rrtype, field.ErrorList{refusal.Cite("S5.4", field.Invalid(path, cut(text), err.Error()))}
+	}
+	return rrtype, nil
 }
 
 // validateDomainName judges the name of a Record or a Zone (S1.1, S1.3).
@@ -102,8 +106,9 @@ func validateDomainName(text string, ref *v1alpha1.ZoneReference, path *field.Pa
 		return field.ErrorList{field.Invalid(path, text, err.Error())}
 	}
 	if ref == nil && !name.IsAbsolute(text) {
-		return field.ErrorList{field.Invalid(path, text, "is relative: name the zone it is relative to in spec.zoneRef, "+
-			"or end it in a dot to make it absolute (S1.1)")}
+		return field.ErrorList{refusal.Cite("S1.1",
+			field.Invalid(path, text, "is relative: name the zone it is relative to in spec.zoneRef, "+
+				"or end it in a dot to make it absolute"))}
 	}
 	return nil
 }
@@ -129,8 +134,8 @@ func validateViewUnchanged(after, before string) field.ErrorList {
 	if after == before {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(specPath.Child("view"), after,
-		fmt.Sprintf("is immutable (it is %q): delete the object and create it in the other view (S1.4)", before))}
+	return field.ErrorList{refusal.Cite("S1.4", field.Invalid(specPath.Child("view"), after,
+		fmt.Sprintf("is immutable (it is %q): delete the object and create it in the other view", before)))}
 }
 
 func validateZoneRef(ref *v1alpha1.ZoneReference) field.ErrorList {
@@ -179,18 +184,19 @@ func validateTypeAtName(spec *v1alpha1.RecordSpec, rrtype rdata.Type, path *fiel
 	switch rrtype {
 	case rdata.CNAME:
 		if spec.DomainName == "@" {
-			return field.ErrorList{field.Invalid(path, spec.DomainName, "a CNAME cannot stand at a zone's own name, "+
-				"beside its SOA and NS (RFC 1034 §3.6.2): use A and AAAA there, or a CNAME at a name below (S5.6)")}
+			return field.ErrorList{refusal.Cite("S5.6", field.Invalid(path, spec.DomainName, "a CNAME cannot stand at a zone's own name, "+
+				"beside its SOA and NS (RFC 1034 §3.6.2): use A and AAAA there, or a CNAME at a name below"))}
 		}
 	case rdata.DS:
 		if spec.DomainName == "@" {
-			return field.ErrorList{field.Invalid(path, spec.DomainName, "a DS stands in the parent zone, "+
-				"not at a zone's own name (RFC 4035 §2.4): write it there, or with an absolute domainName and without zoneRef (S5.6)")}
+			return field.ErrorList{refusal.Cite("S5.6", field.Invalid(path, spec.DomainName, "a DS stands in the parent zone, "+
+				"not at a zone's own name (RFC 4035 §2.4): write it there, or with an absolute domainName and without zoneRef"))}
 		}
 	case rdata.NS:
 		if isWildcard(spec.DomainName) {
-			return field.ErrorList{field.Invalid(path, spec.DomainName, "an NS cannot stand at a wildcard (RFC 4592 §4.2): "+
-				"name the subdomain that is delegated (S5.6)")}
+			return field.ErrorList{refusal.Cite("S5.6",
+				field.Invalid(path, spec.DomainName, "an NS cannot stand at a wildcard (RFC 4592 §4.2): "+
+					"name the subdomain that is delegated"))}
 		}
 	}
 	return nil
@@ -217,8 +223,9 @@ func validateData(spec *v1alpha1.RecordSpec, rrtype rdata.Type) field.ErrorList 
 		return field.ErrorList{field.TooMany(many, len(spec.Values), rdata.MaxValues)}
 	}
 	if rrtype.Single() && len(spec.Values) > 1 {
-		return field.ErrorList{field.Invalid(many, len(spec.Values), fmt.Sprintf("a name has one %s at most: give one value (S5.6)",
-			rrtype))}
+		return field.ErrorList{refusal.Cite("S5.6",
+			field.Invalid(many, len(spec.Values), fmt.Sprintf("a name has one %s at most: give one value",
+				rrtype)))}
 	}
 	if spec.RData != "" {
 		_, errs := validateValue(rrtype, spec.RData, one)
@@ -232,8 +239,9 @@ func validateData(spec *v1alpha1.RecordSpec, rrtype rdata.Type) field.ErrorList 
 		errs = append(errs, bad...)
 	}
 	if octets > rdata.MaxOctets {
-		errs = append(errs, field.Invalid(many, octets, fmt.Sprintf("octets on the wire, the limit of an RRset is %d: "+
-			"it would not fit a DNS message (S5.8)", rdata.MaxOctets)))
+		errs = append(errs, refusal.Cite("S5.8",
+			field.Invalid(many, octets, fmt.Sprintf("octets on the wire, the limit of an RRset is %d: "+
+				"it would not fit a DNS message", rdata.MaxOctets))))
 	}
 	return errs
 }
@@ -245,11 +253,11 @@ func validateValue(rrtype rdata.Type, text string, path *field.Path) (octets int
 		return 0, field.ErrorList{field.Invalid(path, cut(text), err.Error())}
 	}
 	wire, err := value.Pack(name.Root)
-	if err == nil {
-		err = rejectAddress(value)
-	}
 	if err != nil {
 		return 0, field.ErrorList{field.Invalid(path, cut(text), err.Error())}
+	}
+	if err := rejectAddress(value); err != nil {
+		return 0, field.ErrorList{refusal.Cite("S5.1", field.Invalid(path, cut(text), err.Error()))}
 	}
 	return len(wire), nil
 }
@@ -265,9 +273,9 @@ func rejectAddress(value rdata.Value) error {
 		use = "AAAA"
 	}
 	if value.Type == rdata.CNAME {
-		return fmt.Errorf("%s is an address, and CNAME names a host: use type %s (S5.1)", address, use)
+		return fmt.Errorf("%s is an address, and CNAME names a host: use type %s", address, use)
 	}
-	return fmt.Errorf("%s is an address, and %s names a host: name the host, and use type %s for its address (S5.1)", address,
+	return fmt.Errorf("%s is an address, and %s names a host: name the host, and use type %s for its address", address,
 		value.Type, use)
 }
 

@@ -5,6 +5,7 @@ package validation
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/refusal"
 )
 
 func newRecord(change func(*v1alpha1.RecordSpec)) *v1alpha1.Record {
@@ -37,6 +39,20 @@ func wantErrors(t *testing.T, errs field.ErrorList, want string) {
 	}
 	if got := strings.Join(fields, ", "); got != want {
 		t.Errorf("errors at [%s], want [%s]:\n%v", got, want, errs.ToAggregate())
+	}
+	wantRules(t, errs)
+}
+
+var citedRule = regexp.MustCompile(`\bS\d+\.\d+\b`)
+
+// wantRules reports an error whose sentence cites a rule that the answer does not have as a value, or the other way
+// round.
+func wantRules(t *testing.T, errs field.ErrorList) {
+	t.Helper()
+	for _, one := range refusal.Of(refusal.NewInvalid(v1alpha1.Kind("Zone"), "x", errs)) {
+		if cited := citedRule.FindString(one.Message); cited != one.Rule {
+			t.Errorf("%s: the rule is %q", one, one.Rule)
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/refusal"
 )
 
 // Limits of the stored size of an object, in octets of its protobuf form, managedFields included (S5.10). Each write of
@@ -75,8 +76,8 @@ func validateOctets(path *field.Path, what string, n, was, limit int, wayOut str
 		return nil
 	}
 	err := field.TooLong(path, "", limit)
-	err.Detail = fmt.Sprintf("%s takes %d octets as it is stored, and may take %d (S5.10): %s", what, n, limit, wayOut)
-	return field.ErrorList{err}
+	err.Detail = fmt.Sprintf("%s takes %d octets as it is stored, and may take %d: %s", what, n, limit, wayOut)
+	return field.ErrorList{refusal.Cite("S5.10", err)}
 }
 
 // validateSpecAndSize is validateSize for a kind whose spec has a limit of its own.

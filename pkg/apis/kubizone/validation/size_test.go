@@ -65,6 +65,7 @@ func TestSize_S5_10(t *testing.T) {
 			}
 			record, zone := at(250 << 10)
 			for what, errs := range map[string]field.ErrorList{"record": Record(record), "zone": Zone(zone), "update": RecordUpdate(record, small)} {
+				wantRules(t, errs)
 				if text := list(errs).String(); !strings.HasPrefix(text, fill.field+": Too long") || !strings.Contains(text, " octets as it is stored, and may take ") || !strings.Contains(text, fill.wayOut) {
 					t.Errorf("%s of 250 KiB: %s", what, text)
 				}

@@ -13,6 +13,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/refusal"
 )
 
 const (
@@ -33,8 +34,9 @@ func UpdateKey(key *v1alpha1.UpdateKey) field.ErrorList {
 func UpdateKeyUpdate(after, before *v1alpha1.UpdateKey) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	if after.Spec.View != before.Spec.View {
-		errs = append(errs, field.Invalid(specPath.Child("view"), after.Spec.View, fmt.Sprintf("is immutable, and was %q: make another "+
-			"UpdateKey and delete this one (S13.1)", before.Spec.View)))
+		errs = append(errs, refusal.Cite("S13.1",
+			field.Invalid(specPath.Child("view"), after.Spec.View, fmt.Sprintf("is immutable, and was %q: make another "+
+				"UpdateKey and delete this one", before.Spec.View))))
 	}
 	errs = append(errs, updateKeySize(after, before)...)
 	return append(errs, onlyNewErrors(validateUpdateKeySpec(after), func() field.ErrorList { return validateUpdateKeySpec(before) })...)
@@ -45,8 +47,9 @@ func UpdateKeyStatusUpdate(after, before *v1alpha1.UpdateKey) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	path := field.NewPath("status")
 	if was := before.Status.KeyName; was != "" && after.Status.KeyName != was {
-		errs = append(errs, field.Invalid(path.Child("keyName"), cut(after.Status.KeyName), fmt.Sprintf("was %q, and does not change: "+
-			"make another UpdateKey for a key of another name (S13.3)", was)))
+		errs = append(errs, refusal.Cite("S13.3",
+			field.Invalid(path.Child("keyName"), cut(after.Status.KeyName), fmt.Sprintf("was %q, and does not change: "+
+				"make another UpdateKey for a key of another name", was))))
 	}
 	errs = append(errs, updateKeySize(after, before)...)
 	return append(errs, metav1validation.ValidateConditions(after.Status.Conditions, path.Child("conditions"))...)
@@ -67,7 +70,7 @@ func validateUpdateKeySpec(key *v1alpha1.UpdateKey) field.ErrorList {
 	errs = append(errs, validateView(spec.View)...)
 	records := specPath.Child("records")
 	if len(spec.Records) == 0 {
-		errs = append(errs, field.Required(records, "the names that the key may write, with their types (S13.1)"))
+		errs = append(errs, refusal.Cite("S13.1", field.Required(records, "the names that the key may write, with their types")))
 	}
 	errs = append(errs, validateEach(spec.Records, MaxUpdateKeyRecords, records, validateUpdateKeyRecords)...)
 	switch spec.Transfer {

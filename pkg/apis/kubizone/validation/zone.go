@@ -19,6 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law/pattern"
+	"kubi.zone/kubizone/pkg/refusal"
 )
 
 // Limits of one Zone. Every decision in a zone reads its rules, so each list is bounded.
@@ -69,8 +70,9 @@ func validateZoneSpec(zone *v1alpha1.Zone) field.ErrorList {
 	errs = append(errs, validateZoneRef(spec.ZoneRef)...)
 	if ref := spec.ZoneRef; ref != nil && zone.Name != "" && ref.Name == zone.Name &&
 		(ref.Namespace == "" || ref.Namespace == zone.Namespace) {
-		errs = append(errs, field.Invalid(specPath.Child("zoneRef"), ref.Name, "is this Zone itself: refer to its parent, "+
-			"or give an absolute domainName and no zoneRef (S3.2)"))
+		errs = append(errs, refusal.Cite("S3.2",
+			field.Invalid(specPath.Child("zoneRef"), ref.Name, "is this Zone itself: refer to its parent, "+
+				"or give an absolute domainName and no zoneRef")))
 	}
 	errs = append(errs, validateDelegationRules(spec.Delegations)...)
 	errs = append(errs, validateNameServers(spec.NameServers, spec.DomainName)...)
@@ -90,8 +92,9 @@ func validateZoneSpec(zone *v1alpha1.Zone) field.ErrorList {
 	}
 	if d := spec.WithdrawalGracePeriod; d != nil && (d.Duration < 0 || d.Duration > MaxWithdrawalGracePeriod ||
 		d.Duration%time.Second != 0) {
-		errs = append(errs, field.Invalid(specPath.Child("withdrawalGracePeriod"), d.Duration.String(), "must be whole seconds from 0s "+
-			"to 720h, which is 30 days (S3.6)"))
+		errs = append(errs, refusal.Cite("S3.6",
+			field.Invalid(specPath.Child("withdrawalGracePeriod"), d.Duration.String(), "must be whole seconds from 0s "+
+				"to 720h, which is 30 days")))
 	}
 	errs = append(errs, validateLength(zone.Annotations[v1alpha1.AnnotationVerifyRequestedAt], MaxVerifyRequest,
 		field.NewPath("metadata", "annotations").Key(v1alpha1.AnnotationVerifyRequestedAt))...)
@@ -104,12 +107,12 @@ func validateZoneSpec(zone *v1alpha1.Zone) field.ErrorList {
 
 func validateLimits(limits *v1alpha1.ZoneLimits) (errs field.ErrorList) {
 	if n := limits.RecordsPerNamespace; n != nil && *n < 1 {
-		errs = append(errs, field.Invalid(specPath.Child("limits", "recordsPerNamespace"), *n,
-			"must be at least 1; leave it out for no limit, and delegate nothing to allow no Record (S5.9)"))
+		errs = append(errs, refusal.Cite("S5.9", field.Invalid(specPath.Child("limits", "recordsPerNamespace"), *n,
+			"must be at least 1; leave it out for no limit, and delegate nothing to allow no Record")))
 	}
 	if n := limits.MaxDeletePercent; n != nil && (*n < 0 || *n > 100) {
-		errs = append(errs, field.Invalid(specPath.Child("limits", "maxDeletePercent"), *n,
-			fmt.Sprintf("must be from 0 to 100, which is no limit; leave it out for %d (S7.6)", v1alpha1.DefaultMaxDeletePercent)))
+		errs = append(errs, refusal.Cite("S7.6", field.Invalid(specPath.Child("limits", "maxDeletePercent"), *n,
+			fmt.Sprintf("must be from 0 to 100, which is no limit; leave it out for %d", v1alpha1.DefaultMaxDeletePercent))))
 	}
 	return errs
 }
@@ -127,8 +130,8 @@ func validateReleaseNow(o metav1.Object) field.ErrorList {
 	}
 	for _, ns := range namespaces {
 		if len(apivalidation.ValidateNamespaceName(strings.TrimSpace(ns), false)) > 0 {
-			return field.ErrorList{field.Invalid(path, cut(text), fmt.Sprintf("%q is no name of a namespace: "+
-				`give those to release now, with commas between, as "team-a,team-b" (S3.6)`, cut(ns)))}
+			return field.ErrorList{refusal.Cite("S3.6", field.Invalid(path, cut(text), fmt.Sprintf("%q is no name of a namespace: "+
+				`give those to release now, with commas between, as "team-a,team-b"`, cut(ns))))}
 		}
 	}
 	return nil
@@ -166,8 +169,9 @@ func validateDelegationRules(rules []v1alpha1.DelegationRule) field.ErrorList {
 func validateAllowed(records []v1alpha1.RecordDelegation, zones []string, ds bool, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if ds && len(zones) == 0 {
-		errs = append(errs, field.Invalid(path.Child("ds"), ds, "says what the zone contains for child zones, and the rule allows none: "+
-			"give zones, or leave ds out (S4.2)"))
+		errs = append(errs, refusal.Cite("S4.2",
+			field.Invalid(path.Child("ds"), ds, "says what the zone contains for child zones, and the rule allows none: "+
+				"give zones, or leave ds out")))
 	}
 	errs = append(errs, validateEach(records, MaxRulesInOne, path.Child("records"), validateRecordRule)...)
 	return append(errs, validateEach(zones, MaxRulesInOne, path.Child("zones"), validatePattern)...)
@@ -209,8 +213,8 @@ func validateNameServers(servers []v1alpha1.NameServer, domainName string) field
 			}
 			seen[canonical] = true
 			if host, err := name.Parse(canonical); err == nil && !origin.IsZero() && !origin.Encloses(host) && len(server.Addresses) > 0 {
-				errs = append(errs, field.Forbidden(at.Child("addresses"),
-					fmt.Sprintf("%s is outside of %s, so its addresses belong into another zone: leave them out (S6.2)", host, origin)))
+				errs = append(errs, refusal.Cite("S6.2", field.Forbidden(at.Child("addresses"),
+					fmt.Sprintf("%s is outside of %s, so its addresses belong into another zone: leave them out", host, origin))))
 			}
 		}
 		return append(errs, validateAddresses(server.Addresses, at.Child("addresses"))...)
@@ -239,8 +243,8 @@ func validateHostName(text string, path *field.Path) field.ErrorList {
 		return field.ErrorList{field.Invalid(path, cut(text), err.Error())}
 	}
 	if host := canonicalHost(text, name.Name{}); host != "@" && !name.IsHost(host) {
-		return field.ErrorList{field.Invalid(path, cut(text), "is no host name: labels are letters, digits and inner hyphens (S5.11, "+
-			"RFC 1123 §2.1)")}
+		return field.ErrorList{refusal.Cite("S5.11", field.Invalid(path, cut(text), "is no host name: labels are letters, digits and "+
+			"inner hyphens (RFC 1123 §2.1)"))}
 	}
 	return nil
 }
@@ -295,12 +299,13 @@ func validateTimers(spec *v1alpha1.ZoneSpec) field.ErrorList {
 	refresh, retry, expire := orDefault(spec.Refresh, v1alpha1.DefaultRefresh), orDefault(spec.Retry, v1alpha1.DefaultRetry),
 		orDefault(spec.Expire, v1alpha1.DefaultExpire)
 	if retry >= refresh {
-		errs = append(errs, field.Invalid(specPath.Child("retry"), retry,
-			fmt.Sprintf("must be less than refresh (%d), or a failed refresh waits longer than a good one (S6.6)", refresh)))
+		errs = append(errs, refusal.Cite("S6.6", field.Invalid(specPath.Child("retry"), retry,
+			fmt.Sprintf("must be less than refresh (%d), or a failed refresh waits longer than a good one", refresh))))
 	}
 	if expire <= refresh+retry {
-		errs = append(errs, field.Invalid(specPath.Child("expire"), expire, fmt.Sprintf("must be more than refresh + retry (%d), "+
-			"or a secondary stops serving before it has asked twice (S6.6)", refresh+retry)))
+		errs = append(errs, refusal.Cite("S6.6",
+			field.Invalid(specPath.Child("expire"), expire, fmt.Sprintf("must be more than refresh + retry (%d), "+
+				"or a secondary stops serving before it has asked twice", refresh+retry))))
 	}
 	return errs
 }
