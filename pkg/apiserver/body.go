@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
+	"kubi.zone/kubizone/pkg/refusal"
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
@@ -116,8 +117,8 @@ func (b *boundedBody) checkPiece(piece []byte) error {
 		return b.tooMany()
 	}
 	if b.isJSONPatch && b.in.items > maxOperations {
-		return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("a JSON patch of %s has at most %d operations (S5.12): "+
-			"replace the whole field, or send several patches", b.what, maxOperations))
+		return refusal.ByRule("S5.12", apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("a JSON patch of %s has at most %d "+
+			"operations (S5.12): replace the whole field, or send several patches", b.what, maxOperations)))
 	}
 	return nil
 }
@@ -150,8 +151,8 @@ func (b *boundedBody) readWhole() {
 func (b *boundedBody) checkNode(node *yaml.Node, depth int) error {
 	switch node.Kind {
 	case yaml.AliasNode:
-		return apierrors.NewBadRequest(fmt.Sprintf("a write of %s cannot be read: line %d has the alias *%s; "+
-			"aliases are not taken (S5.12): write the value out", b.what, node.Line, node.Value))
+		return refusal.ByRule("S5.12", apierrors.NewBadRequest(fmt.Sprintf("a write of %s cannot be read: line %d has the alias *%s; "+
+			"aliases are not taken (S5.12): write the value out", b.what, node.Line, node.Value)))
 	case yaml.MappingNode, yaml.SequenceNode:
 		if depth > maxDepth {
 			return b.tooDeep()
@@ -173,16 +174,16 @@ func (b *boundedBody) checkNode(node *yaml.Node, depth int) error {
 }
 
 func (b *boundedBody) tooLarge() error {
-	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("a write of %s has at most %d KiB as it is sent (S5.12): "+
-		"write several objects, or leave out managedFields and status", b.what, maxBody>>10))
+	return refusal.ByRule("S5.12", apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("a write of %s has at most %d KiB as it is "+
+		"sent (S5.12): write several objects, or leave out managedFields and status", b.what, maxBody>>10)))
 }
 func (b *boundedBody) tooDeep() error {
-	return apierrors.NewBadRequest(fmt.Sprintf("a write of %s cannot be read: lists and objects in it are nested deeper "+
-		"than %d levels (S5.12): no field needs more than 20", b.what, maxDepth))
+	return refusal.ByRule("S5.12", apierrors.NewBadRequest(fmt.Sprintf("a write of %s cannot be read: lists and objects in it are "+
+		"nested deeper than %d levels (S5.12): no field needs more than 20", b.what, maxDepth)))
 }
 func (b *boundedBody) tooMany() error {
-	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("a list or object in a write of %s has at most %d entries (S5.12): "+
-		"no field takes more than a tenth of that; leave out labels and annotations", b.what, maxEntries))
+	return refusal.ByRule("S5.12", apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("a list or object in a write of %s has at most "+
+		"%d entries (S5.12): no field takes more than a tenth of that; leave out labels and annotations", b.what, maxEntries)))
 }
 
 type jsonPlace struct {

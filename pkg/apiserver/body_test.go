@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
+	"kubi.zone/kubizone/pkg/refusal"
 	"kubi.zone/kubizone/test/must"
 )
 
@@ -90,6 +91,8 @@ func TestWrite_boundsItsBody_S5_12(t *testing.T) {
 		status, ok := err.(apierrors.APIStatus)
 		if !ok || status.Status().Code != test.code || !strings.Contains(status.Status().Message, test.says) || len(status.Status().Message) > 300 {
 			t.Errorf("%s: %.300v, want %d %s", what, err, test.code, test.says)
+		} else if rule := refusal.Of(err)[0].Rule; strings.Contains(err.Error(), "S5.12") != (rule == "S5.12") {
+			t.Errorf("%s: %.300v: the rule is %q", what, err, rule)
 		}
 	}
 }
@@ -119,7 +122,8 @@ func TestBody_hasNoAliases_S5_12(t *testing.T) {
 			[]byte("a: &a {b: c}\nx:\n  <<: *a\n")),
 	} {
 		err := request.Do(t.Context()).Error()
-		if !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), "*a; aliases are not taken (S5.12): write the value out") {
+		if !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), "*a; aliases are not taken (S5.12): write the value out") ||
+			refusal.Of(err)[0].Rule != "S5.12" {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

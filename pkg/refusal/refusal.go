@@ -114,6 +114,12 @@ func AddRule(status *metav1.Status, rule string) {
 	}
 }
 
+// ByRule returns an answer with the rule that its message cites as a cause.
+func ByRule(rule string, answer *apierrors.StatusError) *apierrors.StatusError {
+	AddRule(&answer.ErrStatus, rule)
+	return answer
+}
+
 // Cite notes the rule by which a field is refused, as S5.6, and writes it behind the sentence.
 func Cite(rule string, err *field.Error) *field.Error {
 	err.Detail += " (" + rule + ")"

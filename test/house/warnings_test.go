@@ -51,10 +51,10 @@ func TestWarnings_haveTheirRuleAsValue(t *testing.T) {
 	}
 }
 
-// TestFieldErrors_citeTheirRule: a rule within the sentence of a field.Error is no cause of the answer. refusal.Cite
-// notes it for that, and writes it.
-func TestFieldErrors_citeTheirRule(t *testing.T) {
-	cited := 0
+// TestRefusals_haveTheirRuleAsCause: a rule within a sentence alone is no cause of the answer. refusal.Cite gives a
+// field.Error its rule, and refusal.ByRule another answer.
+func TestRefusals_haveTheirRuleAsCause(t *testing.T) {
+	given := map[string]int{}
 	for _, p := range listProduction(t) {
 		files := token.NewFileSet()
 		ast.Inspect(must.Get(parser.ParseFile(files, p, readFile(t, p), 0))(t), func(n ast.Node) bool {
@@ -63,23 +63,34 @@ func TestFieldErrors_citeTheirRule(t *testing.T) {
 				return true
 			}
 			of, ok := call.Fun.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			from, cites := nameOf(of.X), rule.FindString(listTexts(call))
 			switch {
-			case ok && nameOf(of.X) == "refusal" && of.Sel.Name == "Cite":
-				cited++
-			case ok && nameOf(of.X) == "field":
-				ast.Inspect(call, func(n ast.Node) bool {
-					if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING && rule.MatchString(lit.Value) {
-						t.Errorf("%s: the sentence of a field.Error cites a rule: give it to refusal.Cite", files.Position(lit.Pos()))
-					}
-					return true
-				})
+			case from == "refusal" && (of.Sel.Name == "Cite" || of.Sel.Name == "ByRule"):
+				given[of.Sel.Name]++
+				return of.Sel.Name == "Cite"
+			case (from == "field" || from == "apierrors") && cites != "":
+				t.Errorf("%s: a sentence cites %s: give it to refusal.Cite or refusal.ByRule", files.Position(call.Pos()), cites)
 			}
 			return true
 		})
 	}
-	if cited < 40 {
-		t.Errorf("only %d field.Errors cite a rule: this test looks at the wrong calls", cited)
+	if given["Cite"] < 40 || given["ByRule"] < 5 {
+		t.Errorf("%v rules are given: this test looks at the wrong calls", given)
 	}
+}
+
+// listTexts returns the texts within a node, a line each.
+func listTexts(n ast.Node) (all string) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+			all += lit.Value + "\n"
+		}
+		return true
+	})
+	return all
 }
 
 // makesWarning reports whether a node is a function, a call or a value that makes Warnings.

@@ -192,11 +192,12 @@ func (b *Budgets) Admit(w Write) error {
 	if burst := b.burst(a); burst > 0 && a.charged >= burst {
 		b.metrics.refused.WithLabelValues("written").Inc()
 		wait := time.Duration((a.charged - burst) / float64(a.limits.Written) * float64(time.Second))
-		err := apierrors.NewTooManyRequests(fmt.Sprintf("%s %q: the writes of namespace %s have put %s into etcd that are not forgiven "+
+		message := fmt.Sprintf("%s %q: the writes of namespace %s have put %s into etcd that are not forgiven "+
 			"yet, of %s that may be, and %s a second are forgiven (S9.2); nothing was written: try again in %s, "+
 			"write less often or into smaller zones, or have a cluster admin raise it by the annotation kubi.zone/budget of the Namespace",
 			w.Resource, w.Name, w.Namespace, octets(int64(a.charged)), octets(int64(burst)), octets(a.limits.Written),
-			(wait+time.Second).Round(time.Second)), 0)
+			(wait + time.Second).Round(time.Second))
+		err := apierrors.NewTooManyRequests(message, 0)
 		err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: v1alpha1.CauseWritesTooFast, Message: fmt.Sprintf("namespace %s "+
 			"writes more than %s a second, which it may for a minute (S9.2): try again later, write less often or into smaller zones, "+
 			"or have a cluster admin raise it by the annotation kubi.zone/budget of the Namespace", w.Namespace,

@@ -106,9 +106,7 @@ func Status(resource, object string, err error) error {
 	if !errors.As(err, &refused) {
 		return err
 	}
-	status := statusOf(resource, object, refused)
-	refusal.AddRule(&status.ErrStatus, refused.Rule)
-	return status
+	return refusal.ByRule(refused.Rule, statusOf(resource, object, refused))
 }
 
 func statusOf(resource, object string, refusal *law.Refusal) *apierrors.StatusError {

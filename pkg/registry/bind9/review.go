@@ -12,6 +12,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/pkg/refusal"
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
@@ -57,8 +58,8 @@ func (r *reviewer) reviewAuthor(ctx context.Context, object kind.Object) error {
 		if object.GetNamespace() == "" {
 			where = "in every namespace"
 		}
-		return apierrors.NewForbidden(bind9.Resource(r.resource), object.GetName(), fmt.Errorf(
-			"the right to create %s %s is needed: %s (S11.6); a RoleBinding to a role with that right gives it", need, where, need.why))
+		return refusal.ByRule("S11.6", apierrors.NewForbidden(bind9.Resource(r.resource), object.GetName(), fmt.Errorf(
+			"the right to create %s %s is needed: %s (S11.6); a RoleBinding to a role with that right gives it", need, where, need.why)))
 	}
 	return nil
 }

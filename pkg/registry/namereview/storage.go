@@ -118,6 +118,6 @@ func (r *REST) reviewAuthor(ctx context.Context, review *v1alpha1.NameReview) er
 	if err != nil || allowed {
 		return err
 	}
-	return apierrors.NewForbidden(v1alpha1.Resource("namereviews"), review.Name, fmt.Errorf("the right to create records in namespace "+
-		"%s is needed (S14.1); a RoleBinding to kubizone-record-editor gives it", review.Namespace))
+	return refusal.ByRule("S14.1", apierrors.NewForbidden(v1alpha1.Resource("namereviews"), review.Name, fmt.Errorf("the right to create "+
+		"records in namespace %s is needed (S14.1); a RoleBinding to kubizone-record-editor gives it", review.Namespace)))
 }

@@ -16,6 +16,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
+	"kubi.zone/kubizone/pkg/refusal"
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
@@ -76,9 +77,9 @@ func reviewAuthor(ctx context.Context, by authorizer.UnconditionalAuthorizer, ke
 			return err
 		}
 		if !allowed {
-			return apierrors.NewForbidden(v1alpha1.Resource("updatekeys"), key.Name, fmt.Errorf("the right to %s records in namespace %s "+
-				"is needed: updates that the key signs do so for the author of the UpdateKey (S13.2); a RoleBinding to "+
-				"kubizone-record-editor gives it", verb, key.Namespace))
+			return refusal.ByRule("S13.2", apierrors.NewForbidden(v1alpha1.Resource("updatekeys"), key.Name, fmt.Errorf("the right to %s "+
+				"records in namespace %s is needed: updates that the key signs do so for the author of the UpdateKey (S13.2); a "+
+				"RoleBinding to kubizone-record-editor gives it", verb, key.Namespace)))
 		}
 	}
 	return nil

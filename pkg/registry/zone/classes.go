@@ -115,10 +115,10 @@ func (r *REST) checkClassRefs(ctx context.Context, zone *v1alpha1.Zone, named []
 		// A zone with a zoneRef and without a view gets the view at the decision; the controller checks the class
 		// (S1.9).
 		if !ofView && (zone.Spec.View != "" || zone.Spec.ZoneRef == nil) {
-			return apierrors.NewForbidden(v1alpha1.Resource("zones"), zone.Name, fmt.Errorf(
+			return refusal.ByRule("S1.9", apierrors.NewForbidden(v1alpha1.Resource("zones"), zone.Name, fmt.Errorf(
 				"%s: DNSClass %q does not deliver zones of view %q (S1.9); a cluster admin can add the view to spec.views of that "+
 					"DNSClass, where \"\" is the default view and \"*\" every view",
-				field.NewPath("spec", "dnsClassRefs").Index(i), ref.Name, zone.Spec.View))
+				field.NewPath("spec", "dnsClassRefs").Index(i), ref.Name, zone.Spec.View)))
 		}
 	}
 	return nil
