@@ -11,7 +11,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// ZoneSpec is what a Zone object asks for.
+// ZoneSpec is the desired state of a Zone.
 type ZoneSpec struct {
 	law.Ref
 	DomainName string
@@ -22,7 +22,7 @@ type ZoneSpec struct {
 	law.ZoneSettings
 }
 
-// Waiting says where a pending zone is found again: with the target of its zoneRef, else at the name that it wants.
+// Waiting returns where a pending zone is indexed: at the target of its zoneRef, else at its wanted name.
 func (s *ZoneSpec) Waiting() *law.Waiting {
 	w := &law.Waiting{View: s.View, Zone: s.ZoneRef}
 	if s.ZoneRef == nil {
@@ -31,24 +31,25 @@ func (s *ZoneSpec) Waiting() *law.Waiting {
 	return w
 }
 
-// ZoneAsk is the request to decide one zone write.
+// ZoneAsk is the input of DecideZone.
 type ZoneAsk struct {
-	// Before is the zone as it stands; nil: it is made. A pending zone has Pending set.
+	// Before is the zone in force, with Pending set if it is pending; nil: the write creates the zone.
 	Before *law.Zone
-	// Waits is where a pending zone waits now.
+	// Waits is the present index entry of a pending zone.
 	Waits *law.Waiting
-	// After is what the zone is to be; nil: it goes.
+	// After is the new spec; nil: the object is removed.
 	After *ZoneSpec
-	// Renames is the path of a field that the request changes and that the zone's name comes from: "spec.domainName",
-	// "spec.view" or "spec.zoneRef"; "": none.
+	// Renames is the path of a changed field that determines the zone's name: "spec.domainName", "spec.view" or
+	// "spec.zoneRef"; "": none.
 	Renames string
-	// MayEstablish is the answer to the establish review (S3.3).
+	// MayEstablish is the result of the authorization review for zones/establish (S3.3).
 	MayEstablish bool
-	// Annotated says that the annotation kubi.zone/delete has the uid of the zone (S8.1).
+	// Annotated is set if the annotation kubi.zone/delete has the uid of the zone (S8.1).
 	Annotated bool
-	// Behind says that a secondary is ahead of the zone (S6.11); nil: none is known to be.
+	// Behind is a secondary ahead of the zone (S6.11); nil: none is known.
 	Behind *Behind
-	// Cascade says that no client made this request, so a refusal becomes the reason why the zone stays pending.
+	// Cascade is set if no client made the request: a refusal then becomes the reason for which the zone stays
+	// pending.
 	Cascade bool
 	Now     time.Time
 	By      string
@@ -58,7 +59,7 @@ type ZoneAsk struct {
 type zoneDecision struct {
 	*law.Reading
 	ask ZoneAsk
-	// by is the namespace that caused the decision, "" for the zone's own.
+	// by is the namespace that caused the decision; "": the zone's own.
 	by string
 }
 
@@ -73,20 +74,21 @@ func (d *zoneDecision) stayPending(plan *law.Plan, reason, message string) *law.
 	return plan
 }
 
-// zonePlace is where a zone belongs by its name.
+// zonePlace is the name, view and parent of a zone under decision, and the data already at its name.
 type zonePlace struct {
 	fqdn    name.Name
 	view    string
 	pending bool
-	// parent encloses the zone; nil: it is standalone.
+	// parent encloses the zone; nil: standalone.
 	parent        *law.Zone
 	parentHolding *law.Holding
 	owner         name.Rel // relative to parent
-	// yielding are the tenants whose CNAME or NS at the name goes first, with what they have below yieldsAt (S2.13).
+	// yielding are the tenants with a CNAME or NS at the name that no rule allows them any more. Their records at
+	// and below yieldsAt are released first (S2.13).
 	yielding []string
 	yieldsAt name.Rel
 	// taken is the number of names at or below the zone's name with records of the parent.
 	taken int
-	// zones says that zones stand below it.
+	// zones is set if there are zones below.
 	zones bool
 }

@@ -16,23 +16,22 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// MaxDelegatedOctets bounds the patterns and types that Delegations give one namespace in one zone (S4.3).
+// MaxDelegatedOctets bounds the patterns and types that Delegations give a namespace in a zone (S4.4).
 const MaxDelegatedOctets = 32 << 10
 
-// MaxNames bounds the names that one Delegation names (S4.22): a change of all of them is one transaction of etcd at
-// its defaults.
+// MaxNames bounds the names that a Delegation reserves (S4.22): a change of all fits into an etcd transaction at its
+// default limits.
 const MaxNames = 32
 
 // DelegationWorkPrefix begins the ids of the outbox items of Delegations.
 const DelegationWorkPrefix = "delegation-"
 
-// delegationWorkID is the id of the outbox item of a Delegation. All its writes owe this one item, however fast they
-// come.
+// delegationWorkID returns the id of the outbox item of a Delegation. All writes of the Delegation share this item.
 func delegationWorkID(namespace, name string) string {
 	return DelegationWorkPrefix + namespace + "." + name
 }
 
-// DelegationSpec is what a Delegation asks for. Its zone is in its own namespace.
+// DelegationSpec is the desired state of a Delegation. Its zone is in its own namespace.
 type DelegationSpec struct {
 	Zone string
 	Rule rules.Rule
@@ -40,28 +39,29 @@ type DelegationSpec struct {
 	ReleaseNow []string
 }
 
-// DelegationAsk is the request to decide a write of one Delegation.
+// DelegationAsk is the input of DecideDelegation.
 type DelegationAsk struct {
 	law.Ref
-	// Before is what the Delegation asked for, and In the uid of the zone that it is in force in, "" for none.
+	// Before is the spec in force, nil for a new Delegation. In is the uid of the zone in which it is in force; "":
+	// none.
 	Before *DelegationSpec
 	In     string
-	// Waits is where it waits now.
+	// Waits is the index entry of a waiting Delegation.
 	Waits *law.Waiting
-	// After is what it shall be; nil when it goes.
+	// After is the new spec; nil: the object is removed.
 	After *DelegationSpec
-	// Terminating says that the Delegation's namespace is being deleted, so records that it let in stay until the
-	// zone goes (S8.2).
+	// Terminating is set if the namespace is being deleted: the Delegation's records stay until the zone goes
+	// (S8.2).
 	Terminating bool
-	// Cascade says that no client made this request, so a refusal becomes the reason why the Delegation is not in
-	// force. Covered says that the cascade itself decides anew all that the rules may concern.
+	// Cascade is set if no client made the request: a refusal then becomes the reason for which the Delegation
+	// waits. Covered is set if the cascade itself decides anew all records that the rules may concern.
 	Cascade, Covered bool
 	Now              time.Time
-	// WorkID is the id of the outbox item that releases what the rules allow no more.
+	// WorkID is the id of the outbox item of kubi.zone/release-now.
 	WorkID string
 }
 
-// DecideDelegation decides a write of one Delegation (S4.3).
+// DecideDelegation decides a write of a Delegation (S4.3).
 func DecideDelegation(seen *law.Seen, ask DelegationAsk) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		return (&delegationDecision{r, ask}).decideDelegation()
@@ -81,7 +81,7 @@ func (d *delegationDecision) decideDelegation() (*law.Plan, *law.Refusal) {
 		spec = ask.Before
 	}
 	z := law.Get[law.Zone](d.Reading, law.ZoneKey(ask.Namespace, spec.Zone))
-	if z == nil || z.Pending { // what it gave there is purged with the zone's keys
+	if z == nil || z.Pending { // the rules there are purged with the zone's keys
 		if ask.After != nil {
 			reason := "does not exist; the rules take effect once it exists"
 			if z != nil {
@@ -147,7 +147,6 @@ func (d *delegationDecision) decideDelegation() (*law.Plan, *law.Refusal) {
 	return plan, nil
 }
 
-// releaseNow ends the periods of the namespaces that the write names for that.
 func (d *delegationDecision) releaseNow(plan *law.Plan, z *law.Zone) {
 	if before, after := d.ask.Before, d.ask.After; before != nil && after != nil {
 		records.ReleaseNow(d.Reading, plan, z, before.ReleaseNow, after.ReleaseNow, d.ask.WorkID, d.ask.Now)
@@ -162,7 +161,7 @@ func (d *delegationDecision) waitForZone(plan *law.Plan, reason, message string)
 	}
 }
 
-// writeRules writes the rules of each namespace, and returns the namespaces for which they change.
+// writeRules plans the rules of each namespace, and returns the namespaces whose rules change.
 func (d *delegationDecision) writeRules(plan *law.Plan, z *law.Zone, before, after *rules.Rule) (changed []string, refusal *law.Refusal) {
 	var namespaces []string
 	for _, r := range []*rules.Rule{before, after} {
@@ -213,8 +212,8 @@ func (d *delegationDecision) writeRules(plan *law.Plan, z *law.Zone, before, aft
 	return changed, nil
 }
 
-// writeNames counts the names that the rule names for its namespaces at their owners, and returns those that it names
-// for other namespaces than before (S4.20).
+// writeNames counts the reservations of the rule at each name, and returns the names reserved for other namespaces
+// than before (S4.20).
 func (d *delegationDecision) writeNames(plan *law.Plan, z *law.Zone, before, after *rules.Rule) (names []name.Rel, refusal *law.Refusal) {
 	var had, has []name.Rel
 	var hadFor, hasFor []string
@@ -269,18 +268,17 @@ func sameRules(x, y []law.DelegatedRule) bool {
 	})
 }
 
-// maxOwed bounds the namespaces that one Delegation owes, and maxScans the scans: three for each name that it names,
-// before and after, are some of them. Where the Delegation changes faster than that is carried out, the next change
-// waits.
+// maxOwed bounds the namespaces in the outbox item of a Delegation, and maxScans its scans, of which each name takes
+// three, before and after. If the Delegation changes faster than the cascade runs, the next change gets Later.
 const (
 	maxOwed  = 128
 	maxScans = 8 * 2 * MaxNames
 )
 
-// oweScans owes another decision about the records that the change may concern (S2.5): those of the namespaces whose
-// rules changed, and all at and below the names that it names otherwise. A standing item is extended, not put twice.
-// It does not unsettle the zone (S7.2): each step is delivered as it comes, so that no delivery waits for a tenant's
-// records.
+// oweScans plans the cascade that decides anew the records that a change may concern (S2.5): those of namespaces
+// with changed rules, and all at and below names reserved for other namespaces than before. It extends the
+// Delegation's pending item. The cascade does not unsettle the zone (S7.2): each step is delivered as it comes, so
+// that no delivery waits for a tenant's records.
 func (d *delegationDecision) oweScans(plan *law.Plan, z *law.Zone, changed []string, names []name.Rel, before,
 	after *rules.Rule) *law.Refusal {
 	ask := &d.ask
@@ -291,7 +289,7 @@ func (d *delegationDecision) oweScans(plan *law.Plan, z *law.Zone, changed []str
 	if standing != nil {
 		*w = *standing
 		w.Scans = slices.Clone(w.Scans)
-		w.Times++ // the server that carries it out begins again
+		w.Times++ // the runner begins again
 	}
 	w.Left = ""
 	if ask.Terminating {

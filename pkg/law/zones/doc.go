@@ -1,14 +1,14 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package zones decides writes of Zones and Delegations (S3, S4.3), the ends of zones and of what their rules allow no
-// more (S2.12, S3.5 to S3.8), and the marks of cascades (S7.2).
+// Package zones decides writes of Zones and Delegations (S3, S4.3), the end of zones and of withdrawal periods
+// (S2.12, S3.5 to S3.8), and the marks of cascades (S7.2).
 //
-// Promises. (1) A name is held by one zone of a view (S1.5). (2) What a zone takes from another one, or leaves to it,
-// is a work that the same write owes (I4), and its names are locked until that is through (S2.10). (3) A zone keeps its
-// name (S1.6).
+// Promises. (1) At most one zone of a view holds a name (S1.5). (2) A write by which records move between zones
+// includes the outbox item of the move (I4), and locks their names until all have moved (S2.10). (3) A zone keeps
+// its name (S1.6).
 //
-// It does not know which records move: the cascade asks package records about each.
+// Package records decides which records move: the cascade asks it about each.
 //
 // Read first: zone.go, then parent.go.
 package zones

@@ -16,8 +16,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// undottedServers warns of relative name servers of two labels or more that the zone gives no address, but for those
-// it had before.
+// undottedServers warns of new name servers without addresses whose relative name has two labels or more: the final
+// dot is probably missing.
 func (d *zoneDecision) undottedServers(plan *law.Plan, z, before *law.Zone) {
 	if d.ask.Cascade {
 		return
@@ -32,7 +32,7 @@ func (d *zoneDecision) undottedServers(plan *law.Plan, z, before *law.Zone) {
 		}
 		fqdn, err := name.ParseIn(ns.Name, z.FQDN())
 		if err != nil {
-			continue // validation says why
+			continue // validation reports it
 		}
 		if host, ok := fqdn.Rel(z.FQDN()); ok && len(host.Labels()) >= 2 {
 			plan.Warn("S5.1", "%s", records.UndottedWarning(fmt.Sprintf("spec.nameServers[%d].name:", i), ns.Name, fqdn))
@@ -40,7 +40,7 @@ func (d *zoneDecision) undottedServers(plan *law.Plan, z, before *law.Zone) {
 	}
 }
 
-// undottedZone warns of the name of a child zone that repeats the name of the zone it is relative to.
+// undottedZone warns of a relative domainName that repeats the name of the zone above.
 func (d *zoneDecision) undottedZone(plan *law.Plan, fqdn name.Name) {
 	text := d.ask.After.DomainName
 	if d.ask.Cascade || name.IsAbsolute(text) {
@@ -48,7 +48,7 @@ func (d *zoneDecision) undottedZone(plan *law.Plan, fqdn name.Name) {
 	}
 	written, err := name.ParseRel(text)
 	if err != nil {
-		return // validation says why
+		return // validation reports it
 	}
 	origin, ok := fqdn, true
 	for range written.Labels() {
@@ -62,7 +62,7 @@ func (d *zoneDecision) undottedZone(plan *law.Plan, fqdn name.Name) {
 	}
 }
 
-// hostsNamed refuses name servers and names for the SOA that are no host names.
+// hostsNamed refuses name servers that are no host names, and a contact that is no mailbox (S5.11).
 func hostsNamed(z *law.Zone) *law.Refusal {
 	if text, err := content.HostName(z.Header.PrimaryNameServer, z.FQDN()); z.Header.PrimaryNameServer != "" && err == nil &&
 		!name.IsHost(text) {
@@ -76,7 +76,7 @@ func hostsNamed(z *law.Zone) *law.Refusal {
 	for i, ns := range z.Header.NameServers {
 		n, err := content.HostName(ns.Name, z.FQDN())
 		if err != nil {
-			continue // validation says why
+			continue // validation reports it
 		}
 		if records.IsAddress(n) {
 			return law.NewInvalid("spec.nameServers", ns.Name, law.ReasonInvalid, "nameServers[%d] is the address %s: name the "+
@@ -90,8 +90,8 @@ func hostsNamed(z *law.Zone) *law.Refusal {
 	return nil
 }
 
-// nameServersFree refuses spec.nameServers at names that another namespace has,
-// or that cannot carry addresses (S6.2).
+// nameServersFree refuses new spec.nameServers at names of another namespace or at a CNAME, or below a DNAME (S6.2,
+// S5.6, S5.7).
 func (d *zoneDecision) nameServersFree(z, before *law.Zone, h *law.Holding) *law.Refusal {
 	for _, host := range z.MadeNames {
 		if before != nil && slices.Contains(before.MadeNames, host) {
@@ -120,8 +120,8 @@ func (d *zoneDecision) nameServersFree(z, before *law.Zone, h *law.Holding) *law
 	return d.nameServersFit(z, before, h)
 }
 
-// nameServersFit holds the limits of S5.8 for the RRsets that spec.nameServers
-// makes together with the records there. An RRset above them may shrink.
+// nameServersFit refuses RRsets of spec.nameServers that exceed the limits of S5.8 together with the records there.
+// An RRset above a limit may shrink.
 func (d *zoneDecision) nameServersFit(z, before *law.Zone, h *law.Holding) *law.Refusal {
 	if before == nil || !before.Header.Equal(z.Header) {
 		if r := hostsNamed(z); r != nil {
@@ -157,7 +157,6 @@ func (d *zoneDecision) nameServersFit(z, before *law.Zone, h *law.Holding) *law.
 	return nil
 }
 
-// warnOfPatterns warns of patterns that are probably mistakes in the zone (S4.6).
 func warnOfPatterns(plan *law.Plan, z *law.Zone, rules ...rules.Rule) {
 	warn := func(p pattern.Pattern) {
 		if text := p.Warning(z.FQDN()); text != "" {
@@ -174,7 +173,7 @@ func warnOfPatterns(plan *law.Plan, z *law.Zone, rules ...rules.Rule) {
 	}
 }
 
-// maxNames bounds the names of new rules that are looked up for a Warning.
+// maxNames bounds the names of new rules that are read for a Warning.
 const maxNames = 8
 
 // givenName is a name that a rule gives other namespaces literally.
@@ -182,12 +181,12 @@ type givenName struct {
 	pattern string
 	at      name.Rel
 	of      []string
-	// reserves says that the rule keeps others' patterns with "*" from the name (S4.20).
+	// reserves is set if the rule keeps patterns with "*" of others from the name (S4.20).
 	reserves bool
 }
 
-// newNames returns the first maxNames that rules of a zone give namespaces, and did not give them before. Shared names,
-// and underscore names, may be had beside others.
+// newNames returns the first maxNames names that new rules give other namespaces literally. It leaves out shared
+// names and underscore names, which several namespaces may have.
 func newNames(z *law.Zone, before, after []rules.Rule) (names []givenName) {
 	for _, rule := range after {
 		if len(rule.Namespaces) == 0 || slices.Contains(rule.Namespaces, z.Namespace) {
@@ -213,9 +212,9 @@ func newNames(z *law.Zone, before, after []rules.Rule) (names []givenName) {
 	return names
 }
 
-// warnOfHeld warns of new rules for a name that the zone's own namespace has, one for which they are not, or one below
-// NS or DNAME of others: no Record there is taken by them (S4.8, S4.10, S4.11, S5.7). delegation is the Delegation that
-// has the rules; "": they are the Zone's.
+// warnOfHeld warns of new rules that give a name in vain: the zone's own namespace has the name (S4.10), or a
+// namespace outside the rule has it (S4.8), or NS or DNAME records of others are above it (S4.11, S5.7). delegation
+// is the Delegation of the rules; "": they are the Zone's.
 func warnOfHeld(r *law.Reading, plan *law.Plan, z *law.Zone, delegation string, before, after []rules.Rule) {
 	names := newNames(z, before, after)
 	var ks []law.Key
@@ -242,11 +241,11 @@ func warnOfHeld(r *law.Reading, plan *law.Plan, z *law.Zone, delegation string, 
 	}
 }
 
-// maxKeeping bounds the namespaces at one name whose rules are read for a Warning.
+// maxKeeping bounds the namespaces at a name whose rules are read for a Warning.
 const maxKeeping = 8
 
-// isKept reports whether another namespace has the name, and rules allow it that name still: else its records give way
-// to those of the rule (S2.13). o is what stands there.
+// isKept reports whether a namespace outside the rule has the name, and rules still allow it. Without such rules its
+// records give way (S2.13). o is the owner at the name.
 func (n *givenName) isKept(r *law.Reading, z *law.Zone, delegation string, o *law.Owner) bool {
 	fqdn, err := n.at.In(z.FQDN())
 	if o == nil || err != nil {
@@ -267,7 +266,7 @@ func (n *givenName) isKept(r *law.Reading, z *law.Zone, delegation string, o *la
 	})
 }
 
-// findCut finds NS or DNAME records above the name, of others than the namespaces of the rule.
+// findCut returns the nearest NS or DNAME records above the name that are not of the rule's namespaces.
 func (n *givenName) findCut(r *law.Reading, z *law.Zone) (at name.Rel, t rdata.Type, ok bool) {
 	for up, ok := n.at.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
 		o := law.Get[law.Owner](r, law.OwnerKey(z.UID, up))
@@ -283,8 +282,8 @@ func (n *givenName) findCut(r *law.Reading, z *law.Zone) (at name.Rel, t rdata.T
 	return at, t, false
 }
 
-// warnOfAddresses says where a write of a zone's name, or of its name servers, leaves one of these without an address:
-// the Zone is stored, and its Ready stays False.
+// warnOfAddresses warns if a write of the name or the name servers leaves a name server without an address: the Zone
+// is stored, but not Ready.
 func (d *zoneDecision) warnOfAddresses(plan *law.Plan, change *law.ZoneChange) {
 	z, before := change.Zone, d.ask.Before
 	if d.ask.Cascade || change.Servable.Reason != records.ReasonNameServerWithoutAddress {

@@ -14,22 +14,22 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// ParentAsk is a cascade's request to decide anew which zone is the parent of a standing zone. No client made it, so
-// it is never refused, but for Later where the zone ends and too many others do.
+// ParentAsk is the input of DecideParent, for a zone in force. No client made the request, so the only refusal is
+// Later, if the zone ends and too many others do.
 type ParentAsk struct {
 	Zone *law.Zone
-	// Spec is what its object asks for.
+	// Spec is the desired state.
 	Spec *ZoneSpec
-	// Says is the message of its condition Delegated now.
+	// Says is the present message of the condition Delegated.
 	Says string
-	// Work is the cascade.
+	// Work is the cascade that asks.
 	Work   *law.Work
 	Now    time.Time
 	WorkID string
 }
 
-// DecideParent decides the parent of a zone after something above it changed
-// (S3.4–S3.11). Plan.Zone is nil when nothing changes.
+// DecideParent decides the parent of a zone after a change above it (S3.4–S3.11). Plan.Zone is nil if nothing
+// changes.
 func DecideParent(seen *law.Seen, ask ParentAsk) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		d := &zoneDecision{Reading: r, ask: ZoneAsk{Before: ask.Zone, After: ask.Spec, Cascade: true, Now: ask.Now, WorkID: ask.WorkID}}
@@ -41,7 +41,7 @@ func (d *zoneDecision) decideParent(ask *ParentAsk) (*law.Plan, *law.Refusal) {
 	z, work, plan := ask.Zone, ask.Work, &law.Plan{}
 	holding := law.Get[law.Holding](d.Reading, law.HoldingKey(z.View, z.FQDN()))
 	if holding == nil || holding.UID != z.UID {
-		return plan, nil // it is gone, and that has a cascade of its own
+		return plan, nil // gone: the removal has its own cascade
 	}
 	x := parentOf(d.Reading, z.View, z.FQDN(), z.Namespace, holding)
 	var endsAt int64
@@ -52,11 +52,11 @@ func (d *zoneDecision) decideParent(ask *ParentAsk) (*law.Plan, *law.Refusal) {
 		} else if newly && from != nil && from.UID != x.parent.UID {
 			was := law.Get[law.Zone](d.Reading, law.ZoneKey(from.Namespace, from.Name))
 			if was == nil || was.UID != from.UID || was.Pending {
-				return plan, nil // that zone went, and the cascade which says how decides (S3.5)
+				return plan, nil // that zone is gone: the cascade of its removal decides (S3.5)
 			}
 		}
-		// What its own rules gave until now a write of its namespace took, whatever cascade meets that first. What came
-		// by a zone between it did not take.
+		// If the same parent delegated the zone until now, a write of its namespace withdrew the zone, whichever
+		// cascade meets it first. After the removal of a zone between the two, no such write did.
 		taken := newly && holding.Parent != nil && holding.Parent.UID == x.parent.UID
 		w, release := records.NoteWithdrawal(d.Reading, plan, records.Withdrawing{Zone: x.parent, Namespace: z.Namespace,
 			Child: true, Newly: newly,
@@ -71,7 +71,7 @@ func (d *zoneDecision) decideParent(ask *ParentAsk) (*law.Plan, *law.Refusal) {
 	x.noteIn(&h)
 	moved := (h.Parent == nil) != (holding.Parent == nil) || h.Parent != nil && h.Parent.UID != holding.Parent.UID
 	if !moved && h.DS == holding.DS && h.Withdrawn == holding.Withdrawn && h.Enclosed == holding.Enclosed {
-		// The parent stays. Only what is said of the zone may differ.
+		// The parent stays. Only the condition's message may differ.
 		if ask.Says != x.cond.Message {
 			plan.Zone = &law.ZoneChange{Zone: z, Holding: holding, Delegated: x.cond}
 		}
@@ -88,21 +88,20 @@ func (d *zoneDecision) decideParent(ask *ParentAsk) (*law.Plan, *law.Refusal) {
 	return plan, nil
 }
 
-// parentage is what stands above a zone.
+// parentage is the relation of a zone to the zone above.
 type parentage struct {
-	// parent encloses it; nil: standalone.
+	// parent encloses the zone; nil: standalone.
 	parent *law.Zone
-	// delegates says that the rules of the parent list the zone.
+	// delegates is set if the rules of the parent list the zone.
 	delegates bool
-	// ds says that the parent is to contain the DS of the zone (S6.16).
+	// ds is set if the parent is to have the DS of the zone (S6.16).
 	ds bool
-	// withdrawn says that the parent does not delegate the zone, which was not established either (S3.5).
+	// withdrawn is set if the parent does not delegate the zone, which is not established either (S3.5).
 	withdrawn bool
 	enclosed  string
 	cond      *law.Condition
 }
 
-// noteIn notes it in the holding of the zone.
 func (x *parentage) noteIn(h *law.Holding) {
 	h.Parent, h.Withdrawn, h.Enclosed, h.DS = nil, "", x.enclosed, x.ds
 	if x.delegates || x.withdrawn {
@@ -113,8 +112,8 @@ func (x *parentage) noteIn(h *law.Holding) {
 	}
 }
 
-// parentOf returns what encloses a zone of ns at fqdn, and its condition Delegated (S3.4–S3.11). has is the holding of
-// the zone.
+// parentOf returns the parentage of a zone of ns at fqdn, with the condition Delegated (S3.4–S3.11). has is its
+// holding.
 func parentOf(r *law.Reading, view string, fqdn name.Name, ns string, has *law.Holding) *parentage {
 	standalone := &parentage{cond: &law.Condition{Status: "True", Reason: law.ReasonStandalone, Message: "no zone encloses it"}}
 	up, ok := fqdn.Parent()
@@ -139,7 +138,7 @@ func parentOf(r *law.Reading, view string, fqdn name.Name, ns string, has *law.H
 	}
 	if !x.delegates {
 		x.withdrawn = true
-		x.ds = has.DS && has.Parent != nil && has.Parent.UID == p.UID // what stands stays until the zone ends
+		x.ds = has.DS && has.Parent != nil && has.Parent.UID == p.UID // the DS stays until the zone ends
 		x.cond = &law.Condition{Status: "True", Reason: law.ReasonDelegationWithdrawn, Message: fmt.Sprintf("zone %s delegates it "+
 			"no more: it stands until about status.endsAt, and ends then (S3.5; %s)", p.FQDN(), hint)}
 		return x
@@ -148,9 +147,8 @@ func parentOf(r *law.Reading, view string, fqdn name.Name, ns string, has *law.H
 	return x
 }
 
-// sayRenamed adds to the condition of a zone that the zone of its zoneRef has another name than it had when this one
-// was made, if its namespace knows that zone (S1.6, S1.8): the zone keeps its name, and the status that follows from
-// it.
+// sayRenamed adds to the condition that the zone of zoneRef now has another name than when this zone was made, if
+// the namespace knows that zone (S1.8). The zone keeps its own name (S1.6).
 func sayRenamed(r *law.Reading, cond *law.Condition, spec *ZoneSpec, z *law.Zone) {
 	if spec.ZoneRef == nil || name.IsAbsolute(spec.DomainName) {
 		return

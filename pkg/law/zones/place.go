@@ -16,8 +16,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// locateZone finds the name of the zone and the zone that encloses it (S1.1, S3.1). Whether it may stand there is
-// another question (checkPlace).
+// locateZone finds the name of the zone and the enclosing zone (S1.1, S3.1). checkPlace decides whether the zone may
+// be made there.
 func (d *zoneDecision) locateZone() (*zonePlace, *law.Refusal) {
 	s := &zonePlace{view: d.ask.After.View}
 	target, refusal := d.resolveName(s)
@@ -43,8 +43,8 @@ func (d *zoneDecision) locateZone() (*zonePlace, *law.Refusal) {
 	return s, nil
 }
 
-// resolveName finds the name and the view of the zone. target is the zone of its zoneRef; without one that its
-// namespace knows it is pending.
+// resolveName finds the name and view of the zone. target is the zone of its zoneRef. If that is absent, pending or
+// unknown to the namespace, it sets s.pending.
 func (d *zoneDecision) resolveName(s *zonePlace) (*law.Zone, *law.Refusal) {
 	spec := d.ask.After
 	if spec.ZoneRef == nil {
@@ -77,7 +77,6 @@ func (d *zoneDecision) resolveName(s *zonePlace) (*law.Zone, *law.Refusal) {
 	return z, nil
 }
 
-// createRole is the command that makes a Role for establishing one zone (S3.3).
 func createRole(namespace, resourceName string) string {
 	role := strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '.' {
@@ -92,7 +91,7 @@ func createRole(namespace, resourceName string) string {
 		namespace, resourceName)
 }
 
-// checkPlace decides whether a zone may be made at its place (S1.5, S3.1, S3.3, S4.15).
+// checkPlace refuses a zone that may not be made at its name (S1.5, S3.1, S3.3, S4.15).
 func (d *zoneDecision) checkPlace(plan *law.Plan, s *zonePlace) *law.Refusal {
 	held := law.Get[law.Holding](d.Reading, law.HoldingKey(s.view, s.fqdn))
 	if held != nil && held.UID != d.ask.After.UID {
@@ -139,8 +138,8 @@ func (d *zoneDecision) checkPlace(plan *law.Plan, s *zonePlace) *law.Refusal {
 	return nil
 }
 
-// warnOfElsewhere warns of patterns of the zone p above that give no name any more, for theirs lie in the new zone: a
-// tenant of its own rules, the namespace of p of all (S1.8).
+// warnOfElsewhere warns of patterns of the parent p whose names lie in the new zone, so that they give none any more
+// (S2.1). A tenant is told of its own rules, the namespace of p of all (S1.8).
 func (s *zonePlace) warnOfElsewhere(plan *law.Plan, p *law.Zone, namespace string) {
 	list := slices.DeleteFunc(slices.Concat(p.RuleSet().Lists[:]...), func(r rules.Rule) bool {
 		return namespace != p.Namespace && !r.CoversNamespace(namespace)
@@ -169,8 +168,8 @@ func (d *zoneDecision) checkEstablish(s *zonePlace) *law.Refusal {
 		law.InView(s.view), s.fqdn, resource, namespace, createRole(namespace, resource))
 }
 
-// checkRules refuses a zone that the zone above does not delegate, or not now, and returns that one with its rules for
-// the namespace (S3.1).
+// checkRules refuses a zone that the parent does not delegate, or does not delegate at present. It returns the
+// parent with its rules for the namespace (S3.1).
 func (d *zoneDecision) checkRules(s *zonePlace) (*law.Zone, *law.Refusal) {
 	p, ns := s.parent, d.ask.After.Namespace
 	if p.Terminating {
@@ -191,14 +190,13 @@ func (d *zoneDecision) checkRules(s *zonePlace) (*law.Zone, *law.Refusal) {
 	return p, nil
 }
 
-// parentClaimant is a namespace as it asks the zone p for the name of a zone below it.
 func parentClaimant(r *law.Reading, p *law.Zone, h *law.Holding, namespace string) *claims.Claimant {
 	return &claims.Claimant{Reading: r, Zone: p, Holding: h, Namespace: namespace, Admission: rules.AdmittedPlain,
 		OwnerAt: func(n name.Rel) *law.Owner { return law.Get[law.Owner](r, law.OwnerKey(p.UID, n)) }}
 }
 
-// checkForeignNames refuses a zone that would take over names of another namespace in the zone p above it, or that is
-// below a name which another one claims (S4.19). What its delegation answers for is decided as for a record (S4.11).
+// checkForeignNames refuses a zone that would take over names of another namespace in the parent p, or that is below
+// a name claimed by another namespace (S4.19) or below NS records, as for a record (S4.11).
 func (d *zoneDecision) checkForeignNames(s *zonePlace, p *law.Zone) *law.Refusal {
 	ns := d.ask.After.Namespace
 	if ns == p.Namespace {
@@ -225,8 +223,8 @@ func (d *zoneDecision) checkForeignNames(s *zonePlace, p *law.Zone) *law.Refusal
 	return c.RefuseGlue(up)
 }
 
-// refuseGuest refuses a tenant's zone at an underscore name where a guest's record is refused (S4.23, S4.24). literal
-// says that a rule gives its very name.
+// refuseGuest refuses a tenant's zone at an underscore name where its record would be refused (S4.23, S4.24).
+// literal is set if a rule names the zone literally.
 func (s *zonePlace) refuseGuest(c *claims.Claimant, literal bool) *law.Refusal {
 	if rules.Base(s.owner) == s.owner {
 		return nil
@@ -239,8 +237,8 @@ func (s *zonePlace) refuseGuest(c *claims.Claimant, literal bool) *law.Refusal {
 	return c.RefuseHiding("a zone", s.owner)
 }
 
-// checkOwner refuses a zone at a name where the zone p above it has a CNAME or NS records (S3.9), but those of tenants
-// that give way.
+// checkOwner refuses a zone at a CNAME or NS records of the parent p (S3.9), unless those are of tenants that give
+// way (S2.13).
 func (d *zoneDecision) checkOwner(s *zonePlace, p *law.Zone, o *law.Owner) *law.Refusal {
 	for _, t := range []rdata.Type{rdata.CNAME, rdata.NS} {
 		if o.HasType(t) {
@@ -259,7 +257,7 @@ func (d *zoneDecision) checkOwner(s *zonePlace, p *law.Zone, o *law.Owner) *law.
 	return nil
 }
 
-// awaitYielding has the new zone wait until the tenants in its way are gone (S2.13).
+// awaitYielding plans the release of the tenants at the zone's name, for which the zone waits (S2.13).
 func (d *zoneDecision) awaitYielding(plan *law.Plan, s *zonePlace) *law.Plan {
 	const rule = "S2.13"
 	text := fmt.Sprintf("the namespace that has %s of zone %s is allowed it no more, and its records there go; the zone takes the name "+
@@ -276,7 +274,7 @@ func (d *zoneDecision) awaitYielding(plan *law.Plan, s *zonePlace) *law.Plan {
 	return plan
 }
 
-// checkAbove refuses a zone below a DNAME of the zone p above it (S5.6): no server loads its NS there.
+// checkAbove refuses a zone below a DNAME of the parent p (S5.7): no server loads its NS there.
 func (d *zoneDecision) checkAbove(s *zonePlace, p *law.Zone) *law.Refusal {
 	for up, ok := s.owner.Parent(); ok; up, ok = up.Parent() {
 		o := law.Get[law.Owner](d.Reading, law.OwnerKey(p.UID, up))
@@ -289,9 +287,9 @@ func (d *zoneDecision) checkAbove(s *zonePlace, p *law.Zone) *law.Refusal {
 	return nil
 }
 
-// refuseLocked refuses a zone at, above or below names that move to the zone that encloses it. One made anew at the
-// very name joins the move (joinMove), where it is of that zone's own namespace or of the one that had the name: in a
-// zone of another one its rules would decide what becomes of others' Records (S4.15).
+// refuseLocked refuses a zone at, above or below names that are moving to its parent. A zone made anew at exactly
+// that name joins the move (joinMove), if it is of the parent's namespace or of the name's last one: in a zone of
+// another namespace, its rules would decide on the Records of others (S4.15).
 func (s *zonePlace) refuseLocked(namespace string, last *law.LastSerial) *law.Refusal {
 	if s.parent == nil || !s.parentHolding.HasLocked(s.fqdn) {
 		return nil

@@ -12,9 +12,9 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// checkForeign refuses to delete a zone that has records or child zones of other namespaces, but where the annotation
-// names it (S8.1): then the answer says what they are (S2.16). From deletionTimestamp on it takes in nothing more, so
-// the request that sets it is judged, and the removal that follows is not.
+// checkForeign refuses to delete a zone with records or child zones of other namespaces. With the annotation
+// kubi.zone/delete it warns of them instead (S8.1, S2.16). A terminating zone takes in nothing more, so only the
+// request that sets deletionTimestamp is checked, not the removal.
 func (d *zoneDecision) checkForeign(plan *law.Plan) *law.Refusal {
 	z := d.ask.Before
 	if z.Terminating {
@@ -46,7 +46,7 @@ func (d *zoneDecision) checkForeign(plan *law.Plan) *law.Refusal {
 		z.Namespace, z.UID)
 }
 
-// removeZone frees the name and leaves the records to the cascade (S8.1, S8.2).
+// removeZone frees the name. The cascade moves or releases the records (S8.1, S8.2).
 func (d *zoneDecision) removeZone(plan *law.Plan) (*law.Plan, *law.Refusal) {
 	z := d.ask.Before
 	holding := d.HoldingOf(z)
@@ -54,14 +54,14 @@ func (d *zoneDecision) removeZone(plan *law.Plan) (*law.Plan, *law.Refusal) {
 	return d.vacateName(plan, holding, fmt.Sprintf("zone %s was removed", z.FQDN()), law.MaxRemovals)
 }
 
-// vacateName frees the name of a zone that stands no longer, and owes the release of what it had. most bounds such
-// cascades of its namespace that stand against the zone which gains its name.
+// vacateName frees the name of a removed or ended zone, and plans the cascade of its records. It returns Later if
+// the zone that gains the name has most such cascades of the namespace already.
 func (d *zoneDecision) vacateName(plan *law.Plan, holding *law.Holding, reason string, most int) (*law.Plan, *law.Refusal) {
 	ask, z := &d.ask, d.ask.Before
 	by := cmp.Or(d.by, z.Namespace)
 	last := Remember(z)
 	var locks name.Name
-	if z.Rows > 0 || holding.HasLocked(z.FQDN()) { // some of it may be between this zone and the one that it came from
+	if z.Rows > 0 || holding.HasLocked(z.FQDN()) { // records may still be on their way from another zone
 		last.Zone, locks = z.UID, z.FQDN()
 	}
 	plan.Writes = append(plan.Writes,
@@ -74,8 +74,8 @@ func (d *zoneDecision) vacateName(plan *law.Plan, holding *law.Holding, reason s
 		}}
 	plan.OweCut(holding.Parent, z.Ref, z.View, z.FQDN())
 	at, gaining := d.findAbove(z.View, z.FQDN())
-	// The zones below (S3.4), and what waits there, which the zone kept out or which refers to a shorter one (S2.5,
-	// S2.7).
+	// Also zones below (S3.4), and waiting objects there that this zone kept out or that refer to a shorter one
+	// (S2.5, S2.7).
 	plan.Work.Scans = append(plan.Work.Scans, law.Scan{Kind: law.ScanZones, View: z.View, Name: z.FQDN()},
 		law.Scan{Kind: law.ScanWaiting, View: z.View, Name: z.FQDN()})
 	recountParent(plan, z.View, at, gaining)
@@ -91,15 +91,14 @@ func (d *zoneDecision) vacateName(plan *law.Plan, holding *law.Holding, reason s
 	return plan, nil
 }
 
-// recountParent owes the cut of the zone with the holding h, which loses names to a zone below it or gains them.
-// Another zone may now give the address of a name server of h, or h itself again (S6.1).
+// recountParent owes the cut of the zone of h, which gains names, or loses them to a zone below: the addresses of
+// its name servers may now come from another zone (S6.1).
 func recountParent(plan *law.Plan, view string, fqdn name.Name, h *law.Holding) {
 	if h != nil && h.Parent != nil {
 		plan.OweCut(h.Parent, h.Ref, view, fqdn)
 	}
 }
 
-// findAbove finds the longest zone strictly above a name.
 func (d *zoneDecision) findAbove(view string, n name.Name) (name.Name, *law.Holding) {
 	up, ok := n.Parent()
 	if !ok {

@@ -13,27 +13,26 @@ import (
 )
 
 const (
-	// maxRepairJump is how far a repair goes by itself (S6.11): a wrong one costs the zone no more than a year of its
+	// maxRepairJump bounds a repair without annotation (S6.11): by a wrong repair a zone loses at most a year of its
 	// serials.
 	maxRepairJump = 1 << 24
-	// repairInterval is the least time between two repairs of a zone (S6.11): a secondary that lies again and again
-	// does not use up its serials.
+	// repairInterval is the minimum time between two repairs of a zone (S6.11): a secondary that lies repeatedly
+	// does not use up the serials.
 	repairInterval = 24 * time.Hour
 )
 
-// Behind says that a secondary of a zone is ahead of it (S6.11). A controller with the right to write the status of
-// zones says so, after two signed answers of a listed secondary.
+// Behind is a secondary that is ahead of a zone (S6.11). A controller with the right to write the status of zones
+// reports it, after two signed answers of a listed secondary.
 type Behind struct {
 	// Serial is the serial of the secondary.
 	Serial serial.Serial
-	// Accepted is the serial that an annotation of the zone accepts, however far ahead it is; 0: none.
+	// Accepted is the serial that an annotation of the zone accepts at any distance; 0: none.
 	Accepted serial.Serial
 }
 
-// Repair returns the serial with which a zone passes a secondary (S6.11). It returns false where the serial stays: the
-// secondary is not ahead; the serial after it would not be ahead of last; it is further ahead than a repair goes
-// without the annotation; or the zone was repaired less than a day ago. repaired is the time of that (unix seconds),
-// 0 for never.
+// Repair returns the serial after that of a secondary that is ahead (S6.11). It returns false if the secondary, or
+// that next serial, is not ahead of last, if it is further ahead than maxRepairJump without the annotation, or if
+// the last repair was less than repairInterval ago. repaired is the time of that repair in unix seconds; 0: never.
 func Repair(last serial.Serial, behind Behind, repaired int64, now time.Time) (serial.Serial, bool) {
 	next := behind.Serial.Next()
 	switch {
@@ -41,13 +40,14 @@ func Repair(last serial.Serial, behind Behind, repaired int64, now time.Time) (s
 		return 0, false
 	case uint32(behind.Serial-last) > maxRepairJump && behind.Accepted != behind.Serial:
 		return 0, false
-	case repaired != 0 && now.Sub(time.Unix(repaired, 0)).Abs() < repairInterval: // further ahead it is of a clock that was
+	// a time further ahead is of a wrong clock
+	case repaired != 0 && now.Sub(time.Unix(repaired, 0)).Abs() < repairInterval:
 		return 0, false
 	}
 	return next, true
 }
 
-// repairSerial makes the step of a repair: another serial of the same content.
+// repairSerial plans the step of a repair: another serial for the same content.
 func (d *zoneDecision) repairSerial(change *law.ZoneChange, z *law.Zone, next serial.Serial) {
 	after, held := *z, *change.Holding
 	after.Serial, after.N, held.Repaired = next, z.N+1, d.ask.Now.Unix()
@@ -55,14 +55,15 @@ func (d *zoneDecision) repairSerial(change *law.ZoneChange, z *law.Zone, next se
 	change.Step = &content.Step{N: after.N, From: z.Serial, Serial: next, State: z.State, By: d.ask.By, Time: d.ask.Now.Unix()}
 }
 
-// Remember is what a zone leaves behind under its name (S6.8).
+// Remember returns the serial memory that a zone leaves at its name (S6.8). It lasts for the zone's SOA expire, at
+// most serial.KeptSeconds.
 func Remember(z *law.Zone) *law.LastSerial {
 	return &law.LastSerial{Serial: z.Serial, Left: min(int64(z.Header.Expire), serial.KeptSeconds), By: z.Namespace}
 }
 
-// findLastSerial returns the last serial of a name, under any zone, as it is remembered. Else it returns the floor of
-// a restored store, which lacks zones that are not in its backup: a zone there that begins at its minimumSerial may
-// have begun there before. 0: there is none.
+// findLastSerial returns the serial memory of a name, and the serial from which a new zone goes on. Without a memory
+// that is the floor of a restored store, whose backup may lack zones. A minimum ahead of the floor is raised by the
+// floor's Jump: a missing zone may have begun there. 0: neither memory nor floor.
 func (d *zoneDecision) findLastSerial(view string, fqdn name.Name, minimum *uint32) (last *law.LastSerial, from serial.Serial) {
 	keys := []law.Key{law.LastSerialKey(view, fqdn), law.FloorKey}
 	d.AskAll(keys)

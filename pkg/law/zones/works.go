@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/records"
 )
 
-// DecideUnlocked ends the lock of a cascade in one zone that it touches: all that stood has come (S2.11). Plan.Zone is
-// nil where there is none.
+// DecideUnlocked ends the lock of a cascade in a zone when all moving records have come (S2.11). Plan.Zone is nil
+// without a lock.
 func DecideUnlocked(seen *law.Seen, place law.Place, id string) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
@@ -26,8 +26,8 @@ func DecideUnlocked(seen *law.Seen, place law.Place, id string) law.Outcome {
 	})
 }
 
-// DecideTakenIn notes that the Delegations which waited for a new zone are in force there (S4.22), or wait on.
-// Plan.Zone is nil where none waited.
+// DecideTakenIn marks the Delegations that waited for a new zone as decided: they are in force or wait on (S4.22).
+// Plan.Zone is nil without such a mark.
 func DecideTakenIn(seen *law.Seen, place law.Place, id string) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
@@ -40,7 +40,6 @@ func DecideTakenIn(seen *law.Seen, place law.Place, id string) law.Outcome {
 	})
 }
 
-// changeMarks changes the marks of a work at a zone with the holding h.
 func changeMarks(plan *law.Plan, z *law.Zone, h *law.Holding, id string, change func(*law.StandingWork)) {
 	after := *h
 	after.Works = slices.Clone(h.Works)
@@ -53,9 +52,9 @@ func changeMarks(plan *law.Plan, z *law.Zone, h *law.Holding, id string, change 
 	plan.Writes = []law.Write{{Key: law.HoldingKey(z.View, z.FQDN()), Value: &after}}
 }
 
-// DecideDue notes how long servers ran since a withdrawal, and owes the release when its period is over. counted is
-// the withdrawal when the server began to count, and passed the number of seconds since then. The plan is empty where
-// another server has noted it, or it began anew.
+// DecideDue adds the passed seconds, in which servers ran, to a withdrawal, and plans the release if its period is
+// over. counted is the withdrawal at the beginning of the count. The plan is empty if the withdrawal changed since:
+// another server has counted, or it began anew.
 func DecideDue(seen *law.Seen, place law.Place, namespace string, counted law.Withdrawal, passed int64, workID string,
 	now int64) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
@@ -76,8 +75,8 @@ func DecideDue(seen *law.Seen, place law.Place, namespace string, counted law.Wi
 	})
 }
 
-// DecideReleased ends the first withdrawals whose release is through, at most MaxReleases. One that began anew
-// meanwhile stays.
+// DecideReleased removes the first withdrawals of a finished release, at most MaxReleases. A withdrawal that began
+// anew meanwhile stays.
 func DecideReleased(seen *law.Seen, work *law.Work) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
@@ -95,7 +94,7 @@ func DecideReleased(seen *law.Seen, work *law.Work) law.Outcome {
 	})
 }
 
-// DecideEnded decides that what an ended zone had is released: from now on a rule may make it anew. now is in unix
+// DecideEnded clears Ending when an ended zone's data is released: a rule may now make the zone anew. now is in unix
 // seconds.
 func DecideEnded(seen *law.Seen, work *law.Work, now int64) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
@@ -104,7 +103,7 @@ func DecideEnded(seen *law.Seen, work *law.Work, now int64) law.Outcome {
 		z := law.Get[law.Zone](r, law.ZoneKey(place.Namespace, place.Name))
 		last := law.Get[law.LastSerial](r, law.LastSerialKey(place.View, place.FQDN))
 		if z == nil || z.UID != place.UID || !z.Pending || !z.Ending {
-			return plan, nil // it was deleted
+			return plan, nil // deleted meanwhile
 		}
 		after := *z
 		after.Ending = false
@@ -125,8 +124,8 @@ func DecideEnded(seen *law.Seen, work *law.Work, now int64) law.Outcome {
 	})
 }
 
-// DecideThrough takes the mark of a finished cascade from one zone it touched
-// (S7.2). Plan.Zone is nil when the zone is gone or not marked.
+// DecideThrough removes the mark of a finished cascade from a zone (S7.2). Plan.Zone is nil if the zone is gone or
+// not marked.
 func DecideThrough(seen *law.Seen, place law.Place, id string) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
@@ -141,7 +140,7 @@ func DecideThrough(seen *law.Seen, place law.Place, id string) law.Outcome {
 	})
 }
 
-// DecideOverdue lets a zone be delivered although cascades stand against it.
+// DecideOverdue sets Overdue: the zone is delivered in spite of its cascades, which take too long (S7.2).
 func DecideOverdue(seen *law.Seen, place law.Place, now int64) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}

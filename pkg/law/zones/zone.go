@@ -15,8 +15,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/records"
 )
 
-// DecideZone decides a write of one zone (S3, S6, S8). A zone that stands keeps its name, whatever became of the zone
-// that it refers to (S1.6, S3.3).
+// DecideZone decides a write of a Zone (S3, S6, S8). A zone in force keeps its name, even if the target of its
+// zoneRef changes (S1.6, S3.3).
 func DecideZone(seen *law.Seen, ask ZoneAsk) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		return (&zoneDecision{Reading: r, ask: ask}).decideZone()
@@ -38,7 +38,7 @@ func (d *zoneDecision) decideZone() (*law.Plan, *law.Refusal) {
 	switch before := ask.Before; {
 	case before == nil:
 	case before.Pending && ask.After.Terminating:
-		return d.stayPending(plan, law.ReasonZoneTerminating, "the zone is being deleted"), nil // S8.2: it takes no name any more
+		return d.stayPending(plan, law.ReasonZoneTerminating, "the zone is being deleted"), nil // S8.2
 	case before.Ending:
 		return d.stayPending(plan, law.ReasonDelegationWithdrawn, "it has ended, and its records are being released and withdrawn "+
 			"from where it was delivered (S3.7); it is decided like a new zone after that"), nil
@@ -59,7 +59,7 @@ func (d *zoneDecision) decideZone() (*law.Plan, *law.Refusal) {
 	return d.makeZone(plan, s)
 }
 
-// refuseOrWait refuses a write, and lets a zone that a cascade decides wait for the same reason.
+// refuseOrWait returns the refusal of a client's write. In a cascade the zone stays pending with that reason.
 func (d *zoneDecision) refuseOrWait(plan *law.Plan, refusal *law.Refusal) (*law.Plan, *law.Refusal) {
 	if d.ask.Cascade {
 		return d.stayPending(plan, refusal.Reason, refusal.Message), nil
@@ -67,7 +67,7 @@ func (d *zoneDecision) refuseOrWait(plan *law.Plan, refusal *law.Refusal) (*law.
 	return nil, refusal
 }
 
-// decideNamed decides about a zone that has a name, which it keeps.
+// decideNamed decides a write of a zone that has a name. It refuses another name (S1.6).
 func (d *zoneDecision) decideNamed(plan *law.Plan) (*law.Plan, *law.Refusal) {
 	ask := &d.ask
 	if ask.After.Terminating {
@@ -87,7 +87,7 @@ func (d *zoneDecision) decideNamed(plan *law.Plan) (*law.Plan, *law.Refusal) {
 	return d.amendZone(plan, &zonePlace{fqdn: ask.Before.FQDN(), view: ask.Before.View})
 }
 
-// makeZone makes a new zone, or lets a pending one stand.
+// makeZone puts a new or pending zone in force.
 func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.Refusal) {
 	spec := d.ask.After
 	if refusal := d.checkPlace(plan, s); refusal != nil {
@@ -146,8 +146,8 @@ func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.R
 	return d.finishPlan(plan, change)
 }
 
-// touchesAny reports whether a new zone owes a cascade, since there may be records, zones or Delegations to decide anew
-// because of it. Most zones touch none, and settle in the transaction that makes them (S7.2).
+// touchesAny reports whether a new zone needs a cascade: records, zones or Delegations may have to be decided anew.
+// Most zones need none, and are settled in the transaction that creates them (S7.2).
 func (d *zoneDecision) touchesAny(s *zonePlace, last *law.LastSerial, touched []law.Key) bool {
 	return s.taken > 0 || last != nil && last.Zone != "" || slices.ContainsFunc(touched, func(k law.Key) bool {
 		found := law.Get[law.Awaited](d.Reading, k)
@@ -155,7 +155,6 @@ func (d *zoneDecision) touchesAny(s *zonePlace, last *law.LastSerial, touched []
 	})
 }
 
-// wantedZone is the zone as its spec wants it, without serial and content.
 func (d *zoneDecision) wantedZone(s *zonePlace) *law.Zone {
 	spec := d.ask.After
 	z := &law.Zone{Ref: spec.Ref, View: s.view, Header: spec.Header, ZoneSettings: spec.ZoneSettings}
@@ -177,7 +176,7 @@ func (d *zoneDecision) setParent(h *law.Holding, s *zonePlace) *law.Condition {
 	return &law.Condition{Status: "True", Reason: law.ReasonDelegated, Message: fmt.Sprintf("by zone %s", s.parent.FQDN())}
 }
 
-// oweWork adds the outbox item of a zone write and marks the zone with it (I4, S7.2).
+// oweWork plans the outbox item of a zone write and marks the zone with it (I4, S7.2).
 func (d *zoneDecision) oweWork(plan *law.Plan, change *law.ZoneChange, reason string, s *zonePlace, losing string, locks name.Name,
 	scans []law.Scan) {
 	ask := &d.ask
@@ -188,8 +187,8 @@ func (d *zoneDecision) oweWork(plan *law.Plan, change *law.ZoneChange, reason st
 	change.Holding = change.Holding.WithMove(ask.WorkID, ns, by, losing, locks, ask.Now.Unix())
 }
 
-// joinMove has a zone that is made at the name of one that was removed take in the records of that one, as long as
-// they have not been let go. They move here instead of where they were moving (S2.10).
+// joinMove adds to a zone made anew the records of the last zone of its name, if their cascade is not finished: they
+// move here instead (S2.10).
 func (d *zoneDecision) joinMove(plan *law.Plan, change *law.ZoneChange, s *zonePlace, last *law.LastSerial) {
 	if last == nil || last.Zone == "" || last.Zone == change.Zone.UID {
 		return
@@ -201,7 +200,7 @@ func (d *zoneDecision) joinMove(plan *law.Plan, change *law.ZoneChange, s *zoneP
 	plan.Work.Scans = append(plan.Work.Scans, law.Scan{Kind: law.ScanMembers, Zone: last.Zone, Owner: name.Apex})
 }
 
-// advanceHeader makes the step of a header change. before is nil for a new zone.
+// advanceHeader plans the step of a header change. before is nil for a new zone.
 func (d *zoneDecision) advanceHeader(change *law.ZoneChange, z *law.Zone, before *content.Header) *law.Refusal {
 	if r := records.AdvanceZone(change, z, nil, &records.Diff{}, d.ask.Now, nil, d.ask.By); r != nil {
 		return r
@@ -209,7 +208,7 @@ func (d *zoneDecision) advanceHeader(change *law.ZoneChange, z *law.Zone, before
 	header := z.Header
 	change.Step.HeaderBefore, change.Step.HeaderAfter = before, &header
 	if before == nil {
-		change.Step.From = 0 // the zone begins here, whatever its name was served with before
+		change.Step.From = 0 // a new zone's history begins here, whatever serial its name had before
 	}
 	return nil
 }
@@ -226,11 +225,11 @@ func (d *zoneDecision) finishPlan(plan *law.Plan, change *law.ZoneChange) (*law.
 	return plan, nil
 }
 
-// maxScanned bounds the names that a work goes through one by one, where a Zone names others than before. Of more it
-// goes through the zone.
+// maxScanned bounds the names scanned one by one after a change of rules. If more names change, the cascade scans
+// the whole zone.
 const maxScanned = 64
 
-// amendZone changes a zone that keeps its name.
+// amendZone updates a zone that keeps its name.
 func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.Refusal) {
 	ask := &d.ask
 	before := ask.Before
@@ -284,7 +283,7 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 		if r := records.AdvanceZone(change, z, nil, &records.Diff{}, ask.Now, nil, ask.By); r != nil {
 			return nil, r
 		}
-	case ask.Behind != nil && h.Held == nil: // it would not be told
+	case ask.Behind != nil && h.Held == nil: // a held zone is not delivered
 		if next, ok := Repair(z.Serial, *ask.Behind, h.Repaired, ask.Now); ok {
 			d.repairSerial(change, z, next)
 		}
@@ -295,8 +294,8 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 	return d.finishPlan(plan, change)
 }
 
-// endZone releases the name and the records of a zone, as if it were removed. Its object stays, pending (S3.7). from is
-// the zone that encloses it. Later: too many go at once, and it ends when others are through.
+// endZone releases the name and the records of a zone, as a removal does. Its object stays, pending (S3.7). from is
+// the enclosing zone. It returns Later if too many zones of the namespace end at once.
 func (d *zoneDecision) endZone(plan *law.Plan, holding *law.Holding, from *law.Zone, counted bool) (*law.Plan, *law.Refusal) {
 	z := d.ask.Before
 	plan, refusal := d.vacateName(plan, holding, fmt.Sprintf("zone %s ended", z.FQDN()), law.MaxEnds)
@@ -308,8 +307,8 @@ func (d *zoneDecision) endZone(plan *law.Plan, holding *law.Holding, from *law.Z
 			cut.Own = cut.Own || counted
 		}
 	}
-	// The namespace of the rules pays. The mark in the zone above is of the child's namespace: how long that zone waits
-	// must not depend on how much another namespace has put there (S7.2).
+	// The item is charged to the parent's namespace, but the mark at that zone has the child's: the time for which
+	// it is unsettled must not depend on how much another namespace has put there (S7.2).
 	plan.Work.By = from.Namespace
 	plan.Work.Ended, plan.Work.Had, plan.Work.Ends = &law.Place{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}, &z.Header, true
 	plan = d.stayPending(plan, law.ReasonDelegationWithdrawn, fmt.Sprintf("zone %s, which encloses its name, does not delegate it, "+
