@@ -21,8 +21,8 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// ChangeSet validates a change set, except its items as writes of Records. It returns the names of the Records, in the
-// order of the items.
+// ChangeSet validates a change set, except its items as writes of Records. It returns the names of the Records, in
+// the order of the items.
 func ChangeSet(set *v1alpha1.ChangeSet) (names []string, errs field.ErrorList) {
 	items := specPath.Child("items")
 	switch n := len(set.Spec.Items); {
@@ -54,7 +54,7 @@ func ChangeSet(set *v1alpha1.ChangeSet) (names []string, errs field.ErrorList) {
 			applies = true
 			object, errs = appendRecord(errs, item.Apply, set.Namespace, path.Child("apply"))
 		}
-		// a request has the name in its path
+		// in a request of its own, this name would be in the path
 		if wrong := apivalidation.NameIsDNSSubdomain(object, false); object != "" && len(wrong) > 0 {
 			errs = append(errs, field.Invalid(path, cut(object), "cannot be the name of a Record: "+strings.Join(wrong, ", ")))
 		}
@@ -83,7 +83,7 @@ func countMembers(item *v1alpha1.ChangeSetItem) (n int) {
 	return n
 }
 
-// validatePrerequisites judges S10.5 as far as the set alone shows.
+// validatePrerequisites checks S10.5 without other objects.
 func validatePrerequisites(list []v1alpha1.ChangeSetPrerequisite, path *field.Path) (errs field.ErrorList) {
 	if n := len(list); n > v1alpha1.MaxChangeSetItems {
 		return field.ErrorList{field.TooMany(path, n, v1alpha1.MaxChangeSetItems)}
@@ -136,8 +136,8 @@ func countOctets(items []v1alpha1.ChangeSetItem) (octets int) {
 	return octets
 }
 
-// appendRecord appends why a Record to apply or to create cannot be written, and returns its name. An object of it is
-// read in place of the octets.
+// appendRecord appends the errors of a Record to apply or create, and returns its name. It reads the decoded object
+// if there is one, else the JSON.
 func appendRecord(errs field.ErrorList, of *runtime.RawExtension, namespace string, path *field.Path) (string, field.ErrorList) {
 	var record metav1.PartialObjectMetadata
 	if accessor, err := meta.Accessor(of.Object); err == nil {

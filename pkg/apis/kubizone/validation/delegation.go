@@ -13,7 +13,8 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// Bounds of a Delegation (S4.3). Each namespace has a key of the zone, which a write of the Delegation writes.
+// Bounds of a Delegation (S4.3). A write of the Delegation writes the rules of each namespace under a key of its
+// own.
 const (
 	MaxDelegationNamespaces = 16
 	// MaxDelegationOctets bounds the stored size of a Delegation; its spec may take half of that.
@@ -29,7 +30,7 @@ func Delegation(delegation *v1alpha1.Delegation) field.ErrorList {
 	return append(errs, validateDelegationSpec(delegation)...)
 }
 
-// DelegationUpdate validates the change from before to after.
+// DelegationUpdate validates an update.
 func DelegationUpdate(after, before *v1alpha1.Delegation) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	if after.Spec.ZoneRef != before.Spec.ZoneRef {
@@ -42,7 +43,7 @@ func DelegationUpdate(after, before *v1alpha1.Delegation) field.ErrorList {
 		func() field.ErrorList { return validateDelegationSpec(before) })...)
 }
 
-// DelegationSize reports a Delegation that is too large, as ZoneSize does.
+// DelegationSize is ZoneSize for a Delegation.
 func DelegationSize(after, before *v1alpha1.Delegation) field.ErrorList {
 	is, was := sizesOf(&after.ObjectMeta, &after.Spec, &after.Status), partSizes{}
 	if before != nil {

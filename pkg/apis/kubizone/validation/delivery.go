@@ -15,7 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Limits of the status of one Delivery: it is written with every change that is delivered.
+// Limits of a Delivery's status, which is written with every delivered change.
 const (
 	maxDeliveryServers = 1000
 	maxIntentRRsets    = 1000
@@ -24,7 +24,7 @@ const (
 	maxCode            = 64
 )
 
-// Delivery validates a new Delivery. Zone and class determine its name, so that they have one Delivery.
+// Delivery validates a new Delivery. The name follows from zone and class, so they have one Delivery.
 func Delivery(delivery *v1alpha1.Delivery) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&delivery.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	spec := &delivery.Spec
@@ -51,7 +51,7 @@ func Delivery(delivery *v1alpha1.Delivery) field.ErrorList {
 	return errs
 }
 
-// DeliveryUpdate validates the change from before to after.
+// DeliveryUpdate validates an update.
 func DeliveryUpdate(after, before *v1alpha1.Delivery) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	if after.Spec != before.Spec {
@@ -61,7 +61,7 @@ func DeliveryUpdate(after, before *v1alpha1.Delivery) field.ErrorList {
 	return errs
 }
 
-// DeliveryStatusUpdate validates the status that a controller wrote.
+// DeliveryStatusUpdate validates a status written by a controller.
 func DeliveryStatusUpdate(after, before *v1alpha1.Delivery) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	path, status := field.NewPath("status"), &after.Status

@@ -27,23 +27,23 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// Limits of one DNSClass.
+// Limits of a DNSClass.
 const (
-	// MaxServers is the most secondaries, and the most further addresses that are notified.
+	// MaxServers bounds the secondaries, and the addresses in alsoNotify.
 	MaxServers = 100
-	// MaxClassNamespaces is the most namespaces that a class names; a selector takes any number.
+	// MaxClassNamespaces bounds the namespaces named by a class. A selector has no bound.
 	MaxClassNamespaces = 1000
-	// MaxClassViews is the most views that a class names; "*" is every one.
+	// MaxClassViews bounds the views named by a class; "*" is all.
 	MaxClassViews = 100
 	// MinDriftInterval and MaxDriftInterval bound driftInterval.
 	MinDriftInterval = time.Minute
 	MaxDriftInterval = 7 * 24 * time.Hour
-	// MaxWebhookTimeout is the maximum duration of one call of a provider, in seconds. After a crash of a controller
-	// its last writes are repeated when its calls cannot arrive any more, so longer calls would mean a longer wait.
+	// MaxWebhookTimeout bounds a provider call, in seconds. After a crash, a controller repeats its last writes only
+	// after the earlier calls can no longer arrive, so longer calls would prolong that wait.
 	MaxWebhookTimeout    = 30
 	maxRequestsPerSecond = 10_000
-	// maxInstanceSelections is the most selectors of servers of a class, maxInstanceNamespaces the most namespaces of
-	// one.
+	// maxInstanceSelections bounds the server selectors of a class, maxInstanceNamespaces the namespaces of a
+	// selector.
 	maxInstanceSelections = 16
 	maxInstanceNamespaces = 64
 	maxPrimaries          = 16
@@ -51,13 +51,13 @@ const (
 	maxCABundle           = 256 << 10
 )
 
-// DNSClass validates a new DNSClass. inlineSecrets: the server accepts secrets in the class itself.
+// DNSClass validates a new DNSClass. inlineSecrets allows secrets in the class itself.
 func DNSClass(class *v1alpha1.DNSClass, inlineSecrets bool) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&class.ObjectMeta, false, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	return append(errs, validateDNSClass(class, inlineSecrets)...)
 }
 
-// DNSClassUpdate validates the change from before to after.
+// DNSClassUpdate validates an update.
 func DNSClassUpdate(after, before *v1alpha1.DNSClass, inlineSecrets bool) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	if was, is := before.Spec.Bind9, after.Spec.Bind9; was != nil && is != nil && class.ModeOf(was) != class.ModeOf(is) {
@@ -69,7 +69,7 @@ func DNSClassUpdate(after, before *v1alpha1.DNSClass, inlineSecrets bool) field.
 		func() field.ErrorList { return validateDNSClass(before, inlineSecrets) })...)
 }
 
-// DNSClassStatusUpdate validates the status that a controller wrote.
+// DNSClassStatusUpdate validates a status written by a controller.
 func DNSClassStatusUpdate(after, before *v1alpha1.DNSClass) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	status := field.NewPath("status")
@@ -88,7 +88,7 @@ func validateDNSClass(of *v1alpha1.DNSClass, inlineSecrets bool) field.ErrorList
 	spec := &of.Spec
 	var errs field.ErrorList
 	if text, ok := of.Annotations[v1alpha1.AnnotationDefaultClass]; ok && text != "true" && text != "false" {
-		// Any other text would read as false, also where true is meant.
+		// Any other text would count as false, even if true was meant.
 		errs = append(errs, field.NotSupported(field.NewPath("metadata", "annotations").Key(v1alpha1.AnnotationDefaultClass), text,
 			[]string{"true", "false"}))
 	}
@@ -110,8 +110,8 @@ func validateDNSClass(of *v1alpha1.DNSClass, inlineSecrets bool) field.ErrorList
 	return errs
 }
 
-// validateDefaultServers checks name servers for Zones of any name: a host with addresses must be relative, so that it
-// is in each zone.
+// validateDefaultServers validates name servers for zones of any name: a host with addresses must be relative, so
+// that it lies in each zone.
 func validateDefaultServers(servers []v1alpha1.NameServer) field.ErrorList {
 	errs := validateNameServers(servers, "")
 	for i, server := range servers {
@@ -124,17 +124,17 @@ func validateDefaultServers(servers []v1alpha1.NameServer) field.ErrorList {
 	return errs
 }
 
-// providerRules are what validation does with one kind of provider.
+// providerRules validate a kind of provider.
 type providerRules struct {
-	// validate reports what is wrong with the block of the spec, which it has.
+	// validate returns the errors of the provider's block of the spec.
 	validate func(spec *v1alpha1.DNSClassSpec, inlineSecrets bool, path *field.Path) field.ErrorList
-	// warn says what in the block is legal and most likely not meant; nil: nothing is.
+	// warn returns warnings about the block; nil: there are none.
 	warn func(spec *v1alpha1.DNSClassSpec) []string
-	// server is where the class writes, in the field server of the block; nil where servers fetch.
+	// server returns the server that the class writes to; nil if servers fetch.
 	server func(spec *v1alpha1.DNSClassSpec) string
 }
 
-// providers by the name of their block: one row for each of class.Providers, as a test checks.
+// providers has a row for each of class.Providers, by the name of its block, as a test checks.
 var providers = map[string]providerRules{
 	"transfer": {validate: validateTransfer, warn: warnOfTransfer},
 	"bind9":    {validate: validateBind9},
@@ -167,7 +167,6 @@ func validateNamespaceSelection(namespaces *v1alpha1.NamespaceSelection) field.E
 	return validateSelection(namespaces.Names, namespaces.Selector, specPath.Child("namespaces"))
 }
 
-// validateSelection judges a choice of namespaces, by their names and by their labels.
 func validateSelection(names []string, selector *metav1.LabelSelector, path *field.Path) field.ErrorList {
 	errs := validateNamespaces(names, MaxClassNamespaces, path.Child("names"))
 	return append(errs, validateSelector(selector, path.Child("selector"))...)
@@ -177,7 +176,6 @@ func validateSelector(selector *metav1.LabelSelector, path *field.Path) field.Er
 	return metavalidation.ValidateLabelSelector(selector, metavalidation.LabelSelectorValidationOptions{}, path)
 }
 
-// validateViews judges the views that a class delivers (S1.9).
 func validateViews(of []string) field.ErrorList {
 	return validateSet(of, MaxClassViews, specPath.Child("views"), func(text string, at *field.Path) (errs field.ErrorList) {
 		if text == "" || text == class.EveryView {
@@ -195,7 +193,7 @@ func validateTransfer(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) fie
 	var errs field.ErrorList
 	servers := path.Child("secondaries")
 	if len(transfer.Secondaries) == 0 && transfer.TSIGSecretRef == nil {
-		// Its zones would be Ready at once without any server that has them: no peer is known by address or by key.
+		// No peer would be known by address or key: the zones would be Ready at once without any server.
 		errs = append(errs, field.Required(servers, "without any, and without tsigSecretRef, no server may transfer the zones; "+
 			"list the name servers that get them, or name in tsigSecretRef a key for servers that Ready does not wait for"))
 	}
@@ -219,7 +217,7 @@ func validateTransfer(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) fie
 	return errs
 }
 
-// validateSigner judges from which secondary a server has its zones signed.
+// validateSigner checks that the signer is another secondary of the class, with signs: true.
 func validateSigner(server v1alpha1.Secondary, all []v1alpha1.Secondary, path *field.Path) field.ErrorList {
 	at := path.Child("signer")
 	switch {
@@ -235,8 +233,8 @@ func validateSigner(server v1alpha1.Secondary, all []v1alpha1.Secondary, path *f
 	return nil
 }
 
-// validateBind9 judges a set of servers. Without namespaces a selector would take in the servers of every team that
-// gives its own the same labels.
+// validateBind9 validates the block bind9. A selector needs namespaces: without them it would select servers of
+// every team that uses the same labels.
 func validateBind9(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) field.ErrorList {
 	servers := spec.Bind9
 	var errs field.ErrorList
@@ -271,7 +269,8 @@ func validateBind9(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) field.
 	return append(errs, validateMode(servers, path)...)
 }
 
-// validateMode judges the fields that one mode alone has. A field of another mode would be read as if it had an effect.
+// validateMode checks the fields that belong to a single mode. In another mode they are refused, since they would
+// have no effect.
 func validateMode(servers *v1alpha1.Bind9Provider, path *field.Path) (errs field.ErrorList) {
 	catalog, primaries := path.Child("catalogZone"), path.Child("primaries")
 	switch byCatalog := class.ModeOf(servers) == v1alpha1.Bind9ModeCatalog; {
@@ -318,8 +317,8 @@ func validateServerAddresses(list []string, most int, path *field.Path) field.Er
 	})
 }
 
-// validateServerAddress judges an IP address with or without a port. seen has those that stand before it in the list,
-// port 53 where none was said.
+// validateServerAddress validates an IP address with or without a port. seen has the previous addresses of the list,
+// by default with port 53.
 func validateServerAddress(text string, seen map[netip.AddrPort]bool, path *field.Path) field.ErrorList {
 	if text == "" {
 		return field.ErrorList{field.Required(path, `an IP address with or without a port: "192.0.2.1", "192.0.2.1:5353", `+
@@ -370,7 +369,6 @@ func validateRFC2136(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) fiel
 	return append(errs, validateSecretRef(update.TSIGSecretRef, path.Child("tsigSecretRef"))...)
 }
 
-// validateHostPort judges a host name or IP address with or without a port.
 func validateHostPort(text string, path *field.Path) field.ErrorList {
 	wrong := func(why string) field.ErrorList { return field.ErrorList{field.Invalid(path, cut(text), why)} }
 	const examples = `write a host with or without a port: "ns1.example.net", "ns1.example.net:5353", "192.0.2.1", "[2001:db8::1]:53"`
@@ -398,7 +396,7 @@ func validateHostPort(text string, path *field.Path) field.ErrorList {
 	return validateHost(host, text, path)
 }
 
-// validateHost judges the host in text: an IP address, or a host name (RFC 1123 §2.1).
+// validateHost validates the host in text: an IP address, or a host name (RFC 1123 §2.1).
 func validateHost(host, text string, path *field.Path) field.ErrorList {
 	if address, err := netip.ParseAddr(host); err == nil {
 		if address.Zone() != "" || address.IsUnspecified() || address.IsMulticast() {
@@ -411,7 +409,7 @@ func validateHost(host, text string, path *field.Path) field.ErrorList {
 	for _, wrong := range utilvalidation.IsDNS1123Subdomain(lower) {
 		errs = append(errs, field.Invalid(path, cut(text), "its host is neither an IP address nor a host name: "+wrong))
 	}
-	// A resolver of the C library reads 0x7f.1 and 2130706433 as addresses: what looks like one must be written as one.
+	// The C library's resolver takes 0x7f.1 and 2130706433 for addresses, so names resembling addresses are refused.
 	if last := lower[strings.LastIndexByte(lower, '.')+1:]; len(errs) == 0 && looksNumeric(last) {
 		errs = append(errs, field.Invalid(path, cut(text), "its host ends in a number and is no IP address: "+
 			"write the address in full (192.0.2.1), or a host name"))
@@ -457,7 +455,7 @@ func validateWebhook(spec *v1alpha1.DNSClassSpec, inlineSecrets bool, path *fiel
 	return errs
 }
 
-// validateServerURL judges the base URL of a webhook. secure: it is an https one.
+// validateServerURL validates the base URL of a webhook. secure is set for https.
 func validateServerURL(text string, path *field.Path) (secure bool, errs field.ErrorList) {
 	const example = `write one like "https://dns-webhook.example.net/v1"`
 	wrong := func(why string) (bool, field.ErrorList) {
@@ -471,7 +469,7 @@ func validateServerURL(text string, path *field.Path) (secure bool, errs field.E
 	}
 	parsed, err := url.Parse(text)
 	if err != nil {
-		// The parser's error repeats the text, which may have a password.
+		// The parser's error repeats the text, which may contain a password.
 		return false, field.ErrorList{field.Invalid(path, field.OmitValueType{}, "is no URL: "+example)}
 	}
 	secure = parsed.Scheme == "https"
@@ -521,7 +519,8 @@ func validateHMACAuth(auth *v1alpha1.HMACAuth, inlineSecrets bool, path *field.P
 	return errs
 }
 
-// validateCABundle judges PEM certificates; none is fine. The bundle itself says nothing to a reader, and can be long.
+// validateCABundle validates PEM certificates, which may be absent. The error leaves out the bundle: it is long and
+// unreadable.
 func validateCABundle(bundle []byte, path *field.Path) field.ErrorList {
 	if wrong := checkCABundle(bundle); len(bundle) > 0 && wrong != "" {
 		return field.ErrorList{field.Invalid(path, fmt.Sprintf("%d bytes", len(bundle)), wrong)}
@@ -529,7 +528,7 @@ func validateCABundle(bundle []byte, path *field.Path) field.ErrorList {
 	return nil
 }
 
-// checkCABundle says what is wrong with PEM certificates.
+// checkCABundle returns the fault of PEM certificates; "": none.
 func checkCABundle(bundle []byte) string {
 	if len(bundle) > maxCABundle {
 		return fmt.Sprintf("more than %d bytes: list the authorities of this server alone", maxCABundle)
@@ -577,7 +576,7 @@ func validateDataKey(key, of string, path *field.Path) field.ErrorList {
 	return rejectValue(key, utilvalidation.IsConfigMapKey(key), path)
 }
 
-// validateChoice judges a value that is one of a few. Absent is fine: it has a default.
+// validateChoice checks that a value is one of the choices, or absent: there is a default.
 func validateChoice[T ~string](value T, path *field.Path, choices ...T) field.ErrorList {
 	if value == "" || slices.Contains(choices, value) {
 		return nil
@@ -585,7 +584,7 @@ func validateChoice[T ~string](value T, path *field.Path, choices ...T) field.Er
 	return field.ErrorList{field.NotSupported(path, value, choices)}
 }
 
-// validateRange judges a number from 1 to most. Absent is fine: it has a default.
+// validateRange checks that a number is from 1 to most, or absent: there is a default.
 func validateRange(value *int32, most int32, unit string, path *field.Path) field.ErrorList {
 	if value == nil || *value >= 1 && *value <= most {
 		return nil
@@ -593,7 +592,7 @@ func validateRange(value *int32, most int32, unit string, path *field.Path) fiel
 	return field.ErrorList{field.Invalid(path, *value, fmt.Sprintf("must be from 1 to %d %s", most, unit))}
 }
 
-// DNSClassWarnings says what is legal in a DNSClass but most likely not meant.
+// DNSClassWarnings returns a warning for each valid field with a probable mistake.
 func DNSClassWarnings(of *v1alpha1.DNSClass) []string {
 	var warnings []string
 	spec := &of.Spec
@@ -639,7 +638,7 @@ func warnOfWebhook(spec *v1alpha1.DNSClassSpec) (warnings []string) {
 	return warnings
 }
 
-// DNSClassUpdateWarnings says what a change of a DNSClass does beside what it says.
+// DNSClassUpdateWarnings returns DNSClassWarnings, and a warning if the class now writes to another server.
 func DNSClassUpdateWarnings(after, before *v1alpha1.DNSClass) []string {
 	warnings := DNSClassWarnings(after)
 	_, from := writesTo(&before.Spec)
@@ -651,7 +650,8 @@ func DNSClassUpdateWarnings(after, before *v1alpha1.DNSClass) []string {
 	return warnings
 }
 
-// writesTo is where a class writes, and which field says so; spec alone for a class whose servers fetch.
+// writesTo returns the server that a class writes to, and the path of its field. Without such a server it returns
+// "spec" and "".
 func writesTo(spec *v1alpha1.DNSClassSpec) (path, server string) {
 	kind := class.ProviderOf(spec)
 	if of := providers[kind].server; of != nil {

@@ -17,13 +17,13 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// MaxDS is how many DS a zone has in its parent by its status.dnssec (S12.3), as law has it.
+// MaxDS bounds status.dnssec.ds (S12.3), as law.MaxDS does.
 const MaxDS = 16
 
-// digestOctets are the lengths of digests by their type (RFC 4034 §5.1.4, RFC 4509, RFC 6605).
+// digestOctets are the lengths of digests by type (RFC 4034 §5.1.4, RFC 4509, RFC 6605).
 var digestOctets = map[int32]int{1: 20, 2: 32, 4: 48}
 
-// zoneSigning are the algorithms that sign zones, in IANA's registry of DNSSEC algorithm numbers.
+// zoneSigning are the zone-signing algorithms in IANA's registry of DNSSEC algorithm numbers.
 var zoneSigning = []int32{3, 5, 6, 7, 8, 10, 12, 13, 14, 15, 16, 17, 23, 253, 254}
 
 func validateZoneDNSSEC(dnssec *v1alpha1.ZoneDNSSEC) field.ErrorList {
@@ -45,7 +45,7 @@ func validatePolicyName(text string, path *field.Path) field.ErrorList {
 	return nil
 }
 
-// ZoneDNSSECUpdate validates the status.dnssec that a controller wrote (S12.2, S12.3).
+// ZoneDNSSECUpdate validates a status.dnssec written by a controller (S12.2, S12.3).
 func ZoneDNSSECUpdate(after, before *v1alpha1.Zone) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	errs = append(errs, validateStatusSize(zoneSizes(after), zoneSizes(before))...)
@@ -74,7 +74,6 @@ func ZoneDNSSECUpdate(after, before *v1alpha1.Zone) field.ErrorList {
 	return append(errs, validateDS(dnssec.DS, path.Child("ds"))...)
 }
 
-// validateDS judges the DS records of a zone.
 func validateDS(list []v1alpha1.DelegationSigner, path *field.Path) field.ErrorList {
 	seen := map[v1alpha1.DelegationSigner]bool{}
 	return validateEach(list, MaxDS, path, func(ds v1alpha1.DelegationSigner, path *field.Path) (errs field.ErrorList) {

@@ -22,11 +22,11 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// Limits of the objects of bind9.kubi.zone (S11.2).
+// Limits of bind9.kubi.zone objects (S11.2).
 const (
-	// MaxFleetOctets bounds the stored size of an object; its spec may take half of that.
+	// MaxFleetOctets bounds the stored size of an object, and its half the spec.
 	MaxFleetOctets = 64 << 10
-	// MaxServersOfRole is the most servers of one role of a cluster.
+	// MaxServersOfRole bounds the servers of each role of a cluster.
 	MaxServersOfRole = 100
 
 	maxTolerations  = 32
@@ -40,16 +40,16 @@ const (
 	longestSuffix   = "-secondary-99" // of the instances of a cluster
 )
 
-// BINDVersions are the release series of BIND that a server may have.
+// BINDVersions are the supported release series of BIND.
 var BINDVersions = []string{"9.18", "9.20"}
 
-// FleetRules are what the platform says of all servers.
+// FleetRules are the platform's rules for all servers.
 type FleetRules struct {
-	// Repositories are those that images may come from: exactly, or with a trailing slash all below it.
+	// Repositories are the allowed image repositories. With a trailing slash an entry allows everything below it.
 	Repositories []string
 }
 
-// DefaultImageRepositories are those of BIND by its maintainers, and of bindcar.
+// DefaultImageRepositories are the repositories of BIND's maintainers and of bindcar.
 var DefaultImageRepositories = []string{"docker.io/internetsystemsconsortium/bind9", "ghcr.io/firestoned/bindcar"}
 
 func (r *FleetRules) allowsRepository(repository string) bool {
@@ -59,14 +59,14 @@ func (r *FleetRules) allowsRepository(repository string) bool {
 }
 
 var (
-	// imageRepository is a repository with its registry, as OCI's distribution specification has it, in which the
-	// registry must be said: without it the node's configuration decides where the image comes from.
+	// imageRepository matches a repository of OCI's distribution specification with its registry. Without a registry
+	// the node's configuration would decide where the image comes from.
 	imageRepository = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+$`)
 	imageTag        = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
 	imageDigest     = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 )
 
-// ClusterBind9Provider validates a new provider, or with before the change to it.
+// ClusterBind9Provider validates a new provider, or the update of before.
 func ClusterBind9Provider(after, before *bind9.ClusterBind9Provider, rules FleetRules) field.ErrorList {
 	judge := func(o *bind9.ClusterBind9Provider) field.ErrorList { return validateProvider(&o.Spec, &rules) }
 	if before == nil {
@@ -77,7 +77,7 @@ func ClusterBind9Provider(after, before *bind9.ClusterBind9Provider, rules Fleet
 	return append(errs, onlyNewErrors(judge(after), func() field.ErrorList { return judge(before) })...)
 }
 
-// Bind9Cluster is ClusterBind9Provider for a Bind9Cluster.
+// Bind9Cluster validates a new Bind9Cluster, or the update of before.
 func Bind9Cluster(after, before *bind9.Bind9Cluster, rules FleetRules) field.ErrorList {
 	judge := func(o *bind9.Bind9Cluster) field.ErrorList { return validateCluster(&o.Spec, &rules) }
 	if before == nil {
@@ -88,7 +88,7 @@ func Bind9Cluster(after, before *bind9.Bind9Cluster, rules FleetRules) field.Err
 	return append(errs, onlyNewErrors(judge(after), func() field.ErrorList { return judge(before) })...)
 }
 
-// Bind9Instance is ClusterBind9Provider for a Bind9Instance.
+// Bind9Instance validates a new Bind9Instance, or the update of before.
 func Bind9Instance(after, before *bind9.Bind9Instance, rules FleetRules) field.ErrorList {
 	judge := func(o *bind9.Bind9Instance) field.ErrorList { return validateInstance(&o.Spec, &rules) }
 	if before == nil {
@@ -112,7 +112,7 @@ func Bind9Instance(after, before *bind9.Bind9Instance, rules FleetRules) field.E
 	return append(errs, onlyNewErrors(judge(after), func() field.ErrorList { return judge(before) })...)
 }
 
-// FleetStatusUpdate validates the status that a controller wrote to an object of the group.
+// FleetStatusUpdate validates a status written by a controller. octets is its size, had its former size.
 func FleetStatusUpdate(after, before *metav1.ObjectMeta, conditions []metav1.Condition, octets, had int) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(after, before, field.NewPath("metadata"))
 	errs = append(errs, validateOctets(field.NewPath("status"), "status", octets, had, maxStatusOctets, "shorten its messages "+
@@ -127,8 +127,8 @@ func clusterOf(spec *bind9.Bind9InstanceSpec) string {
 	return spec.ClusterRef.Name
 }
 
-// validateNewFleetObject judges what the kinds have in common. Services are named after instances, and these after
-// clusters, with up to longest more characters: a Service takes a label that begins with a letter.
+// validateNewFleetObject validates the common parts of new objects. Instances are named after clusters, with up to
+// longest more characters, and Services after instances: a Service needs an RFC 1035 label.
 func validateNewFleetObject(meta *metav1.ObjectMeta, spec, status interface{ Size() int }, namespaced bool, longest int) field.ErrorList {
 	path := field.NewPath("metadata")
 	errs := apivalidation.ValidateObjectMeta(meta, namespaced, apivalidation.NameIsDNS1035Label, path)
@@ -223,8 +223,7 @@ func validateInstance(spec *bind9.Bind9InstanceSpec, rules *FleetRules) field.Er
 	return errs
 }
 
-// validateExternal judges a server that is run elsewhere: what only a pod of ours could have is refused, so that no
-// setting is taken that does nothing.
+// validateExternal validates a server that runs elsewhere. Settings of pods are refused: they would have no effect.
 func validateExternal(spec *bind9.Bind9InstanceSpec) field.ErrorList {
 	var errs field.ErrorList
 	for name, given := range map[string]bool{
@@ -268,7 +267,6 @@ func validateExternal(spec *bind9.Bind9InstanceSpec) field.ErrorList {
 
 const secretMissing = "the metadata.name of a Secret of the namespace"
 
-// validateServerSettings judges what a cluster and an instance have in common.
 func validateServerSettings(settings *bind9.ServerSettings, rules *FleetRules) field.ErrorList {
 	errs := validateChoice(settings.Version, specPath.Child("version"), BINDVersions...)
 	errs = append(errs, validateImage(settings.Image, rules, specPath.Child("image"))...)
@@ -291,8 +289,8 @@ func validateServerSettings(settings *bind9.ServerSettings, rules *FleetRules) f
 	return errs
 }
 
-// validateImage judges an image. The images are the platform's: what runs in a pod of the fleet is not its author's
-// choice (S11.5).
+// validateImage validates an image. The platform, not the author of the object, chooses the images that run in its
+// pods (S11.5).
 func validateImage(image *bind9.Image, rules *FleetRules, path *field.Path) field.ErrorList {
 	if image == nil {
 		return nil
@@ -396,7 +394,7 @@ func validatePlacement(placement *bind9.Placement, path *field.Path) field.Error
 	return errs
 }
 
-// validateToleration judges a toleration as kube-apiserver does that of a pod, which would refuse the pod later.
+// validateToleration validates a toleration like kube-apiserver, which would otherwise refuse the pod.
 func validateToleration(of bind9.Toleration, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if of.Key != "" {
@@ -440,7 +438,7 @@ func validateResources(of *bind9.Resources, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// validateAmount returns the amount of a resource; 0 where it is absent.
+// validateAmount returns the amount of a resource; 0 if absent.
 func validateAmount(of bind9.Quantity, path *field.Path) (resource.Quantity, field.ErrorList) {
 	if of == "" {
 		return resource.Quantity{}, nil
@@ -479,7 +477,8 @@ func validateService(of *bind9.Service, path *field.Path) field.ErrorList {
 	})...)
 }
 
-// Bind9ClusterWarnings says what is legal in a cluster, or in the clusters of a provider, but most likely not meant.
+// Bind9ClusterWarnings returns warnings about valid but probably mistaken fields of a cluster, or of a provider's
+// clusters.
 func Bind9ClusterWarnings(spec *bind9.Bind9ClusterSpec) []string {
 	var warnings []string
 	if (spec.Primary == nil || spec.Primary.Replicas == 0) && (spec.Secondary == nil || spec.Secondary.Replicas == 0) {
@@ -500,7 +499,7 @@ func Bind9InstanceWarnings(spec *bind9.Bind9InstanceSpec) []string {
 	return nil
 }
 
-// configWarnings names address lists that exclude alone: BIND takes none where no element matches.
+// configWarnings warns of address lists with exclusions only: BIND denies a client without a matching element.
 func configWarnings(config *bind9.Config) []string {
 	if config == nil {
 		return nil
@@ -520,11 +519,10 @@ func configWarnings(config *bind9.Config) []string {
 // maxListEntries bounds an address list (S11.4).
 const maxListEntries = 256
 
-// addressWords are the lists that BIND has; it compares them without regard to case.
+// addressWords are the built-in lists of BIND, which ignores their case.
 var addressWords = []string{"any", "none", "localhost", "localnets"}
 
-// validateAddressList judges a list of clients or servers by BIND's grammar of an address_match_list, without keys,
-// named lists and lists within lists.
+// validateAddressList validates BIND's grammar of an address_match_list, without keys, named lists and nested lists.
 func validateAddressList(entries []string, path *field.Path) field.ErrorList {
 	return validateEach(entries, maxListEntries, path, func(entry string, at *field.Path) field.ErrorList {
 		if wrong := checkListEntry(entry); wrong != "" {
@@ -534,7 +532,7 @@ func validateAddressList(entries []string, path *field.Path) field.ErrorList {
 	})
 }
 
-// checkListEntry says what is wrong with one element of an address list.
+// checkListEntry returns the fault of an element of an address list; "": none.
 func checkListEntry(entry string) string {
 	const forms = "write any, none, localhost, localnets, an IP address, or a prefix as 192.0.2.0/24 or 2001:db8::/32, " +
 		"with ! before what is excluded"

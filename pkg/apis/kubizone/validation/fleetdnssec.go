@@ -19,14 +19,15 @@ import (
 
 const (
 	maxPolicies = 16
-	// maxPolicyTime bounds each time of a policy.
+	// maxPolicyTime bounds each time in a policy.
 	maxPolicyTime = 10 * 365 * 24 * time.Hour
 )
 
-// builtinPolicies are those that BIND has, which cannot be defined anew.
+// builtinPolicies are the policies of BIND, which cannot be redefined.
 var builtinPolicies = []string{"default", "insecure", "none"}
 
-// validateClusterDNSSEC judges how a cluster signs zones. of is the storage of the cluster.
+// validateClusterDNSSEC validates spec.dnssec of a cluster. of is the storage of the cluster, the default for the
+// signer's.
 func validateClusterDNSSEC(dnssec *bind9.ClusterDNSSEC, of *bind9.Storage, path *field.Path) field.ErrorList {
 	if dnssec == nil {
 		return nil
@@ -56,7 +57,7 @@ func validateClusterDNSSEC(dnssec *bind9.ClusterDNSSEC, of *bind9.Storage, path 
 	})...)
 }
 
-// validatePolicyTimes judges the times of a policy as BIND does when it reads them.
+// validatePolicyTimes validates the times of a policy as BIND does when it loads the policy.
 func validatePolicyTimes(policy *bind9.DNSSECPolicy, path *field.Path) field.ErrorList {
 	timing := policy.Timing
 	if timing == nil {

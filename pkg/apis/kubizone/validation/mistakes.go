@@ -16,10 +16,10 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// A fault is the probable mistake in a valid text, as the end of a sentence that begins with the text; "" for none.
+// A fault is a probable mistake in a valid text, phrased to follow the quoted text in a sentence; "" for none.
 
-// RecordWarnings returns a warning for each field that is valid and probably a mistake, as far as the Record alone
-// shows (S5.14). Data is compared as it is written: each write comes by here.
+// RecordWarnings returns a warning for each valid field with a probable mistake (S5.14), as far as the Record alone
+// shows. Data is compared as written, since every write comes here.
 func RecordWarnings(record *v1alpha1.Record) []string {
 	rrtype, err := rdata.ParseType(record.Spec.Type)
 	if err != nil {
@@ -54,12 +54,12 @@ func RecordWarnings(record *v1alpha1.Record) []string {
 	return boundWarnings(warnings)
 }
 
-// valueFaults judge one value of a type at an owner.
+// valueFaults check a single value at an owner.
 var valueFaults = map[rdata.Type]func(owner, text string) string{
 	rdata.A: addressFault, rdata.AAAA: addressFault, rdata.CNAME: aliasFault, rdata.CAA: tagFault, rdata.TXT: policyFault,
 }
 
-// besideFault judges a value beside the others of its Record: the index and the fault of the first.
+// besideFault checks values against each other. It returns the index and the fault of the first faulty value.
 func besideFault(rrtype rdata.Type, owner string, texts []string) (at int, fault string) {
 	if rrtype == rdata.MX && len(texts) > 1 {
 		at = slices.IndexFunc(texts, func(text string) bool { return (rdata.Value{Type: rrtype, Text: text}).Host() == "." })
@@ -83,7 +83,6 @@ func besideFault(rrtype rdata.Type, owner string, texts []string) (at int, fault
 	return 0, ""
 }
 
-// ownerFault judges the name of a Record.
 func ownerFault(rrtype rdata.Type, owner string) string {
 	if fault := repeatFault(owner); fault != "" {
 		return fault
@@ -99,10 +98,10 @@ func ownerFault(rrtype rdata.Type, owner string) string {
 	return ""
 }
 
-// protocols are the labels of transport protocols in names of services.
+// protocols are the labels of transport protocols in service names.
 var protocols = []string{"_tcp", "_udp", "_sctp"}
 
-// repeatFault judges an absolute name that ends in the same two labels or more twice.
+// repeatFault checks for an absolute name ending in the same two or more labels twice.
 func repeatFault(text string) string {
 	whole := strings.ToLower(text)
 	if !strings.HasSuffix(whole, ".") {
@@ -118,7 +117,6 @@ func repeatFault(text string) string {
 	return ""
 }
 
-// addressFault judges the address of a host.
 func addressFault(_, text string) string {
 	address, err := netip.ParseAddr(text)
 	switch {
@@ -136,7 +134,6 @@ func addressFault(_, text string) string {
 	return ""
 }
 
-// aliasFault judges the target of a CNAME.
 func aliasFault(owner, host string) string {
 	switch {
 	case hasPath(host):
@@ -149,7 +146,7 @@ func aliasFault(owner, host string) string {
 	return ""
 }
 
-// hasPath reports whether a host has a slash, but of a label of RFC 2317 such as 0/25.
+// hasPath reports whether a host has a slash outside of labels such as 0/25 (RFC 2317).
 func hasPath(host string) bool {
 	return slices.ContainsFunc(strings.Split(host, "."), func(label string) bool {
 		first, size, slash := strings.Cut(label, "/")
@@ -159,7 +156,7 @@ func hasPath(host string) bool {
 	})
 }
 
-// sameName reports whether two names, both absolute or both relative, are one.
+// sameName compares two names, both absolute or both relative.
 func sameName(x, y string) bool {
 	if name.IsAbsolute(x) != name.IsAbsolute(y) {
 		return false
@@ -169,7 +166,6 @@ func sameName(x, y string) bool {
 	return err1 == nil && err2 == nil && a == b
 }
 
-// tagFault judges the tag of a CAA.
 func tagFault(_, text string) string {
 	fields := strings.Fields(text)
 	if len(fields) < 2 || slices.Contains(caaTags, strings.ToLower(fields[1])) {
@@ -178,10 +174,10 @@ func tagFault(_, text string) string {
 	return fmt.Sprintf("has the tag %s, which no certification authority knows: the tags are %s", fields[1], strings.Join(caaTags, ", "))
 }
 
-// caaTags are those of the registry of IANA.
+// caaTags are the tags in IANA's registry.
 var caaTags = []string{"issue", "issuewild", "iodef", "issuemail", "issuevmc", "contactemail", "contactphone"}
 
-// policyFault judges a TXT that is meant as a policy of SPF or DMARC.
+// policyFault checks a TXT value that resembles an SPF or DMARC policy.
 func policyFault(owner, text string) string {
 	text = strings.ToLower(rdata.Unquote(text))
 	words := strings.Fields(text)
@@ -195,16 +191,16 @@ func policyFault(owner, text string) string {
 	return ""
 }
 
-// spfEnds are the last words of most policies of SPF.
+// spfEnds are the usual last words of SPF policies.
 var spfEnds = []string{"-all", "~all", "?all", "+all"}
 
-// isDMARCOwner reports whether receivers look for a policy of DMARC at a name: not where it permits reports.
+// isDMARCOwner reports whether receivers look for a DMARC policy at a name. NAME._report._dmarc only permits reports.
 func isDMARCOwner(owner string) bool {
 	first, _, _ := strings.Cut(strings.ToLower(owner), ".")
 	return first == "_dmarc"
 }
 
-// dmarcFault judges a policy of DMARC in lower case.
+// dmarcFault checks a DMARC policy in lower case.
 func dmarcFault(text string) string {
 	for tag := range strings.SplitSeq(text, ";") {
 		key, value, _ := strings.Cut(tag, "=")
@@ -221,13 +217,13 @@ func dmarcFault(text string) string {
 
 var dmarcPolicies = []string{"none", "quarantine", "reject"}
 
-// TTLs outside of which a Record or Zone has a Warning, in seconds.
+// TTLs outside of these bounds, in seconds, give a Warning.
 const (
 	minTTL = 5
 	maxTTL = 30 * 86400
 )
 
-// ttlWarnings judge the field spec.ttl; rule is theirs.
+// ttlWarnings checks spec.ttl. rule is the rule to cite.
 func ttlWarnings(ttl *int32, rule string) []string {
 	switch {
 	case ttl == nil || minTTL <= *ttl && *ttl <= maxTTL:
@@ -240,7 +236,7 @@ func ttlWarnings(ttl *int32, rule string) []string {
 		"write 86400 or less", *ttl))}
 }
 
-// zoneNameFault judges the name of a new Zone.
+// zoneNameFault checks the name of a new Zone.
 func zoneNameFault(text string) string {
 	if fault := repeatFault(text); fault != "" {
 		return fault
@@ -266,15 +262,15 @@ func zoneNameFault(text string) string {
 	return ""
 }
 
-// publicTops are top-level domains beside those of countries, which have two letters.
+// publicTops are top-level domains besides those of countries, which have two letters.
 var publicTops = []string{"com", "net", "org", "edu", "gov", "mil", "int", "info", "biz", "app", "dev"}
 
-// written are networks that many write in the order of an address, and whose reverse zones are of no public network.
+// written are networks often written in the order of an address. Their reverse zones belong to no public network.
 var written = []netip.Prefix{netip.MustParsePrefix("192.168.0.0/16"), netip.MustParsePrefix("172.16.0.0/12"),
 	netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("198.51.100.0/24"), netip.MustParsePrefix("203.0.113.0/24")}
 
-// forwardFault judges the labels of a reverse zone before in-addr.arpa, which are in the order of an address where that
-// gives a private network, or where the other order gives none.
+// forwardFault checks for a reverse zone with its labels, those before in-addr.arpa, in the order of an address:
+// this order gives one of the written networks, or the other gives no network.
 func forwardFault(labels []string) string {
 	octets, ok := parseOctets(labels)
 	if !ok {
@@ -294,14 +290,14 @@ func forwardFault(labels []string) string {
 		reverseZone(octets), forward)
 }
 
-// networkOf returns the address that begins with the octets.
+// networkOf returns the address that begins with the octets; the others are 0.
 func networkOf(octets []byte) netip.Addr {
 	var all [4]byte
 	copy(all[:], octets)
 	return netip.AddrFrom4(all)
 }
 
-// parseOctets reads labels that are all octets of an IPv4 address.
+// parseOctets parses labels if all are octets of an IPv4 address.
 func parseOctets(labels []string) (octets []byte, ok bool) {
 	for _, label := range labels {
 		n, err := strconv.ParseUint(label, 10, 8)
@@ -313,7 +309,6 @@ func parseOctets(labels []string) (octets []byte, ok bool) {
 	return octets, len(octets) <= 4
 }
 
-// reverseZone returns the name of the reverse zone of a network.
 func reverseZone(octets []byte) string {
 	out := "in-addr.arpa."
 	for _, octet := range octets {
@@ -322,7 +317,7 @@ func reverseZone(octets []byte) string {
 	return out
 }
 
-// contactFault judges a contact in the form of a name that is relative to the zone; its name is zero if unknown.
+// contactFault checks for a contact in the form of a name relative to the zone. zone is zero if unknown.
 func contactFault(contact string, zone name.Name) string {
 	if contact == "" || strings.Contains(contact, "@") || name.IsAbsolute(contact) {
 		return ""
@@ -336,7 +331,7 @@ func contactFault(contact string, zone name.Name) string {
 		strings.TrimSuffix(address, "."))
 }
 
-// localWarnings judge an address that a class connects to.
+// localWarnings warns if a class connects to an address of the machine or its link.
 func localWarnings(spec *v1alpha1.DNSClassSpec, path, text string) []string {
 	address, err := netip.ParseAddr(text)
 	if at, err2 := netip.ParseAddrPort(text); err2 == nil {

@@ -11,7 +11,7 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// NameReview validates a question about a name, and returns the Record without data that it asks for; nil: it asks for
+// NameReview validates a NameReview. It returns the Record, without data, under review; nil if the review asks for
 // the rules.
 func NameReview(review *v1alpha1.NameReview) (*v1alpha1.RecordSpec, field.ErrorList) {
 	asked, path := &review.Spec, specPath.Child("name")

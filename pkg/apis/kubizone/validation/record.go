@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// MaxDescription is the most characters of a description.
+// MaxDescription bounds a description, in characters.
 const MaxDescription = 1024
 
 var specPath = field.NewPath("spec")
@@ -31,8 +31,7 @@ func Record(record *v1alpha1.Record) field.ErrorList {
 	return append(errs, validateRecordSpec(&record.Spec)...)
 }
 
-// RecordUpdate validates the change from before to after. An update that leaves spec alone is not checked for it
-// (S2.4).
+// RecordUpdate validates an update. An unchanged spec is not refused (S2.4).
 func RecordUpdate(after, before *v1alpha1.Record) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	errs = append(errs, validateViewUnchanged(after.Spec.View, before.Spec.View)...)
@@ -42,7 +41,7 @@ func RecordUpdate(after, before *v1alpha1.Record) field.ErrorList {
 		func() field.ErrorList { return validateRecordSpec(&before.Spec) })...)
 }
 
-// validateOnConflict judges the annotation that says what becomes of a refused Record (S2.14).
+// validateOnConflict validates the annotation that has a refused Record wait (S2.14).
 func validateOnConflict(after, before *v1alpha1.Record) field.ErrorList {
 	value, ok := after.Annotations[v1alpha1.AnnotationOnConflict]
 	if was, had := before.Annotations[v1alpha1.AnnotationOnConflict]; !ok || value == v1alpha1.OnConflictWait || had && value == was {
@@ -52,7 +51,7 @@ func validateOnConflict(after, before *v1alpha1.Record) field.ErrorList {
 	return field.ErrorList{field.NotSupported(path, value, []string{v1alpha1.OnConflictWait})}
 }
 
-// RecordStatusUpdate validates the status that a controller wrote.
+// RecordStatusUpdate validates a status written by a controller.
 func RecordStatusUpdate(after, before *v1alpha1.Record) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	status := field.NewPath("status")
@@ -96,7 +95,7 @@ func validateType(text string) (rdata.Type, field.ErrorList) {
 	return rrtype, nil
 }
 
-// validateDomainName judges the name of a Record or a Zone (S1.1, S1.3).
+// validateDomainName validates the name of a Record or Zone (S1.1, S1.3).
 func validateDomainName(text string, ref *v1alpha1.ZoneReference, path *field.Path) field.ErrorList {
 	if text == "" {
 		return field.ErrorList{field.Required(path, `an absolute name ("www.example.org."), or one relative to the zone of spec.zoneRef `+
@@ -113,7 +112,7 @@ func validateDomainName(text string, ref *v1alpha1.ZoneReference, path *field.Pa
 	return nil
 }
 
-// validateOwnerName judges a name as it is written (S1.2, S1.3).
+// validateOwnerName validates the text of a name (S1.2, S1.3).
 func validateOwnerName(text string) error {
 	_, err := name.ParseIn(text, name.Root)
 	if err != nil {
@@ -122,7 +121,6 @@ func validateOwnerName(text string) error {
 	return name.CheckSpelling(text)
 }
 
-// validateView judges that a view is an RFC 1123 label (S1.4).
 func validateView(text string) field.ErrorList {
 	if text == "" {
 		return nil
@@ -162,7 +160,7 @@ func validateNamespace(text string, path *field.Path) field.ErrorList {
 	return rejectValue(text, apivalidation.ValidateNamespaceName(text, false), path)
 }
 
-// validateObjectName judges the metadata.name of another object; missing says which one is to be named.
+// validateObjectName validates the metadata.name of another object. missing is the message if it is empty.
 func validateObjectName(name, missing string, path *field.Path) field.ErrorList {
 	if name == "" {
 		return field.ErrorList{field.Required(path, missing)}
@@ -170,8 +168,8 @@ func validateObjectName(name, missing string, path *field.Path) field.ErrorList 
 	return rejectValue(name, apivalidation.NameIsDNSSubdomain(name, false), path)
 }
 
-// validateSeconds judges a number of seconds from least up; the type keeps it within RFC 2181 §8. Absent is fine: it
-// has a default or is inherited.
+// validateSeconds checks a number of seconds from least up, or absent: then it has a default or is inherited. The
+// type keeps it within RFC 2181 §8.
 func validateSeconds(value *int32, least int32, path *field.Path) field.ErrorList {
 	if value == nil || *value >= least {
 		return nil
@@ -179,7 +177,7 @@ func validateSeconds(value *int32, least int32, path *field.Path) field.ErrorLis
 	return field.ErrorList{field.Invalid(path, *value, fmt.Sprintf("must be from %d to 2147483647 seconds (RFC 2181 §8)", least))}
 }
 
-// validateTypeAtName judges what S5.6 says of a type and a name alone.
+// validateTypeAtName checks S5.6 for a type and a name without other records.
 func validateTypeAtName(spec *v1alpha1.RecordSpec, rrtype rdata.Type, path *field.Path) field.ErrorList {
 	switch rrtype {
 	case rdata.CNAME:
@@ -211,7 +209,6 @@ func isWildcard(text string) bool {
 	return err == nil && !rel.IsApex() && rel.Labels()[0] == "*"
 }
 
-// validateData judges rdata and values (S5.1, S5.3, S5.8).
 func validateData(spec *v1alpha1.RecordSpec, rrtype rdata.Type) field.ErrorList {
 	one, many := specPath.Child("rdata"), specPath.Child("values")
 	switch {
@@ -246,7 +243,7 @@ func validateData(spec *v1alpha1.RecordSpec, rrtype rdata.Type) field.ErrorList 
 	return errs
 }
 
-// validateValue validates one value and returns its least length on the wire: relative names count without the zone.
+// validateValue validates a value and returns its minimum length on the wire: relative names count without the zone.
 func validateValue(rrtype rdata.Type, text string, path *field.Path) (octets int, errs field.ErrorList) {
 	value, err := rdata.Parse(rrtype, text)
 	if err != nil {
@@ -262,7 +259,7 @@ func validateValue(rrtype rdata.Type, text string, path *field.Path) (octets int
 	return len(wire), nil
 }
 
-// rejectAddress refuses an address where a host is named: it would be published as a name (S5.1).
+// rejectAddress refuses an address in place of a host name, as which it would be published (S5.1).
 func rejectAddress(value rdata.Value) error {
 	address, err := netip.ParseAddr(strings.TrimSuffix(value.Host(), "."))
 	if err != nil {
@@ -279,7 +276,7 @@ func rejectAddress(value rdata.Value) error {
 		value.Type, use)
 }
 
-// rejectValue reports a value once for each message that a check of Kubernetes has of it.
+// rejectValue returns an error for each message of a check of Kubernetes.
 func rejectValue(value string, messages []string, path *field.Path) (errs field.ErrorList) {
 	for _, message := range messages {
 		errs = append(errs, field.Invalid(path, cut(value), message))
@@ -287,7 +284,6 @@ func rejectValue(value string, messages []string, path *field.Path) (errs field.
 	return errs
 }
 
-// rejectError reports a value of which err says what is wrong.
 func rejectError(value string, err error, path *field.Path) field.ErrorList {
 	if err == nil {
 		return nil
@@ -295,7 +291,7 @@ func rejectError(value string, err error, path *field.Path) field.ErrorList {
 	return field.ErrorList{field.Invalid(path, cut(value), err.Error())}
 }
 
-// validateEach judges the elements of a list, which has at most most of them.
+// validateEach validates the elements of a list of at most most elements.
 func validateEach[T any](list []T, most int, path *field.Path, judge func(one T, at *field.Path) field.ErrorList) (errs field.ErrorList) {
 	if n := len(list); n > most {
 		return field.ErrorList{field.TooMany(path, n, most)}
@@ -306,7 +302,7 @@ func validateEach[T any](list []T, most int, path *field.Path, judge func(one T,
 	return errs
 }
 
-// validateSet is validateEach for texts of which none stands twice.
+// validateSet is validateEach for texts, and refuses duplicates.
 func validateSet(list []string, most int, path *field.Path, judge func(text string, at *field.Path) field.ErrorList) field.ErrorList {
 	seen := map[string]bool{}
 	return validateEach(list, most, path, func(text string, at *field.Path) (errs field.ErrorList) {
@@ -318,7 +314,6 @@ func validateSet(list []string, most int, path *field.Path, judge func(text stri
 	})
 }
 
-// validateNamespaces judges a list of them.
 func validateNamespaces(all []string, most int, path *field.Path) field.ErrorList {
 	return validateSet(all, most, path, validateNamespace)
 }

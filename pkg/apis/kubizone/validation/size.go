@@ -14,16 +14,16 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// Limits of the stored size of an object, in octets of its protobuf form, managedFields included (S5.10). Each write of
-// a Record also writes its Zone, and both stay in etcd's log and in the memory of every server for a while. So the size
-// of an object bounds the cost of one small write for all tenants.
+// Limits of the stored size of an object, in octets of its protobuf form with managedFields (S5.10). Each write of a
+// Record also writes its Zone, and both stay for a while in etcd's log and in the memory of every server, so this
+// size bounds the cost of a small write for all tenants.
 const (
 	MaxRecordOctets = 96 << 10
 	MaxZoneOctets   = 96 << 10
-	// MaxZoneSpecOctets is the part of it that a Zone's spec may take.
+	// MaxZoneSpecOctets bounds the spec.
 	MaxZoneSpecOctets = 64 << 10
-	// maxStatusOctets is reserved for the status and the managedFields of its writers: controllers must be able to
-	// write the status beside a full spec.
+	// maxStatusOctets is reserved for the status and the managedFields of its writers, so that controllers can write
+	// it beside a full spec.
 	maxStatusOctets = 16 << 10
 )
 
@@ -35,7 +35,6 @@ const (
 	fewManagers   = "let fewer field managers write the object; metadata.managedFields: [{}] in an update forgets those it has"
 )
 
-// partSizes are the sizes of an object's parts.
 type partSizes struct {
 	metadata, managers, spec, status int
 }
@@ -70,7 +69,7 @@ func recordSizes(record *v1alpha1.Record) partSizes {
 	return sizesOf(&record.ObjectMeta, &record.Spec, &record.Status)
 }
 
-// validateOctets refuses a field of n octets, with at most limit allowed, unless it was as large before.
+// validateOctets refuses a field of n octets if n exceeds limit and the former size was.
 func validateOctets(path *field.Path, what string, n, was, limit int, wayOut string) field.ErrorList {
 	if n <= limit || n <= was {
 		return nil
@@ -80,7 +79,7 @@ func validateOctets(path *field.Path, what string, n, was, limit int, wayOut str
 	return field.ErrorList{refusal.Cite("S5.10", err)}
 }
 
-// validateSpecAndSize is validateSize for a kind whose spec has a limit of its own.
+// validateSpecAndSize is validateSize with a limit for the spec.
 func validateSpecAndSize(kind string, is, was partSizes, specLimit, limit int, splitSpec string) field.ErrorList {
 	if errs := validateOctets(specPath, "spec", is.spec, was.spec, specLimit, splitSpec); errs != nil {
 		return errs
@@ -88,7 +87,7 @@ func validateSpecAndSize(kind string, is, was partSizes, specLimit, limit int, s
 	return validateSize(kind, is, was, limit, splitSpec)
 }
 
-// validateSize reports the parts of an object that are too large, by the field of the largest.
+// validateSize reports an object too large without its status, at the largest part, and a status too large.
 func validateSize(kind string, after, before partSizes, limit int, splitSpec string) field.ErrorList {
 	path, wayOut := specPath, splitSpec
 	switch max(after.spec, after.metadata, after.managers) {
@@ -98,11 +97,11 @@ func validateSize(kind string, after, before partSizes, limit int, splitSpec str
 		path, wayOut = field.NewPath("metadata", "managedFields"), fewManagers
 	}
 	errs := validateOctets(path, "the "+kind+" without its status", after.written(), before.written(), limit-maxStatusOctets, wayOut)
-	// in an update of metadata, managedFields may say that they are those of a status
+	// a metadata update may label managedFields as the status's
 	return append(errs, validateStatusSize(after, before)...)
 }
 
-// ZoneSize reports a Zone that is too large. before is nil for a new one; one that was too large may stay as large,
+// ZoneSize reports a Zone beyond the limits. before is nil for a new Zone. A Zone once too large may keep its size
 // or shrink.
 func ZoneSize(after, before *v1alpha1.Zone) field.ErrorList {
 	return validateSpecAndSize("Zone", zoneSizes(after), zoneSizes(before), MaxZoneSpecOctets, MaxZoneOctets, splitZone)
@@ -113,14 +112,12 @@ func RecordSize(after, before *v1alpha1.Record) field.ErrorList {
 	return validateSize("Record", recordSizes(after), recordSizes(before), MaxRecordOctets, splitRecord)
 }
 
-// validateStatusSize reports a status that is too large with the managedFields of its writers.
 func validateStatusSize(after, before partSizes) field.ErrorList {
 	return validateOctets(field.NewPath("status"), "status with its managedFields", after.status, before.status, maxStatusOctets,
 		"shorten the messages of its conditions, or let fewer field managers write it")
 }
 
-// Limits of the status that controllers write: a Zone is written with every change of its content, so it has to stay
-// small (S6.13).
+// Limits of the status: a Zone is written with every change of its content, so it must stay small (S6.13).
 const (
 	maxConditions = 8
 	maxMessage    = 1024

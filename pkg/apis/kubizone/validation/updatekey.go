@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	// MaxUpdateKeyRecords is the number of patterns of an UpdateKey (S13.1).
+	// MaxUpdateKeyRecords bounds the patterns of an UpdateKey (S13.1).
 	MaxUpdateKeyRecords = 16
-	// MaxUpdateKeyOctets bounds the stored size of an UpdateKey; its spec may take half of that.
+	// MaxUpdateKeyOctets bounds the stored size of an UpdateKey, and its half the spec.
 	MaxUpdateKeyOctets = 32 << 10
 )
 
@@ -30,7 +30,7 @@ func UpdateKey(key *v1alpha1.UpdateKey) field.ErrorList {
 	return append(errs, validateUpdateKeySpec(key)...)
 }
 
-// UpdateKeyUpdate validates the change from before to after.
+// UpdateKeyUpdate validates an update.
 func UpdateKeyUpdate(after, before *v1alpha1.UpdateKey) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	if after.Spec.View != before.Spec.View {
@@ -42,7 +42,7 @@ func UpdateKeyUpdate(after, before *v1alpha1.UpdateKey) field.ErrorList {
 	return append(errs, onlyNewErrors(validateUpdateKeySpec(after), func() field.ErrorList { return validateUpdateKeySpec(before) })...)
 }
 
-// UpdateKeyStatusUpdate validates the status that a primary writes. The name of the key is that of its first use.
+// UpdateKeyStatusUpdate validates a status written by a primary. The name of the key stays that of its first use.
 func UpdateKeyStatusUpdate(after, before *v1alpha1.UpdateKey) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	path := field.NewPath("status")

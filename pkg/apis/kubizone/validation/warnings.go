@@ -18,10 +18,10 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// maxWarnings bounds the warnings of one answer: each is a header of it.
+// maxWarnings bounds the warnings of a response: each is an HTTP header.
 const maxWarnings = 20
 
-// PublishWarnings says where the annotation that lets deletions through names no serial (S7.5).
+// PublishWarnings warns of an annotation kubi.zone/publish-deletions that names no serial (S7.9).
 func PublishWarnings(after, before *v1alpha1.Zone) []string {
 	text := after.Annotations[v1alpha1.AnnotationPublishDeletions]
 	if text == "" || text == before.Annotations[v1alpha1.AnnotationPublishDeletions] {
@@ -34,7 +34,7 @@ func PublishWarnings(after, before *v1alpha1.Zone) []string {
 	return nil
 }
 
-// timerWarnings says where a timer of the SOA is so small that secondaries ask, or forget the zone, all the time.
+// timerWarnings warns of SOA timers so small that secondaries ask all the time, or soon stop to serve the zone.
 func timerWarnings(spec *v1alpha1.ZoneSpec) (warnings []string) {
 	for _, timer := range []struct {
 		field       string
@@ -53,14 +53,14 @@ func timerWarnings(spec *v1alpha1.ZoneSpec) (warnings []string) {
 	return warnings
 }
 
-// Timers of an SOA below which a Zone has a Warning, in seconds.
+// SOA timers below these, in seconds, give a Warning.
 const (
 	minRefresh = 300
 	minRetry   = 60
 	minExpire  = 86400
 )
 
-// ZoneWarnings says what is legal in a Zone but most likely not meant.
+// ZoneWarnings returns a warning for each valid field of a Zone with a probable mistake.
 func ZoneWarnings(zone *v1alpha1.Zone) []string {
 	var warnings []string
 	fqdn := knownName(zone.Spec.DomainName, zone.Status.FQDN)
@@ -96,8 +96,8 @@ func ZoneWarnings(zone *v1alpha1.Zone) []string {
 	return boundWarnings(warnings)
 }
 
-// OpenRuleWarnings says which rules are for every namespace that were not before, and which new ones let a tenant speak
-// for names of others.
+// OpenRuleWarnings warns of rules newly open to every namespace, and of new rules by which a tenant speaks for names
+// of others.
 func OpenRuleWarnings(after, before *v1alpha1.Zone) (warnings []string) {
 	open := func(all []v1alpha1.DelegationRule, i int) bool {
 		return i < len(all) && all[i].Namespace == "" && len(all[i].Namespaces) == 0
@@ -117,7 +117,7 @@ func OpenRuleWarnings(after, before *v1alpha1.Zone) (warnings []string) {
 	return warnings
 }
 
-// speakingWarnings says which patterns of a rule give tenants an underscore label at names that others have: with
+// speakingWarnings warns of patterns that give tenants an underscore label at names of others: with
 // _acme-challenge.* a namespace gets certificates for each name of the zone.
 func speakingWarnings(records []v1alpha1.RecordDelegation, namespaces []string, own, path string) (warnings []string) {
 	others := func(ns string) bool { return ns != "" && ns != own }
@@ -140,7 +140,7 @@ func speakingWarnings(records []v1alpha1.RecordDelegation, namespaces []string, 
 	return warnings
 }
 
-// ruleWarnings says it of one rule, whose fields are at path; judge says it of a pattern.
+// ruleWarnings returns the warnings about a rule, whose fields are at path. judge returns those about a pattern.
 func ruleWarnings(records []v1alpha1.RecordDelegation, zones []string, path string, judge func(text, path string) []string) []string {
 	var warnings []string
 	if len(records) == 0 && len(zones) == 0 {
@@ -170,15 +170,15 @@ func ruleWarnings(records []v1alpha1.RecordDelegation, zones []string, path stri
 	return warnings
 }
 
-// DelegationWarnings says what is legal in a Delegation but most likely not meant. Which patterns match nothing in
-// its zone, the decision about it says.
+// DelegationWarnings returns a warning for each valid field of a Delegation with a probable mistake. The decision
+// adds the patterns without a match in its zone.
 func DelegationWarnings(delegation *v1alpha1.Delegation) []string {
 	of := &delegation.Spec
 	warnings := ruleWarnings(of.Records, of.Zones, "spec", func(string, string) []string { return nil })
 	return boundWarnings(append(warnings, speakingWarnings(of.Records, of.Namespaces, delegation.Namespace, "spec")...))
 }
 
-// NewZoneWarnings adds what is worth saying once, when the Zone is created.
+// NewZoneWarnings returns ZoneWarnings, and the warnings for the creation of a Zone alone.
 func NewZoneWarnings(zone *v1alpha1.Zone) []string {
 	warnings := ZoneWarnings(zone)
 	if fault := zoneNameFault(zone.Spec.DomainName); fault != "" {
@@ -203,7 +203,7 @@ func BareZoneWarnings(zone *v1alpha1.Zone) map[string]string {
 	return warnings
 }
 
-// knownName is the absolute name of an object as far as the object itself tells; zero if it does not.
+// knownName returns the absolute name of an object, if the object shows one; else zero.
 func knownName(domainName, fqdn string) name.Name {
 	if name.IsAbsolute(domainName) {
 		n, _ := name.Parse(domainName)

@@ -22,18 +22,18 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// Limits of one Zone. Every decision in a zone reads its rules, so each list is bounded.
+// Limits of a Zone. Every decision in a zone reads its rules, so each list is bounded.
 const (
 	MaxDelegations = 1000
 	MaxRulesInOne  = 1000
 	MaxClassRefs   = 16
-	// MaxAddresses is how many addresses all validateNameServers have, which one transaction changes.
+	// MaxAddresses bounds the addresses of all name servers, which a single transaction changes.
 	MaxAddresses = 48
 	// MaxWithdrawalGracePeriod bounds withdrawalGracePeriod (S3.6).
 	MaxWithdrawalGracePeriod = 30 * 24 * time.Hour
-	// MaxReleaseNow is how many namespaces the annotation kubi.zone/release-now names (S3.6).
+	// MaxReleaseNow bounds the namespaces in the annotation kubi.zone/release-now (S3.6).
 	MaxReleaseNow = 16
-	// MaxVerifyRequest is the maximum length, in octets, of the annotation that requests a comparison.
+	// MaxVerifyRequest bounds the annotation that requests a comparison, in octets.
 	MaxVerifyRequest = 64
 	maxSerial        = math.MaxUint32
 	maxLocalPart     = 63
@@ -48,7 +48,7 @@ func Zone(zone *v1alpha1.Zone) field.ErrorList {
 	return append(errs, validateZoneSpec(zone)...)
 }
 
-// ZoneUpdate validates the change from before to after.
+// ZoneUpdate validates an update.
 func ZoneUpdate(after, before *v1alpha1.Zone) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	errs = append(errs, validateViewUnchanged(after.Spec.View, before.Spec.View)...)
@@ -56,7 +56,7 @@ func ZoneUpdate(after, before *v1alpha1.Zone) field.ErrorList {
 	return append(errs, onlyNewErrors(validateZoneSpec(after), func() field.ErrorList { return validateZoneSpec(before) })...)
 }
 
-// ZoneStatusUpdate validates the status that a controller wrote.
+// ZoneStatusUpdate validates a status written by a controller.
 func ZoneStatusUpdate(after, before *v1alpha1.Zone) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	errs = append(errs, validateStatusSize(zoneSizes(after), zoneSizes(before))...)
@@ -117,7 +117,7 @@ func validateLimits(limits *v1alpha1.ZoneLimits) (errs field.ErrorList) {
 	return errs
 }
 
-// validateReleaseNow judges the annotation that ends the period of namespaces (S3.6).
+// validateReleaseNow validates the annotation that ends withdrawal periods (S3.6).
 func validateReleaseNow(o metav1.Object) field.ErrorList {
 	text, ok := o.GetAnnotations()[v1alpha1.AnnotationReleaseNow]
 	if !ok {
@@ -153,7 +153,7 @@ func validateZoneName(spec *v1alpha1.ZoneSpec) field.ErrorList {
 	return nil
 }
 
-// validateDelegationRules judges the shape of the rules (S4.2–S4.6).
+// validateDelegationRules validates the form of the rules (S4.2–S4.6).
 func validateDelegationRules(rules []v1alpha1.DelegationRule) field.ErrorList {
 	path := specPath.Child("delegations")
 	return validateEach(rules, MaxDelegations, path, func(rule v1alpha1.DelegationRule, at *field.Path) field.ErrorList {
@@ -165,7 +165,6 @@ func validateDelegationRules(rules []v1alpha1.DelegationRule) field.ErrorList {
 	})
 }
 
-// validateAllowed judges what a rule allows, which is at path.
 func validateAllowed(records []v1alpha1.RecordDelegation, zones []string, ds bool, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if ds && len(zones) == 0 {
@@ -193,7 +192,8 @@ func validatePattern(text string, path *field.Path) field.ErrorList {
 	return rejectError(text, cmp.Or(err, name.CheckSpelling(text)), path)
 }
 
-// validateNameServers judges S6.2 as far as the Zone of that validateDomainName, "" for any, alone shows.
+// validateNameServers checks S6.2 without other objects. domainName is that of the Zone; "": the servers are for
+// zones of any name.
 func validateNameServers(servers []v1alpha1.NameServer, domainName string) field.ErrorList {
 	path := specPath.Child("nameServers")
 	origin, _ := name.Parse(domainName)
@@ -225,7 +225,7 @@ func validateNameServers(servers []v1alpha1.NameServer, domainName string) field
 	return errs
 }
 
-// canonicalHost returns one spelling for all spellings of a host, as far as the zone's name is known.
+// canonicalHost returns the same spelling for all spellings of a host, as far as the zone's name is known.
 func canonicalHost(text string, origin name.Name) string {
 	if n, err := name.ParseIn(text, origin); err == nil {
 		return n.String()
@@ -234,7 +234,7 @@ func canonicalHost(text string, origin name.Name) string {
 	return rel.String()
 }
 
-// validateHostName checks the name of a host: as an owner name (S1.2), and as a host name (S5.11).
+// validateHostName validates a host: as an owner name (S1.2), and as a host name (S5.11).
 func validateHostName(text string, path *field.Path) field.ErrorList {
 	if isWildcard(text) {
 		return field.ErrorList{field.Invalid(path, cut(text), "is a wildcard: name a host")}
@@ -249,13 +249,13 @@ func validateHostName(text string, path *field.Path) field.ErrorList {
 	return nil
 }
 
-// validateMailboxName checks a contact in name form: an owner name, or any other name that DNS allows.
+// validateMailboxName validates a contact in name form: an owner name, or any other name of DNS.
 func validateMailboxName(text string) error {
 	_, err := name.ParseIn(text, name.Root)
 	if err == nil {
 		return nil
 	}
-	// The error is that of the rule for owner names, which is the likely one.
+	// The error is that of an owner name, the likelier intention.
 	if value, wide := rdata.Parse(rdata.NS, text); wide == nil {
 		if _, wide = value.Pack(name.Root); wide == nil {
 			return nil
@@ -286,7 +286,7 @@ func validateAddresses(list []string, path *field.Path) field.ErrorList {
 	})
 }
 
-// validateTimers judges S6.5: retry < refresh, expire > refresh + retry.
+// validateTimers checks S6.6: retry < refresh, expire > refresh + retry.
 func validateTimers(spec *v1alpha1.ZoneSpec) field.ErrorList {
 	errs := validateSeconds(spec.TTL, 0, specPath.Child("ttl"))
 	errs = append(errs, validateSeconds(spec.Refresh, 1, specPath.Child("refresh"))...)
@@ -317,7 +317,7 @@ func orDefault(value *int32, otherwise int32) int64 {
 	return int64(*value)
 }
 
-// validateContact judges a mail address or a name (S6.5). In name form an "@" within the first label is escaped.
+// validateContact validates a mail address or a name (S6.5). In name form an "@" in the first label is escaped.
 func validateContact(text string) error {
 	if len(text) > maxContactBytes {
 		return fmt.Errorf("has %d bytes, more than any name: give a mail address (hostmaster@example.org)", len(text))
