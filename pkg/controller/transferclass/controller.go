@@ -32,67 +32,67 @@ import (
 )
 
 const (
-	// secretInterval is the time between two reads of the Secrets of a class: a watch would need the right to list.
+	// secretInterval is the interval at which the Secrets of a class are read: a watch would need the right to list.
 	secretInterval = 5 * time.Second
-	// remindInterval is the time between two rounds in which secondaries are told again of what they have not
-	// confirmed: what they were told may have been lost, or been too early.
+	// remindInterval is the interval of NOTIFYs for unconfirmed zones: an earlier NOTIFY may have been lost, or too
+	// early.
 	remindInterval = 30 * time.Second
-	// earlyTime is how long the targets of a class are told of its catalog each secretInterval since the class is
-	// served with these peers. A server that asked for the catalog before it was here forgets a NOTIFY that comes
-	// while its question is under way (BIND), and has no zone of the class before the next one.
+	// earlyTime is the time after a change of peers in which the class's targets are notified of the catalog each
+	// secretInterval. BIND ignores a NOTIFY during a query for the catalog: if the query came before the catalog was
+	// here, BIND has no zone of the class until the next NOTIFY.
 	earlyTime = time.Minute
-	// askTimeout bounds one request to the API.
+	// askTimeout bounds a request to the API.
 	askTimeout = 10 * time.Second
 )
 
 // Config of a Controller. All fields are required.
 type Config struct {
 	Primary *primary.Primary
-	// Members is run by the caller.
+	// The caller runs Members.
 	Members *Members
-	// Classes and Zones are started by the caller. The transform of Zones leaves the annotation paused.
+	// The caller starts Classes and Zones. The transform of Zones keeps the annotation paused.
 	Classes informers.DNSClassInformer
 	Zones   informers.ZoneInformer
 	Client  versioned.Interface
 	Secrets class.Secrets
-	// Servers are those of classes with a block bind9, and the classes that Bind9Clusters are.
+	// Servers has the servers of classes with a block bind9, and the Bind9Clusters that are classes.
 	Servers *Servers
-	// GeneralKeys are keys of the Primary beside those of classes.
+	// GeneralKeys are the Primary's keys besides those of classes.
 	GeneralKeys []tsig.Key
-	// Joined is told of a Zone that came into a class.
+	// Joined is called for each Zone that joins a class.
 	Joined func(zone cache.ObjectName)
 }
 
-// Controller keeps the classes of one Primary. It runs once.
+// Controller configures the classes of a Primary. It runs once.
 type Controller struct {
 	Config
 	queue  workqueue.TypedRateLimitingInterface[task]
 	synced []cache.InformerSynced
 	begun  chan struct{}
-	// serving are the classes that the Primary has, failing why others are not. Run alone uses them.
+	// serving are the classes of the Primary, failing the last errors of classes. Run alone uses them.
 	serving map[string]*serving
 	failing map[string]string
-	// keys are those of the classes in serving, and of the Primary itself.
+	// keys are the keys of the classes in serving, and of the Primary itself.
 	keys Keys
 }
 
-// task is one class whose members may have changed, and with peers also its settings and Secrets; or secondaries to
-// remind.
+// task syncs the members of a class, and with peers also its settings and Secrets. With remind it notifies
+// secondaries of unconfirmed zones instead.
 type task struct {
 	class         string
 	peers, remind bool
 }
 
-// serving is a class as the Primary has it.
+// serving is a class of the Primary.
 type serving struct {
 	*primary.Class
 	of      *v1alpha1.DNSClass
 	peers   Peers
 	members primary.Membership
-	since   time.Time // these peers are served
+	since   time.Time // the last change of peers
 }
 
-// Trim is a transform for an informer of Zones that keeps what feed and Controller need.
+// Trim is an informer transform that keeps the fields of Zones for feed and Controller.
 func Trim(object any) (any, error) {
 	if zone, ok := object.(*v1alpha1.Zone); ok {
 		paused, is := zone.Annotations[v1alpha1.AnnotationPaused]
@@ -104,7 +104,7 @@ func Trim(object any) (any, error) {
 	return object, nil
 }
 
-// New registers with Members and informers and does nothing before Run.
+// New registers event handlers. Nothing happens before Run.
 func New(config Config) (*Controller, error) {
 	c := &Controller{
 		Config: config, begun: make(chan struct{}), serving: map[string]*serving{}, failing: map[string]string{},
@@ -134,11 +134,11 @@ func New(config Config) (*Controller, error) {
 	if err := errors.Join(errClasses, errZones, errClusters); err != nil {
 		return nil, fmt.Errorf("informers: %w", err)
 	}
-	c.synced = []cache.InformerSynced{classes.HasSynced, zones.HasSynced} // Servers are waited for by waitForSync
+	c.synced = []cache.InformerSynced{classes.HasSynced, zones.HasSynced} // waitForSync waits for Servers
 	return c, nil
 }
 
-// clusterChanged has the class of a Bind9Cluster looked at that is one, or was one.
+// clusterChanged enqueues the class of a Bind9Cluster.
 func (c *Controller) clusterChanged(object any) {
 	if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
 		object = gone.Obj
@@ -148,7 +148,7 @@ func (c *Controller) clusterChanged(object any) {
 	}
 }
 
-// classByName returns a class as the API has it, nil for none.
+// classByName returns a class of the caches; nil if there is none.
 func (c *Controller) classByName(name string) (*v1alpha1.DNSClass, error) {
 	if namespace, cluster, ok := apiclass.SplitCluster(name); ok {
 		return c.Servers.classOf(namespace, cluster), nil
@@ -160,7 +160,6 @@ func (c *Controller) classByName(name string) (*v1alpha1.DNSClass, error) {
 	return of, err
 }
 
-// listClasses returns all classes.
 func (c *Controller) listClasses() []*v1alpha1.DNSClass {
 	all := c.Servers.listClasses()
 	for _, object := range c.Classes.Informer().GetStore().List() {
@@ -169,7 +168,7 @@ func (c *Controller) listClasses() []*v1alpha1.DNSClass {
 	return all
 }
 
-// askUID asks the API which class of this name there is; "": none.
+// askUID asks the API for the UID of a class; "": there is none.
 func (c *Controller) askUID(ctx context.Context, name string) (types.UID, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -202,8 +201,7 @@ func isFetched(of *v1alpha1.DNSClass) bool {
 
 func isPaused(zone *v1alpha1.Zone) bool { return zone.Annotations[v1alpha1.AnnotationPaused] == "true" }
 
-// WaitForSync returns when every class that there is is served, or was found not to be one to serve; else with the
-// cause of ctx.
+// WaitForSync returns when Run has tried to serve every class, else with the cause of ctx.
 func (c *Controller) WaitForSync(ctx context.Context) error {
 	select {
 	case <-c.begun:
@@ -213,7 +211,7 @@ func (c *Controller) WaitForSync(ctx context.Context) error {
 	}
 }
 
-// Run follows until ctx ends. Served zones stay.
+// Run serves the classes until ctx ends. Served zones stay.
 func (c *Controller) Run(ctx context.Context) {
 	defer context.AfterFunc(ctx, c.queue.ShutDown)()
 	if !cache.WaitForCacheSync(ctx.Done(), c.synced...) || c.Members.WaitForSync(ctx) != nil {
@@ -221,7 +219,7 @@ func (c *Controller) Run(ctx context.Context) {
 	}
 	c.Servers.waitForSync(ctx)
 	all := c.listClasses()
-	// In the order in which they have a right to the names of their keys.
+	// In the order of their right to key names.
 	slices.SortFunc(all, func(a, b *v1alpha1.DNSClass) int { return rankOf(a).Compare(rankOf(b)) })
 	for _, of := range all {
 		c.syncTask(ctx, task{class: of.Name, peers: true})
@@ -238,7 +236,7 @@ func (c *Controller) Run(ctx context.Context) {
 	}
 }
 
-// addTasks enqueues classes, so that their Secrets are read again, and reminders of secondaries, until ctx ends.
+// addTasks enqueues classes, whose Secrets are then read again, and reminders, until ctx ends.
 func (c *Controller) addTasks(ctx context.Context) {
 	secrets, remind := time.NewTicker(secretInterval), time.NewTicker(remindInterval)
 	defer secrets.Stop()
@@ -282,7 +280,6 @@ func (c *Controller) syncTask(ctx context.Context, at task) {
 	}
 }
 
-// remindSecondaries tells secondaries again of the serials that they have not confirmed.
 func (c *Controller) remindSecondaries() {
 	for name, one := range c.serving {
 		for _, uid := range c.Members.Unconfirmed(name) {
@@ -291,17 +288,16 @@ func (c *Controller) remindSecondaries() {
 	}
 }
 
-// rankOf is the right of a class to the names of its keys. Those of a Bind9Cluster are written in the namespace of a
-// team.
+// rankOf returns the rank of a class for key names. Bind9Clusters come last, since teams choose their keys.
 func rankOf(of *v1alpha1.DNSClass) precedence.Rank {
 	_, _, cluster := apiclass.SplitCluster(of.Name)
 	return precedence.Rank{Last: cluster, Since: of.CreationTimestamp.Time, ID: of.Name}
 }
 
-// errUnread says that a Secret is there, or may be, and could not be read.
+// errUnread is the error of a Secret that may exist and cannot be read.
 var errUnread = errors.New("a Secret cannot be read")
 
-// syncPeers serves a class, with the peers that it has now, or ends it.
+// syncPeers serves a class with the present peers, or stops serving the class.
 func (c *Controller) syncPeers(ctx context.Context, name string) error {
 	of, err := c.classByName(name)
 	if err != nil {
@@ -313,7 +309,7 @@ func (c *Controller) syncPeers(ctx context.Context, name string) error {
 		known = nil
 	}
 	if of == nil || !isFetched(of) || of.Spec.Paused {
-		// Delivered zones stay as they are: to secondaries that are refused nothing changes.
+		// Secondaries keep the delivered zones: refused transfers change nothing.
 		c.endClass(name)
 		return nil
 	}
@@ -364,7 +360,6 @@ func (c *Controller) syncPeers(ctx context.Context, name string) error {
 	return nil
 }
 
-// readPeers returns the peers of a class of either block.
 func (c *Controller) readPeers(of *v1alpha1.DNSClass, secret class.GetSecret) (Peers, error) {
 	if of.Spec.Bind9 == nil {
 		return ReadPeers(of, secret)
@@ -386,13 +381,13 @@ func (c *Controller) endClass(name string) {
 	}
 }
 
-// decideKeys has one class have the name of each key, whichever this process has seen first: the class that uses it by
-// its status, which the controller writes (S11.18), else the one that was made first. A class that is served and has a
-// later right ends. Between classes, keys that classes name themselves are compared: a key of a server that a class
-// selects ends no class, and of a name that such a class has it goes (Keys).
+// decideKeys assigns key names to classes, independent of the order in which this process saw them: to the class
+// with the name in its status, which the controller writes (S11.18), else to the oldest class. It stops serving a
+// class that loses a name, and returns an error if of does. Only keys named by classes themselves compete. The key
+// of a selected server takes no name from such a class, and yields to the class (Keys).
 func (c *Controller) decideKeys(of *v1alpha1.DNSClass, peers Peers) error {
 	if of.Spec.Bind9 != nil {
-		return c.dropServers(of, peers.Claims()) // ReadServers left out what is another's
+		return c.dropServers(of, peers.Claims()) // ReadServers has left out the names of others
 	}
 	order, err := c.Classes.Lister().List(labels.Everything())
 	if err != nil {
@@ -420,8 +415,8 @@ func (c *Controller) decideKeys(of *v1alpha1.DNSClass, peers Peers) error {
 	return c.dropServers(of, peers.Claims())
 }
 
-// dropServers takes servers out of other classes whose key has the name of another key of this class, which has a right
-// to it.
+// dropServers removes servers from other classes if their key has the name of another key of this class, which has
+// the right to the name.
 func (c *Controller) dropServers(of *v1alpha1.DNSClass, claims map[string]string) error {
 	for name := range c.keys.classesWith(claims) {
 		other := c.serving[name]
@@ -455,7 +450,7 @@ func samePeers(a, b Peers) bool {
 		})
 }
 
-// readMembership is what the class has now.
+// readMembership returns the present membership of a class.
 func (c *Controller) readMembership(of *v1alpha1.DNSClass) primary.Membership {
 	now := c.Members.Of(of.Name, of.CreationTimestamp.Time, of.Spec.Bind9 != nil)
 	now.Paused, now.Signed, now.Signing = map[string]bool{}, map[string]bool{}, map[string]bool{}
@@ -477,7 +472,7 @@ func (c *Controller) readMembership(of *v1alpha1.DNSClass) primary.Membership {
 	return now
 }
 
-// syncMembers has a class that is served show the members that it has now.
+// syncMembers updates the members of a served class.
 func (c *Controller) syncMembers(ctx context.Context, name string) error {
 	known := c.serving[name]
 	if known == nil {
@@ -494,7 +489,7 @@ func (c *Controller) syncMembers(ctx context.Context, name string) error {
 		here[m.UID] = true
 	}
 	if slices.ContainsFunc(known.members.Members, func(m primary.Member) bool { return !here[m.UID] }) {
-		// A store that was lost has no Deliveries, and no class either: then zones are not gone, but unknown.
+		// A lost store has neither Deliveries nor the class: then the zones are unknown, not gone.
 		live, err := c.askUID(ctx, name)
 		if err != nil {
 			return fmt.Errorf("zones are to go from the class, and whether there still is one cannot be asked: %w", err)

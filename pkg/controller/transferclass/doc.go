@@ -1,19 +1,19 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package transferclass keeps the classes of a hidden primary as the API has them: its peers are those of the
-// DNSClasses with a block transfer, its zones those that Deliveries say are delivered by them.
+// Package transferclass configures a hidden primary from the API: the peers from DNSClasses with a block transfer or
+// bind9, the zones from Deliveries.
 //
-// It promises: (1) A zone is in a class from the write of its first intent until its Delivery goes, for every primary
-// that reads the same store; so none has to be elected. (2) A class is served with all of its members or not at all:
-// nothing is served before all Deliveries are listed, one listing replaces another as a whole, and a member goes only
-// while the API still has the class. (3) The serial of a catalog stands for its content: it is the revision of the
-// last change of the class's members, counted from the class's creation, so it grows and is the same everywhere. (4)
-// A class whose Secret is missing or whose settings are broken is not served; one whose Secret cannot be read at the
-// moment keeps what it had. (5) A class has the name of a key that it uses by its status, which the controller writes;
-// a server has no key whose name is not one of its namespace (S11.17, S11.18).
+// It promises: (1) A zone is in a class from the first intent of the Delivery until the Delivery goes, at every
+// primary of the same store; so no primary has to be elected. (2) A class is served with all members or not at all:
+// nothing is served before all Deliveries are listed, a listing replaces the former as a whole, and a member goes
+// only while the API still has the class. (3) The serial of a catalog identifies the content: the revision of the
+// last change of the class's members, counted from the class's creation, which grows and is the same everywhere. (4)
+// A class with a missing Secret or invalid settings is not served; while a Secret cannot be read, the class keeps
+// its keys. (5) The name of a key in use belongs to the class with the name in its status, which the controller
+// writes; a server has only keys named after its namespace (S11.17, S11.18).
 //
-// It does not know what is in zones, nor how far secondaries are: pkg/delivery/transfer asks them.
+// It knows neither the content of zones nor the serials of secondaries: pkg/delivery/transfer queries those.
 //
 // Read members.go first, then peers.go and controller.go.
 package transferclass

@@ -14,27 +14,27 @@ import (
 	"kubi.zone/kubizone/pkg/primary/tsig"
 )
 
-// Keys are the TSIG keys of classes. A signature names its key by the name alone, so a name stands for one key in all
-// classes together. The authors of a server choose its key, so its name ends in their namespace (NamespaceOfKey): it is
-// no name of an UpdateKey or of another namespace's server. The keys that a class itself names have a name before those
-// of servers. Of two servers of one namespace, that of the class which was made first has the name.
+// Keys are the TSIG keys of all classes. A signature names its key by the name alone, so a name has a single key in
+// all classes together. The authors of a server choose its key, so the name ends in their namespace
+// (NamespaceOfKey): no UpdateKey and no server of another namespace can have that name. Keys named by classes
+// themselves precede those of servers. Of two servers of a namespace, the server of the older class has the name.
 type Keys struct {
 	mu   sync.Mutex
 	held map[string]*heldKeys // by class
-	// byName are they by the names of their keys and by class, so that the cost of a look does not grow with the number
-	// of classes.
+	// byName indexes held by key name and class, so that the cost of a lookup does not grow with the number of
+	// classes.
 	byName map[string]map[string]*heldKeys
 }
 
-// heldKeys are the keys of one class. Those that no class names, of a primary itself, are of the class "".
+// heldKeys are the keys of a class. The primary's own keys have the class "".
 type heldKeys struct {
 	rank      precedence.Rank
 	ofServers bool
 	claims    map[string]string
 }
 
-// Hold takes note of the keys that a class has now, in the place of those that it had. release ends that, unless the
-// class has taken others since. A class that is paused has none: no primary serves it.
+// Hold replaces the keys of a class. release removes them, unless the class has others since. A paused class has no
+// keys: no primary serves it.
 func (k *Keys) Hold(of *v1alpha1.DNSClass, peers Peers) (release func()) {
 	if of.Spec.Paused {
 		peers = Peers{}
@@ -42,7 +42,7 @@ func (k *Keys) Hold(of *v1alpha1.DNSClass, peers Peers) (release func()) {
 	return k.holdKeys(of.Name, &heldKeys{rankOf(of), of.Spec.Bind9 != nil, peers.Claims()})
 }
 
-// holdGeneral takes note of the keys of a primary itself, which have a name before all others.
+// holdGeneral holds the primary's own keys, which precede all others.
 func (k *Keys) holdGeneral(keys []tsig.Key) {
 	k.holdKeys("", &heldKeys{claims: Peers{Class: primary.ClassConfig{Keys: keys}}.Claims()})
 }
@@ -87,14 +87,12 @@ func (k *Keys) forgetKeys(class string) {
 	}
 }
 
-// release forgets the keys of a class.
 func (k *Keys) release(class string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.forgetKeys(class)
 }
 
-// classesWith returns the classes that have a key of one of these names.
 func (k *Keys) classesWith(names map[string]string) map[string]bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -107,7 +105,7 @@ func (k *Keys) classesWith(names map[string]string) map[string]bool {
 	return classes
 }
 
-// keptFrom returns why a server of a namespace that a class selects may not have a key; "": it may.
+// keptFrom returns the reason against a key of a server, in the namespace, that a class selects; "": there is none.
 func (k *Keys) keptFrom(of *v1alpha1.DNSClass, namespace string, key tsig.Key) string {
 	if k == nil {
 		return ""
@@ -125,19 +123,19 @@ func (k *Keys) keptFrom(of *v1alpha1.DNSClass, namespace string, key tsig.Key) s
 			return "the primary has another key of that name"
 		}
 		if _, cluster, ok := apiclass.SplitCluster(name); ok {
-			return "Bind9Cluster " + cluster + " has another key of that name" // it is one of the namespace
+			return "Bind9Cluster " + cluster + " has another key of that name" // a cluster of this namespace
 		}
 		return "DNSClass " + name + " has another key of that name"
 	}
 	return ""
 }
 
-// serverLabel is the second label of the names that keys of servers have.
+// serverLabel is the second label in the names of server keys.
 const serverLabel = "bind9"
 
-// NamespaceOfKey returns the namespace that alone may have a key of this name: NAMESPACE of LABEL.NAMESPACE., for
-// UpdateKeys, and of LABEL.bind9.NAMESPACE., for servers (ofServer). "": a name of no namespace. The form of the name
-// decides, and not which namespaces there are: one that is made later takes no name from others.
+// NamespaceOfKey returns the only namespace that may have a key of this name: NAMESPACE of LABEL.NAMESPACE., for
+// UpdateKeys, and of LABEL.bind9.NAMESPACE., for servers (ofServer); "": none. The form of the name decides, not the
+// existing namespaces: a later namespace takes no name from others.
 func NamespaceOfKey(key tsig.Key) (namespace string, ofServer bool) {
 	switch labels := key.Labels(); {
 	case len(labels) == 2:
@@ -148,13 +146,12 @@ func NamespaceOfKey(key tsig.Key) (namespace string, ofServer bool) {
 	return "", false
 }
 
-// isForServer reports whether the name of a key is one for the servers of a namespace.
 func isForServer(namespace string, key tsig.Key) bool {
 	of, ofServer := NamespaceOfKey(key)
 	return ofServer && of == namespace
 }
 
-// meaningOf tells keys of one name apart. It is compared and never printed.
+// meaningOf distinguishes keys of the same name. The result is compared and never printed.
 func meaningOf(key tsig.Key) string {
 	return string(key.Algorithm) + string(key.MAC([]byte(key.Name)))
 }

@@ -29,8 +29,8 @@ import (
 )
 
 // Members are the zones of every class, from the Deliveries in the order of their revisions: at each revision they
-// are a function of the store. An informer would not do: it tells of a listing object by object, and what stood in
-// between is what the store had at no revision.
+// are a function of the store. An informer would apply a listing object by object, with states between that the
+// store never had.
 type Members struct {
 	reflector *cache.Reflector
 	synced    chan struct{}
@@ -38,30 +38,30 @@ type Members struct {
 	mu      sync.RWMutex
 	rows    map[cache.ObjectName]row
 	classes map[string]*members
-	// listed is the revision of the first listing, 0 before.
+	// listed is the revision of the first listing; 0 before.
 	listed  uint64
 	changed func(class string)
 }
 
-// row is what one Delivery says.
+// row is the state of a Delivery.
 type row struct {
 	class, uid string
 	zone       name.Name
 	of         cache.ObjectName // the Zone
-	// rank decides which of two rows of one name has it.
+	// rank decides between rows of the same name.
 	rank precedence.Rank
-	// confirmed: every secondary has the serial that is wanted. once: every secondary had some serial.
+	// confirmed is set if every secondary has the wanted serial, once if every secondary had some serial.
 	confirmed, once bool
 }
 
-// members are those of one class.
+// members are the rows of a class.
 type members struct {
 	rows map[string]row // by the zone's UID
-	// at is the revision of the last change, onceAt that of the last change of a row's once.
+	// at is the revision of the last change of members, onceAt that of the last new row or change of once.
 	at, onceAt uint64
 }
 
-// NewMembers makes Members that are empty before Run.
+// NewMembers returns Members, empty before Run.
 func NewMembers(client rest.Interface) *Members {
 	m := &Members{synced: make(chan struct{}), rows: map[cache.ObjectName]row{}, classes: map[string]*members{}, changed: func(string) {}}
 	source := cache.NewListWatchFromClient(client, "deliveries", metav1.NamespaceAll, fields.Everything())
@@ -70,11 +70,11 @@ func NewMembers(client rest.Interface) *Members {
 	return m
 }
 
-// Changed has told of each class whose members changed, or of whose zones one was confirmed. It is called before Run,
-// and what it is given may not block.
+// Changed sets the function called for a class when its members change or a zone is confirmed. It is called before
+// Run; tell must not block.
 func (m *Members) Changed(tell func(class string)) { m.changed = tell }
 
-// Run follows until ctx ends.
+// Run follows the Deliveries until ctx ends.
 func (m *Members) Run(ctx context.Context) { m.reflector.RunWithContext(ctx) }
 
 // WaitForSync returns when all members are known, else with the cause of ctx.
@@ -87,9 +87,8 @@ func (m *Members) WaitForSync(ctx context.Context) error {
 	}
 }
 
-// Of are the members of a class made at that time, in the order in which they have a right to their names. The catalog
-// of a class with a block bind9 (ofServers) tells those that not all servers had yet from the others, so its serial
-// moves with that too.
+// Of returns the membership of a class created at that time, sorted by right to a name. The catalog of a class with
+// a block bind9 (ofServers) marks the members that not all servers have had, so the serial also moves with those.
 func (m *Members) Of(class string, created time.Time, ofServers bool) primary.Membership {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -110,7 +109,7 @@ func (m *Members) Of(class string, created time.Time, ofServers bool) primary.Me
 	return membership
 }
 
-// find is a class, without rows where nothing is known of it. The mutex is held.
+// find returns the members of a class, without rows if unknown. The mutex is held.
 func (m *Members) find(class string) members {
 	if known := m.classes[class]; known != nil {
 		return *known
@@ -118,19 +117,19 @@ func (m *Members) find(class string) members {
 	return members{at: m.listed}
 }
 
-// compare is the order of rights to a name: it is the earlier Delivery's.
+// compare sorts by right to a name: the earlier Delivery first.
 func (r row) compare(other row) int { return r.rank.Compare(other.rank) }
 
-// serialAt is the serial of a catalog: the revision, counted from the second in which the class was made. So a class
-// made anew in a store whose revisions began anew is ahead of the one before it, unless that was written to more than
-// once a second all its life. A secondary that was away follows where less than 2^31 revisions have come meanwhile,
-// and a restore makes fewer of it (backup.Clock).
+// serialAt returns the serial of a catalog: the revision, counted from the second of the class's creation. So a
+// class made anew in a store with new revisions is ahead of its predecessor, unless the former store had more than
+// one write a second on average. A secondary that was away follows if fewer than 2^31 revisions have passed; a
+// restore adds fewer (backup.Clock).
 func serialAt(created time.Time, revision uint64) serial.Serial {
 	const numbers = 1<<32 - 1 // 0 is none
 	return serial.Serial((uint64(created.Unix())+revision)%numbers + 1)
 }
 
-// Zones are the Zones that a class has, by UID.
+// Zones returns the Zones of a class by UID.
 func (m *Members) Zones(class string) map[string]cache.ObjectName {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -141,7 +140,7 @@ func (m *Members) Zones(class string) map[string]cache.ObjectName {
 	return zones
 }
 
-// Unconfirmed are the zones of a class that not all of its secondaries are known to have, by UID.
+// Unconfirmed returns the UIDs of the zones that not all secondaries of the class are known to have.
 func (m *Members) Unconfirmed(class string) []string {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -154,10 +153,9 @@ func (m *Members) Unconfirmed(class string) []string {
 	return uids
 }
 
-// Any says whether a Zone is in any class.
+// Any reports whether a Zone is in any class.
 func (m *Members) Any(uid string) bool { return len(m.classesOf(uid)) > 0 }
 
-// classesOf are those that a Zone is in.
 func (m *Members) classesOf(uid string) map[string]bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -170,7 +168,7 @@ func (m *Members) classesOf(uid string) map[string]bool {
 	return of
 }
 
-// OfClass are the members of one class, for its provider.
+// OfClass returns the members of a class, for its provider.
 func (m *Members) OfClass(class string) transfer.Members { return ofClass{m, class} }
 
 type ofClass struct {
@@ -186,8 +184,8 @@ func (c ofClass) Name(uid string) name.Name {
 
 func (c ofClass) Holder(zone name.Name) string { return c.HolderAmong([]string{c.class}, zone) }
 
-// HolderAmong returns the UID of the Zone that has a right to a name before the others of these classes, "" for none:
-// a server that several classes deliver to has one zone of a name.
+// HolderAmong returns the UID of the Zone with the first right to a name among these classes; "": none. A server of
+// several classes has a single zone of a name.
 func (m *Members) HolderAmong(classes []string, zone name.Name) string {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -205,12 +203,12 @@ func (m *Members) HolderAmong(classes []string, zone name.Name) string {
 	return slices.MinFunc(named, row.compare).uid
 }
 
-// isSameMember reports whether the catalog of a class says the same of both.
+// isSameMember reports whether the catalog lists both rows alike.
 func (r row) isSameMember(other row) bool {
 	return r.class == other.class && r.uid == other.uid && r.zone == other.zone && r.rank.ID == other.rank.ID
 }
 
-// rowOf is false for a Delivery that nothing was ever begun of, and for none.
+// rowOf returns the row of a Delivery, and false for nil or before the first intent.
 func rowOf(one *v1alpha1.Delivery) (row, bool) {
 	if one == nil || one.Status.FQDN == "" {
 		return row{}, false
@@ -228,8 +226,8 @@ func rowOf(one *v1alpha1.Delivery) (row, bool) {
 	}, true
 }
 
-// replaceRow replaces the row of a Delivery by what the Delivery says at a revision; nil takes the row away. It marks
-// the classes of both rows in touched where they differ. The mutex is held.
+// replaceRow sets the row of a Delivery at a revision; nil removes the row. The classes of a changed row are marked
+// in touched. The mutex is held.
 func (m *Members) replaceRow(at cache.ObjectName, one *v1alpha1.Delivery, revision uint64, touched map[string]bool) {
 	before, was := m.rows[at]
 	after, is := rowOf(one)
@@ -260,7 +258,7 @@ func (m *Members) replaceRow(at cache.ObjectName, one *v1alpha1.Delivery, revisi
 	}
 }
 
-// classMembers are the members of a class, which are made where they are not yet. The mutex is held.
+// classMembers returns the members of a class, and adds the class if absent. The mutex is held.
 func (m *Members) classMembers(of string) *members {
 	if m.classes[of] == nil {
 		m.classes[of] = &members{rows: map[string]row{}, at: m.listed}
@@ -268,7 +266,7 @@ func (m *Members) classMembers(of string) *members {
 	return m.classes[of]
 }
 
-// store is what the Reflector writes into.
+// store is the target of the Reflector.
 type store struct{ *Members }
 
 var _ cache.ReflectorStore = store{}
@@ -295,7 +293,7 @@ func (s store) storeDelivery(object any, there bool) error {
 	return nil
 }
 
-// Replace is a listing: as a whole, at its revision.
+// Replace applies a listing as a whole, at one revision.
 func (s store) Replace(list []any, version string) error {
 	revision, err := revisionOf(version)
 	if err != nil {
@@ -333,11 +331,11 @@ func (s store) tellChanged(classes map[string]bool) {
 	}
 }
 
-// versions is how many resourceVersions there are in one revision of etcd (subrev.Objects).
+// versions is the number of resourceVersions in an etcd revision (subrev.Objects).
 const versions = 128
 
-// revisionOf reads the revision of the server's etcd from a resourceVersion: this API is served by no other store. No
-// transaction writes two Deliveries, so the revision stands for what they say.
+// revisionOf returns the etcd revision of a resourceVersion. No transaction writes two Deliveries, so the revision
+// identifies their state.
 func revisionOf(version string) (uint64, error) {
 	n, err := strconv.ParseUint(version, 10, 64)
 	if err != nil || n < versions {

@@ -24,16 +24,16 @@ import (
 	wire "kubi.zone/kubizone/pkg/transfer"
 )
 
-// Peers are what a DNSClass with a block transfer says.
+// Peers is the configuration in the block transfer of a DNSClass.
 type Peers struct {
 	// Class configures primaries.
 	Class primary.ClassConfig
-	// Secondaries and Catalog are what the provider asks.
+	// Secondaries and Catalog are for the provider's queries.
 	Secondaries []transfer.Secondary
 	Catalog     name.Name
 }
 
-// Claims are what each name of a key means to the class, for all classes of a primary together.
+// Claims maps the name of each key to meaningOf the key: all classes of a primary need the same key under a name.
 func (p Peers) Claims() map[string]string {
 	claims := map[string]string{}
 	for _, key := range p.Class.Keys {
@@ -42,17 +42,16 @@ func (p Peers) Claims() map[string]string {
 	return claims
 }
 
-// ReadPeers reads the block and the Secrets that it names. Errors are *delivery.Error; those of secret are returned as
-// they are.
+// ReadPeers reads the block and its Secrets. Errors are *delivery.Error; those of secret are returned unchanged.
 //
-// A secondary with a key may transfer from any address, since it often asks from another one than it answers at. A
-// secondary without a key is known by its address alone. Where an address is local and the class has no leave to reach
-// such ones, it is not notified, allowed or asked.
+// A secondary with a key may transfer from any address, since queries often come from another address than the
+// listed one. A secondary without a key is known by its address alone. Local addresses are not notified, allowed or
+// queried unless the class allows them.
 func ReadPeers(of *v1alpha1.DNSClass, secret class.GetSecret) (Peers, error) {
 	return readBlock(of, of.Spec.Transfer, secret)
 }
 
-// dropNames is peers without those that have a key of a name in names.
+// dropNames returns p without the peers that have a key of these names.
 func (p Peers) dropNames(names map[string]string) Peers {
 	named := func(name string) bool { _, is := names[name]; return is }
 	p.Class.Keys = slices.DeleteFunc(slices.Clone(p.Class.Keys), func(key tsig.Key) bool { return named(key.Name) })
@@ -64,7 +63,7 @@ func (p Peers) dropNames(names map[string]string) Peers {
 	return p
 }
 
-// namedKey is the key that has a name in a class, and the Secret in which it was first.
+// namedKey is the key of a name in a class, with the first Secret that has it.
 type namedKey struct {
 	tsig.Key
 	secret v1alpha1.SecretReference
@@ -161,16 +160,16 @@ func readBlock(of *v1alpha1.DNSClass, block *v1alpha1.TransferProvider, secret c
 	return peers, nil
 }
 
-// Key reads a Secret with a TSIG key, as BIND writes it: name, algorithm and secret in base64.
+// Key reads a TSIG key from a Secret in BIND's terms: name, algorithm, and secret in base64.
 func Key(ref v1alpha1.SecretReference, secret class.GetSecret) (tsig.Key, error) {
 	key, _, err := readKeys(ref, secret)
 	return key, err
 }
 
-// rotating are the prefixes of the data of a key that is taken beside the one that signs, while a rotation lasts.
+// rotating are the prefixes in the data for keys accepted besides the signing key during a rotation.
 var rotating = []string{"next-", "former-"}
 
-// readKeys reads a Secret with the TSIG key that signs, and others that are taken beside it.
+// readKeys reads the signing key from a Secret, and others accepted besides it.
 func readKeys(ref v1alpha1.SecretReference, secret class.GetSecret) (key tsig.Key, others []tsig.Key, err error) {
 	data, err := secret(ref.Namespace, ref.Name)
 	if err != nil {
@@ -192,7 +191,7 @@ func readKeys(ref v1alpha1.SecretReference, secret class.GetSecret) (key tsig.Ke
 	return key, others, nil
 }
 
-// readKey reads the key of which the data have names with this prefix.
+// readKey reads the key whose fields have this prefix.
 func readKey(ref v1alpha1.SecretReference, data map[string][]byte, prefix string) (tsig.Key, error) {
 	for _, needed := range []string{prefix + "name", prefix + "secret"} {
 		if len(data[needed]) == 0 {
@@ -207,7 +206,8 @@ func readKey(ref v1alpha1.SecretReference, data map[string][]byte, prefix string
 	octets, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(data[prefix+"secret"])))
 	var key tsig.Key
 	if err != nil {
-		err = errors.New("secret: is not base64; write it as tsig-keygen does") // The decoder's error has a part of the secret in it.
+		// The decoder's error has a part of the secret in it.
+		err = errors.New("secret: is not base64; write it as tsig-keygen does")
 	} else {
 		key, err = tsig.NewKey(strings.TrimSpace(string(data[prefix+"name"])), tsig.Algorithm(algorithm), octets)
 	}

@@ -25,14 +25,14 @@ import (
 	"kubi.zone/kubizone/pkg/primary/tsig"
 )
 
-// Servers are the BIND 9 servers of classes with a block bind9, as informers have them. A server whose group of the API
-// is not registered has none, and serves its other classes.
+// Servers reads the BIND 9 servers of classes with a block bind9 from informers. Without their API group there are
+// none, and the other classes are served.
 type Servers struct {
 	instances informers.Bind9InstanceInformer
 	clusters  informers.Bind9ClusterInformer
 }
 
-// serversWait is how long a primary that is started waits for the list of servers.
+// serversWait bounds the wait of a starting primary for the list of servers.
 const serversWait = 10 * time.Second
 
 // NewServers registers with informers that the caller starts.
@@ -43,7 +43,7 @@ func NewServers(all externalversions.SharedInformerFactory) *Servers {
 	return s
 }
 
-// errUnlisted says that it is not known which servers there are.
+// errUnlisted is the error until the servers are listed.
 var errUnlisted = errors.New("the Bind9Instances are not listed yet: the APIService v1alpha1.bind9.kubi.zone has to be there, " +
 	"and the right to list them (charts/kubizone has both)")
 
@@ -63,8 +63,8 @@ func (s *Servers) Of(of *v1alpha1.DNSClass) ([]apiclass.Server, error) {
 	return apiclass.ServersOf(of, instances, s.Cluster), nil
 }
 
-// Find returns a Bind9Instance as a server, whether or not a class selects it. runs is false of one that is not there,
-// is being deleted or is stopped.
+// Find returns a Bind9Instance as a server, selected by a class or not. runs is false if the instance is absent,
+// stopped or being deleted.
 func (s *Servers) Find(namespace, name string) (server apiclass.Server, runs bool, err error) {
 	if s == nil || !s.instances.Informer().HasSynced() {
 		return apiclass.Server{}, false, errUnlisted
@@ -77,13 +77,13 @@ func (s *Servers) Find(namespace, name string) (server apiclass.Server, runs boo
 	return server, runs, nil
 }
 
-// ListSigners returns the signers of fleets that run, of all namespaces. One that runs elsewhere (external) can have
-// zones of others. There are none before the Bind9Instances are listed.
+// ListSigners returns the running signers of the fleets in all namespaces; none before the Bind9Instances are
+// listed. External signers are left out: they may have zones of others.
 func (s *Servers) ListSigners() (signers []apiclass.Server) {
 	if s == nil || !s.instances.Informer().HasSynced() {
 		return nil
 	}
-	all, _ := s.instances.Lister().List(labels.Everything()) // an error of the cache's alone, of which there is none
+	all, _ := s.instances.Lister().List(labels.Everything()) // a cache returns no error
 	for _, instance := range all {
 		if server, runs := apiclass.ServerOf(instance); runs && server.Signer && instance.Spec.External == nil {
 			signers = append(signers, server)
@@ -92,25 +92,25 @@ func (s *Servers) ListSigners() (signers []apiclass.Server) {
 	return signers
 }
 
-// Selected are the servers that a class with a block bind9 selects.
+// Selected are the servers selected by a class with a block bind9.
 type Selected struct {
 	Peers
-	// Known are the servers of Peers.Secondaries, in their order.
+	// Known are the servers of Peers.Secondaries, in that order.
 	Known []apiclass.Server
-	// Waiting are the servers that the class does not deliver to yet.
+	// Waiting are the servers not delivered to yet.
 	Waiting []WaitingServer
 }
 
-// WaitingServer is a server without an address yet, or without a key of its own, which Err says.
+// WaitingServer is a server without an address yet (Err is nil), or without a usable key (Err).
 type WaitingServer struct {
 	apiclass.Server
 	Err *delivery.Error
 }
 
-// RowName is the name of a server in status.servers of a Delivery.
+// RowName returns the name of a server in status.servers of a Delivery.
 func RowName(server apiclass.Server) string { return server.Namespace + "/" + server.Name }
 
-// classOf returns the class that the Bind9Cluster is, nil where no zone has named it, or there is none.
+// classOf returns the class of a Bind9Cluster; nil if there is none, or no zone has named the cluster.
 func (s *Servers) classOf(namespace, name string) *v1alpha1.DNSClass {
 	cluster := s.Cluster(namespace, name)
 	if cluster == nil || !apiclass.InUse(cluster) {
@@ -119,9 +119,9 @@ func (s *Servers) classOf(namespace, name string) *v1alpha1.DNSClass {
 	return apiclass.OfCluster(cluster)
 }
 
-// listClasses returns the classes that Bind9Clusters are.
+// listClasses returns the classes of Bind9Clusters.
 func (s *Servers) listClasses() (all []*v1alpha1.DNSClass) {
-	clusters, _ := s.clusters.Lister().List(labels.Everything()) // an error of the cache's alone, of which there is none
+	clusters, _ := s.clusters.Lister().List(labels.Everything()) // a cache returns no error
 	for _, cluster := range clusters {
 		if apiclass.InUse(cluster) {
 			all = append(all, apiclass.OfCluster(cluster))
@@ -130,17 +130,16 @@ func (s *Servers) listClasses() (all []*v1alpha1.DNSClass) {
 	return all
 }
 
-// waitForSync waits until the servers are listed, for serversWait at most: a cluster without their APIService is served
-// all the same.
+// waitForSync waits until the servers are listed, at most serversWait: without their APIService other classes are
+// served.
 func (s *Servers) waitForSync(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, serversWait)
 	defer cancel()
 	cache.WaitForCacheSync(ctx.Done(), s.instances.Informer().HasSynced, s.clusters.Informer().HasSynced)
 }
 
-// ReadServers is ReadPeers for a class with a block bind9: its servers are known and told as secondaries are. The names
-// of the Secondaries are NAMESPACE/NAME. A server that is being made, whose Secret may not be read, or that has a key
-// of a name that is another's, keeps the class from none of the others.
+// ReadServers is ReadPeers for a class with a block bind9, with the servers as secondaries, named NAMESPACE/NAME. A
+// server without an address, a readable Secret or the right to the name of the key delays no other.
 func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, secret class.GetSecret) (Selected, error) {
 	block := &v1alpha1.TransferProvider{CatalogZone: of.Spec.Bind9.CatalogZone}
 	var s Selected
@@ -158,13 +157,13 @@ func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, s
 		var failure *delivery.Error
 		switch {
 		case err == nil:
-			// A key that is taken beside the one that signs counts as that does.
+			// A key accepted during a rotation counts like the signing key.
 			read = append(read, keyed{server, append(others, key)})
 		case errors.Is(err, class.ErrSecretNotFound):
 			waiting[RowName(server)] = waitFor(server, delivery.ReasonSecretNotFound, "has no TSIG key: there is no Secret %s/%s",
 				server.Key.Namespace, server.Key.Name)
 		case apierrors.IsForbidden(err):
-			// The namespace of the server gives the right, and may take it away.
+			// The server's namespace grants this right, and may withdraw the grant.
 			waiting[RowName(server)] = waitFor(server, delivery.ReasonAuthenticationFailed, "has no TSIG key that may be read: give the "+
 				"controller and the primary the right to get the Secret %s/%s", server.Key.Namespace, server.Key.Name)
 		case errors.As(err, &failure):
@@ -173,8 +172,8 @@ func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, s
 			return Selected{}, err
 		}
 	}
-	// A server that has another key of a name than one before it, or than a class, keeps none of the others from the
-	// class. One that has the name of another namespace comes last, however old it is.
+	// A server waits alone if its key has the name of another key, of a server before or of a class. Servers with
+	// names of another namespace come last, however old.
 	slices.SortStableFunc(read, func(a, b keyed) int {
 		return cmp.Or(cmp.Compare(countForeign(a.Namespace, a.keys), countForeign(b.Namespace, b.keys)), a.Created.Compare(b.Created))
 	})
@@ -216,12 +215,11 @@ func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, s
 	return s, s.markSigner(secret)
 }
 
-// waitFor returns the error for a server that waits: its reason and message, for the row of the server.
+// waitFor returns the error for the row of a waiting server.
 func waitFor(server apiclass.Server, reason delivery.Reason, format string, arguments ...any) *delivery.Error {
 	return &delivery.Error{Reason: reason, Message: RowName(server) + " " + fmt.Sprintf(format, arguments...)}
 }
 
-// countForeign counts the keys whose name is not one for the servers of a namespace.
 func countForeign(namespace string, keys []tsig.Key) (n int) {
 	for _, key := range keys {
 		if !isForServer(namespace, key) {

@@ -16,7 +16,8 @@ import (
 	"kubi.zone/kubizone/pkg/primary/tsig"
 )
 
-// IsBySigner reports whether servers transfer a zone from its signer: the primary hands it to the signer alone.
+// IsBySigner reports whether servers transfer a zone from its signer. The primary then hands the zone to the signer
+// alone.
 func IsBySigner(zone *v1alpha1.Zone) bool {
 	if zone.Status.DNSSEC == nil {
 		return false
@@ -28,14 +29,14 @@ func IsBySigner(zone *v1alpha1.Zone) bool {
 	return false
 }
 
-// IsBeingSigned reports whether a signer begins to sign the zone. Servers transfer it from the primary until all of it
-// is signed; one that asks the signer for something newer may have it from there before.
+// IsBeingSigned reports whether a signer begins to sign the zone. Servers transfer the zone from the primary until
+// all of it is signed. A server that queries the signer for newer data may have the signed zone before.
 func IsBeingSigned(zone *v1alpha1.Zone) bool {
 	return zone.Status.DNSSEC != nil && zone.Status.DNSSEC.Phase == v1alpha1.DNSSECSigning
 }
 
-// markSigner marks what the peers have of a signer: it is handed signed zones, and others are not. A signer whose key
-// another server has too would let that server have the unsigned zone, so it waits for a key of its own.
+// markSigner marks the peers of a signer: signed zones are handed to them alone. A signer waits for a key of its
+// own: another server with its key could transfer the unsigned zone.
 func (s *Selected) markSigner(secret class.GetSecret) error {
 	for at, server := range s.Known {
 		if !server.Signer {
@@ -70,7 +71,7 @@ func (s *Selected) markSigner(secret class.GetSecret) error {
 	return nil
 }
 
-// Zone is the Zone that a class has under a UID.
+// Zone returns the Zone with a UID in a class.
 func (m *Members) Zone(class, uid string) (cache.ObjectName, bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -78,7 +79,7 @@ func (m *Members) Zone(class, uid string) (cache.ObjectName, bool) {
 	return one.of, ok
 }
 
-// Cluster is a Bind9Cluster, nil if there is none.
+// Cluster returns a Bind9Cluster; nil if there is none.
 func (s *Servers) Cluster(namespace, name string) *bind9.Bind9Cluster {
 	cluster, err := s.clusters.Lister().Bind9Clusters(namespace).Get(name)
 	if err != nil {
