@@ -36,13 +36,13 @@ import (
 )
 
 const (
-	// lookInterval is the time between two looks at the Secrets of all keys, and at names that classes have taken.
+	// lookInterval is the interval at which the Secrets of all keys, and the names taken by classes, are checked.
 	lookInterval = 5 * time.Second
-	// outcomeInterval is the least time between two writes of what came of updates.
+	// outcomeInterval is the minimum interval between writes of outcomes.
 	outcomeInterval = 10 * time.Second
-	// askTimeout bounds one request to the API.
+	// askTimeout bounds a request to the API.
 	askTimeout = 10 * time.Second
-	// maxKeys bounds the keys of one namespace that are taken, the older first: each is a Secret that is watched.
+	// maxKeys bounds the served keys of a namespace, the older first: each has a watched Secret.
 	maxKeys = 64
 )
 
@@ -60,28 +60,27 @@ type Config struct {
 	Keys    informers.UpdateKeyInformer
 	Client  versioned.Interface
 	Secrets class.Secrets
-	// WaitFirst returns when the Primary has the keys of all classes. Before that no name is given away.
+	// WaitFirst returns when the Primary has the keys of all classes. Before that no name is assigned.
 	WaitFirst func(ctx context.Context) error
 }
 
-// Controller keeps the update keys of one Primary. It runs once.
+// Controller maintains the update keys of a Primary. It runs once.
 type Controller struct {
 	Config
 	synced  cache.InformerSynced
 	changed chan struct{}
 	// begun is closed after the first syncKeys.
 	begun chan struct{}
-	// read has the keys last read from Secrets, by UID of the UpdateKey. recorded has the names that this process wrote
-	// into a status, which the informer may not have seen yet. Run alone uses them.
+	// read has the keys last read from Secrets, by UID of the UpdateKey. recorded has the names that this process
+	// wrote into a status, for an informer that lags behind. Run alone uses them.
 	read     map[types.UID]tsig.Key
 	recorded map[types.UID]string
-	// outcomes has those that are in no status yet, by ID. told is the time at which they were last taken from the
-	// Poster.
+	// outcomes are not yet in a status, by ID. told is the time of the last takeOutcomes.
 	outcomes map[string]outcome
 	told     time.Time
 }
 
-// New registers with the informer and does nothing before Run.
+// New registers with the informer. Nothing happens before Run.
 func New(config Config) (*Controller, error) {
 	c := &Controller{Config: config, changed: make(chan struct{}, 1), begun: make(chan struct{}), read: map[types.UID]tsig.Key{},
 		recorded: map[types.UID]string{}, outcomes: map[string]outcome{}}
@@ -100,8 +99,8 @@ func New(config Config) (*Controller, error) {
 	return c, nil
 }
 
-// WaitForSync returns after the first try to serve all UpdateKeys, or with the cause of ctx. A primary that answers
-// earlier refuses updates of keys that it does not know yet, and no client repeats these.
+// WaitForSync returns after the first syncKeys, or with the cause of ctx. A primary that answers earlier refuses
+// updates of keys not yet known, and no client repeats those.
 func (c *Controller) WaitForSync(ctx context.Context) error {
 	select {
 	case <-c.begun:
@@ -111,7 +110,7 @@ func (c *Controller) WaitForSync(ctx context.Context) error {
 	}
 }
 
-// Run keeps the keys until ctx ends.
+// Run serves the keys until ctx ends.
 func (c *Controller) Run(ctx context.Context) {
 	if !cache.WaitForCacheSync(ctx.Done(), c.synced) || c.WaitFirst(ctx) != nil {
 		return
@@ -130,14 +129,14 @@ func (c *Controller) Run(ctx context.Context) {
 	}
 }
 
-// verdict is what the condition Ready of a key is to say.
+// verdict is the reason and message of the condition Ready.
 type verdict struct{ reason, message string }
 
 func refuseName(format string, arguments ...any) verdict {
 	return verdict{v1alpha1.ReasonKeyNameTaken, fmt.Sprintf(format, arguments...)}
 }
 
-// candidate is an UpdateKey and the key that its Secret has; nil: none that may be served.
+// candidate is an UpdateKey with the key from its Secret; nil: no key may be served.
 type candidate struct {
 	of  *v1alpha1.UpdateKey
 	key *updates.Key
@@ -155,7 +154,7 @@ func (k *candidate) claims() map[string]string {
 	return nil
 }
 
-// uses returns the name of the first use, if there was one.
+// uses returns the name recorded at the first use; nil before.
 func (k *candidate) uses() []string {
 	if k.of.Status.KeyName == "" {
 		return nil
@@ -163,8 +162,8 @@ func (k *candidate) uses() []string {
 	return []string{k.of.Status.KeyName}
 }
 
-// syncKeys replaces the keys of the Primary and writes each status. It serves a key after its status has the name, so
-// all primaries read from the API which UpdateKey has a name.
+// syncKeys replaces the keys of the Primary and writes each status. A key is served only after the status has the
+// name, so all primaries learn from the API which UpdateKey has a name.
 func (c *Controller) syncKeys(ctx context.Context) error {
 	candidates, err := c.readCandidates(ctx)
 	if err != nil {
@@ -222,7 +221,8 @@ func (c *Controller) readCandidates(ctx context.Context) ([]*candidate, error) {
 	slices.SortFunc(all, func(a, b *v1alpha1.UpdateKey) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.UID, b.UID))
 	})
-	candidates, there, taken := make([]*candidate, 0, len(all)), map[types.UID]bool{}, map[string]int{} // taken by namespace
+	// taken counts the keys of each namespace
+	candidates, there, taken := make([]*candidate, 0, len(all)), map[types.UID]bool{}, map[string]int{}
 	for _, of := range all {
 		there[of.UID] = true
 		if of.Status.KeyName == "" && c.recorded[of.UID] != "" {
@@ -249,8 +249,8 @@ func (c *Controller) readCandidates(ctx context.Context) ([]*candidate, error) {
 	return candidates, nil
 }
 
-// recordName writes the name of a key into the status of its UpdateKey, if that has none. A conflict is an error:
-// another primary may have written a name, which the informer will bring.
+// recordName writes the name of a key into the status of its UpdateKey, if the status has none. A conflict is an
+// error: another primary may have written a name, which the informer will deliver.
 func (c *Controller) recordName(ctx context.Context, one *candidate) error {
 	if one.of.Status.KeyName != "" {
 		return nil
@@ -265,7 +265,7 @@ func (c *Controller) recordName(ctx context.Context, one *candidate) error {
 	return nil
 }
 
-// readKey reads the key of an UpdateKey. While the API does not answer, what was read before is used.
+// readKey returns the key of an UpdateKey. While the Secret cannot be read, it returns the last key.
 func (c *Controller) readKey(ctx context.Context, of *v1alpha1.UpdateKey) (tsig.Key, verdict) {
 	if of.Spec.Suspended {
 		delete(c.read, of.UID)
@@ -328,7 +328,7 @@ func makeKey(of *v1alpha1.UpdateKey, key tsig.Key) (*updates.Key, error) {
 		Reaches: scope.Reaches, Transfer: transfer}, nil
 }
 
-// writeStatus writes the status if it has changed. Another primary may have written a later outcome, which stays.
+// writeStatus writes a changed status. It keeps a later outcome of another primary.
 func (c *Controller) writeStatus(ctx context.Context, of *v1alpha1.UpdateKey, v verdict, o outcome) error {
 	after := of.DeepCopy()
 	status := &after.Status
@@ -352,7 +352,7 @@ func (c *Controller) writeStatus(ctx context.Context, of *v1alpha1.UpdateKey, v 
 	return err
 }
 
-// ignoreChanged returns nil for an UpdateKey that has changed or is gone: the informer tells of it.
+// ignoreChanged returns nil for an UpdateKey that has changed or is gone: the informer delivers that.
 func ignoreChanged(err error) error {
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		return nil

@@ -27,7 +27,7 @@ import (
 	"kubi.zone/kubizone/pkg/update"
 )
 
-// Poster sends messages to the API server. It may be made before there is one: until Connect all is SERVFAIL.
+// Poster sends messages to the API server. Before Connect it answers SERVFAIL.
 type Poster struct {
 	api atomic.Pointer[rest.Interface]
 
@@ -35,8 +35,8 @@ type Poster struct {
 	outcomes map[string]outcome // by ID, since they were taken last
 }
 
-// outcome describes the messages of a key: the last that was carried out, the last that was refused, and the last error
-// of the API server, with the number of messages refused and not carried out.
+// outcome describes the messages of a key: the last executed, the last refused, and the last error of the API
+// server, with the numbers of refused and failed messages.
 type outcome struct {
 	update          *v1alpha1.UpdateKeyUpdate
 	refusal         *v1alpha1.UpdateKeyRefusal
@@ -46,10 +46,10 @@ type outcome struct {
 
 var _ updates.Handler = (*Poster)(nil)
 
-// Connect says where messages are sent: to the group kubi.zone.
+// Connect sets the client of the API group kubi.zone.
 func (p *Poster) Connect(api rest.Interface) { p.api.Store(&api) }
 
-// idOf names an UpdateKey for a primary.
+// idOf returns the ID of an UpdateKey at a primary.
 func idOf(key *v1alpha1.UpdateKey) string { return key.Namespace + "/" + key.Name }
 
 func (p *Poster) post(ctx context.Context, id, subresource string, spec v1alpha1.UpdateRequestSpec) (*v1alpha1.UpdateRequest, error) {
@@ -64,11 +64,11 @@ func (p *Poster) post(ctx context.Context, id, subresource string, spec v1alpha1
 		Do(ctx).Into(answer)
 }
 
-// Update has the API server carry a message out.
+// Update sends a message to the API server and returns the RCODE.
 func (p *Poster) Update(ctx context.Context, key *updates.Key, m *update.Message, from netip.Addr) uint16 {
 	answer, err := p.post(ctx, key.ID, "update", v1alpha1.UpdateRequestSpec{Zone: m.Zone.String(), From: from.String(), ID: m.ID,
 		Prerequisites: writeRecords(m.Prerequisites), Updates: writeRecords(m.Updates)})
-	if apierrors.IsRequestEntityTooLargeError(err) { // to send it again would not help
+	if apierrors.IsRequestEntityTooLargeError(err) { // a retry would not help
 		answer, err = &v1alpha1.UpdateRequest{Status: v1alpha1.UpdateRequestStatus{RCode: update.Refused.String(),
 			Message: "the message is longer than the API server reads; send several messages"}}, nil
 	}
@@ -83,8 +83,8 @@ func (p *Poster) Update(ctx context.Context, key *updates.Key, m *update.Message
 	return uint16(rcode)
 }
 
-// noteOutcome keeps the outcome of a message for status and log. An unmet prerequisite is no refusal: clients ask by
-// prerequisites.
+// noteOutcome adds the outcome of a message for status and log. An unmet prerequisite is no refusal: clients query
+// with prerequisites.
 func (p *Poster) noteOutcome(id string, rcode update.RCode, status *v1alpha1.UpdateRequestStatus, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -110,8 +110,8 @@ func (p *Poster) noteOutcome(id string, rcode update.RCode, status *v1alpha1.Upd
 	p.outcomes[id] = last
 }
 
-// takeOutcomes returns the outcomes since the last call, and logs a line for each key, however many messages its
-// clients send.
+// takeOutcomes returns the outcomes since the last call, and logs at most a line per level for each key, however
+// many messages its clients send.
 func (p *Poster) takeOutcomes(log klog.Logger) map[string]outcome {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -129,7 +129,7 @@ func (p *Poster) takeOutcomes(log klog.Logger) map[string]outcome {
 	return taken
 }
 
-// Share asks the API server what updates made in a zone.
+// Share returns the RRsets that updates of the key have made in a zone.
 func (p *Poster) Share(ctx context.Context, key *updates.Key, zone name.Name) ([]content.RRset, error) {
 	answer, err := p.post(ctx, key.ID, "share", v1alpha1.UpdateRequestSpec{Zone: zone.String()})
 	if err != nil {
@@ -141,7 +141,7 @@ func (p *Poster) Share(ctx context.Context, key *updates.Key, zone name.Name) ([
 	return readShare(zone, answer.Status.Share)
 }
 
-// readShare makes RRsets of records, of which those of one RRset follow each other.
+// readShare groups records into RRsets. Records of an RRset follow each other.
 func readShare(zone name.Name, records []v1alpha1.UpdateRequestRecord) (sets []content.RRset, err error) {
 	for _, r := range records {
 		t, err := rdata.ParseType(r.Type)
