@@ -15,11 +15,11 @@ import (
 	"k8s.io/apiserver/pkg/storage/value/encrypt/identity"
 )
 
-// Key is that of one store. It is made when the store is first encrypted, and never changed.
+// Key is the encryption key of a store. It is created when the store is first encrypted, and never changes.
 type Key struct {
-	// Octets are 32.
+	// Octets has 32 octets.
 	Octets []byte `json:"key"`
-	// Mixed says that the store was made without encryption, and has values that are not encrypted.
+	// Mixed is set if the store was created without encryption and has plaintext values.
 	Mixed bool `json:"mixed,omitempty"`
 }
 
@@ -31,7 +31,7 @@ func NewKey(mixed bool) Key {
 }
 
 // orIdentity returns the transformer, or without an encryption configuration upstream's identity provider, which
-// knows encrypted data when it sees it.
+// detects encrypted data.
 func orIdentity(t value.Transformer) value.Transformer {
 	if t == nil {
 		return identity.NewEncryptCheckTransformer()
@@ -39,15 +39,15 @@ func orIdentity(t value.Transformer) value.Transformer {
 	return t
 }
 
-// Encrypts reports whether a transformer, nil for none, encrypts what it writes. One that has identity as its first
-// provider does not.
+// Encrypts reports whether a transformer (nil: none) encrypts on writes. With identity as its first provider it does
+// not.
 func Encrypts(ctx context.Context, t value.Transformer) (bool, error) {
 	const probe = "kubizone"
 	out, err := orIdentity(t).TransformToStorage(ctx, []byte(probe), value.DefaultContext(probe))
 	return string(out) != probe, err
 }
 
-// Wrap returns k as it may stand in etcd under the key at.
+// Wrap returns k in the stored form for the etcd key at.
 func (k Key) Wrap(ctx context.Context, t value.Transformer, at string) ([]byte, error) {
 	text, err := json.Marshal(k)
 	if err != nil {
@@ -56,15 +56,15 @@ func (k Key) Wrap(ctx context.Context, t value.Transformer, at string) ([]byte, 
 	return orIdentity(t).TransformToStorage(ctx, text, value.DefaultContext(at))
 }
 
-// Unwrap is the inverse of Wrap. stale says that the transformer would now write it otherwise. Errors: the
-// transformer does not know the key that k was wrapped by, or the result is no key.
+// Unwrap is the inverse of Wrap. stale is set if the transformer would now write another form. It returns an error
+// if the transformer lacks the key of the stored form, or the result is no Key.
 func Unwrap(ctx context.Context, t value.Transformer, at string, data []byte) (k Key, stale bool, err error) {
 	text, stale, err := orIdentity(t).TransformFromStorage(ctx, data, value.DefaultContext(at))
 	if err != nil {
 		return Key{}, false, err
 	}
 	if err := json.Unmarshal(text, &k); err != nil {
-		return Key{}, false, errors.New("what is decrypted is no key") // and not to be repeated in a log
+		return Key{}, false, errors.New("what is decrypted is no key") // the text must not be in a log
 	}
 	if len(k.Octets) != chacha20poly1305.KeySize {
 		return Key{}, false, fmt.Errorf("a key of %d octets, not %d", len(k.Octets), chacha20poly1305.KeySize)

@@ -12,7 +12,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// kv encrypts what goes through KV. An encrypted value cannot be compared: that is an error.
+// kv encrypts and decrypts the values of a KV. A compare of an encrypted value is an error.
 type kv struct {
 	clientv3.KV
 	values *values
@@ -33,8 +33,8 @@ func (k *kv) Delete(ctx context.Context, key string, opts ...clientv3.OpOption) 
 	return r.Del(), err
 }
 
-// GetStream is refused where values are encrypted: a stream cannot say of one that it does not decrypt. Elsewhere it
-// is etcd's.
+// GetStream returns an error for a range with encrypted values: a stream cannot report a value that does not
+// decrypt. Other ranges are streamed by etcd.
 func (k *kv) GetStream(ctx context.Context, key string, opts ...clientv3.OpOption) (clientv3.GetStreamChan, error) {
 	op := clientv3.OpGet(key, opts...)
 	if k.values.cover(key) || key <= k.values.prefix && string(op.RangeBytes()) > k.values.prefix {
@@ -72,7 +72,7 @@ func (k *kv) Txn(ctx context.Context) clientv3.Txn {
 	return &txn{Txn: k.KV.Txn(ctx), values: k.values}
 }
 
-// txn keeps what cannot be encrypted, for Commit to return the error.
+// txn collects errors of compares and operations, which Commit returns.
 type txn struct {
 	clientv3.Txn
 	values *values
@@ -139,7 +139,6 @@ func (v *values) checkCompares(cmps []clientv3.Cmp) error {
 	return nil
 }
 
-// decryptResponses decrypts the answers to the operations of a transaction.
 func (v *values) decryptResponses(all []*etcdserverpb.ResponseOp) error {
 	for _, r := range all {
 		if err := errors.Join(
