@@ -3,12 +3,12 @@
 
 // Package terminal writes text of tenants to terminals, logs and files.
 //
-// It promises: (1) a control or format character reaches no reader raw: ESC, BEL, C1 and bidirectional controls come
-// out as escapes of JSON (RFC 8259 §7), which leave a document of JSON as it was; (2) an argument of Fprintf ends
-// neither its line nor its column.
+// It promises: (1) no control or format character reaches a reader raw: ESC, BEL, C1 and bidirectional controls
+// become escapes of JSON (RFC 8259 §7), which leave the meaning of a JSON document unchanged; (2) an argument of
+// Fprintf ends neither line nor column.
 //
-// It does not know where text comes from: all of it is escaped. Formats with escapes of their own, such as YAML and
-// zone files, escape before they write.
+// All text is escaped, of any origin. Formats with their own escapes, such as YAML and zone files, escape before
+// they write.
 //
 // Read terminal.go.
 package terminal

@@ -16,12 +16,12 @@ import (
 // layout has the control characters of lines and columns, which NewWriter keeps.
 const layout = "\n\t"
 
-// Escape returns text in one line of printable characters.
+// Escape returns text as a line of printable characters.
 func Escape(text string) string { return string(appendEscaped(nil, text, "")) }
 
-// appendEscaped escapes every character that is neither printable nor one of keep, and every octet that is no UTF-8.
+// appendEscaped escapes every character that is neither printable nor in keep, and every octet that is not UTF-8.
 func appendEscaped(to []byte, text, keep string) []byte {
-	start, size := 0, 0 // start of the characters to copy, size of the one at i
+	start, size := 0, 0 // start of the characters to copy, size of the character at i
 	for i := 0; i < len(text); i += size {
 		if size = 1; text[i] >= ' ' && text[i] <= '~' || strings.IndexByte(keep, text[i]) >= 0 {
 			continue
@@ -46,7 +46,7 @@ func appendEscaped(to []byte, text, keep string) []byte {
 	return append(to, text[start:]...)
 }
 
-// Fprintf formats as fmt.Fprintf does, but for "*" in a format, and escapes each argument as Escape does.
+// Fprintf is fmt.Fprintf without "*" in the format, with each argument escaped like Escape.
 func Fprintf(to io.Writer, format string, args ...any) (int, error) {
 	for i, arg := range args {
 		args[i] = escaped{arg}
@@ -54,15 +54,13 @@ func Fprintf(to io.Writer, format string, args ...any) (int, error) {
 	return fmt.Fprintf(to, format, args...)
 }
 
-// escaped is an argument of Fprintf.
 type escaped struct{ value any }
 
 func (e escaped) Format(state fmt.State, verb rune) {
 	_, _ = io.WriteString(state, Escape(fmt.Sprintf(fmt.FormatString(state, verb), e.value)))
 }
 
-// PrintError writes the last line of a program that fails: its name and the error. Each error of errors.Join has a line
-// of its own.
+// PrintError writes the last line of a failed program: name and error. Each error of errors.Join has a line.
 func PrintError(to io.Writer, program string, err error) {
 	lines := listErrors(err)
 	for i := range lines {
@@ -80,14 +78,14 @@ func listErrors(err error) (lines []string) {
 	for _, one := range joined.Unwrap() {
 		lines = append(lines, listErrors(one)...)
 	}
-	if strings.Join(lines, "\n") != err.Error() { // it wraps several errors in words of its own
+	if strings.Join(lines, "\n") != err.Error() { // several errors wrapped with other words
 		return []string{err.Error()}
 	}
 	return lines
 }
 
-// NewWriter returns a writer for all output of a program. Lines and columns stay as they are. Its Write may be called
-// from many goroutines at once.
+// NewWriter returns a writer for the output of a program, which keeps lines and columns. Write is safe for
+// concurrent use.
 func NewWriter(to io.Writer) io.Writer { return &writer{to: to} }
 
 type writer struct {
