@@ -1,13 +1,13 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package inprocess sends HTTP requests to a handler of this process, which saves the connection and nothing else.
+// Package inprocess sends HTTP requests to a handler of this process without a connection.
 //
-// It promises: (1) the handler meets a request as from a connection, and sees nothing of its sender's context but that
-// it ends; (2) the whole answer is kept in memory, so it is for no watch and no stream; (3) a panic of the handler ends
-// its request alone.
+// It promises: (1) the handler receives a request as from a connection, and nothing of the sender's context except
+// the end; (2) the whole response is kept in memory, so watches and streams are unsupported; (3) a panic of the
+// handler ends that request alone.
 //
-// It does not know what requests are about, nor who may send them: the handler asks for credentials as ever.
+// The handler authenticates requests as those of other clients.
 //
 // Read inprocess.go.
 package inprocess

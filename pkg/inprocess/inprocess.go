@@ -16,11 +16,11 @@ type Transport struct{ Handler http.Handler }
 
 var _ http.RoundTripper = Transport{}
 
-// RoundTrip returns when the handler does, which is to end with the context of the request.
+// RoundTrip returns when the handler returns, which must happen when the context of the request ends.
 func (t Transport) RoundTrip(request *http.Request) (response *http.Response, err error) {
 	ctx, release := Detach(request.Context())
 	defer release()
-	served := request.Clone(ctx) // a server owns its request, and this one is the sender's
+	served := request.Clone(ctx) // a server owns its request; this request is the sender's
 	served.RequestURI, served.RemoteAddr = request.URL.RequestURI(), "127.0.0.1:0"
 	served.Proto, served.ProtoMajor, served.ProtoMinor = "HTTP/2.0", 2, 0
 	if served.Body == nil {
@@ -28,7 +28,7 @@ func (t Transport) RoundTrip(request *http.Request) (response *http.Response, er
 	}
 	defer served.Body.Close()
 	defer func() {
-		if why := recover(); why != nil { // net/http ends the connection, and the server's filters have logged why
+		if why := recover(); why != nil { // net/http would end the connection here
 			response, err = nil, fmt.Errorf("%s %s: the server has aborted the request: %v", request.Method, request.URL.Path, why)
 		}
 	}()
@@ -39,7 +39,7 @@ func (t Transport) RoundTrip(request *http.Request) (response *http.Response, er
 		Header: w.Header(), Body: io.NopCloser(&w.Body), ContentLength: int64(w.Body.Len()), Request: request}, nil
 }
 
-// Detach returns a context that ends as ctx does and has no values.
+// Detach returns a context that ends with ctx, without the values of ctx.
 func Detach(ctx context.Context) (detached context.Context, release func()) {
 	detached, cancel := context.WithCancelCause(context.Background())
 	stop := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
@@ -52,18 +52,18 @@ func Detach(ctx context.Context) (detached context.Context, release func()) {
 	return detached, release
 }
 
-// Recorder keeps an answer.
+// Recorder keeps a response.
 type Recorder struct {
-	Code int // 0: none came
+	Code int // 0: no response yet
 	Body bytes.Buffer
 
 	header http.Header
 }
 
-// NewRecorder makes one that waits for an answer.
+// NewRecorder returns an empty Recorder.
 func NewRecorder() *Recorder { return &Recorder{header: http.Header{}} }
 
-// Header is that of the answer.
+// Header returns the headers of the response.
 func (r *Recorder) Header() http.Header { return r.header }
 
 // WriteHeader keeps the first code.
@@ -73,7 +73,7 @@ func (r *Recorder) WriteHeader(code int) {
 	}
 }
 
-// Write keeps a part of the body.
+// Write adds to the body.
 func (r *Recorder) Write(data []byte) (int, error) {
 	r.WriteHeader(http.StatusOK)
 	return r.Body.Write(data)
