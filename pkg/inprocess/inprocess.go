@@ -28,7 +28,8 @@ func (t Transport) RoundTrip(request *http.Request) (response *http.Response, er
 	}
 	defer served.Body.Close()
 	defer func() {
-		if why := recover(); why != nil { // net/http would end the connection here
+		// net/http would end the connection here. The server's filters have logged the panic.
+		if why := recover(); why != nil {
 			response, err = nil, fmt.Errorf("%s %s: the server has aborted the request: %v", request.Method, request.URL.Path, why)
 		}
 	}()

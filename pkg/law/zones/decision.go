@@ -22,7 +22,7 @@ type ZoneSpec struct {
 	law.ZoneSettings
 }
 
-// Waiting returns where a pending zone is indexed: at the target of its zoneRef, else at its wanted name.
+// Waiting returns where a pending zone is indexed: at the target of zoneRef, else at the wanted name.
 func (s *ZoneSpec) Waiting() *law.Waiting {
 	w := &law.Waiting{View: s.View, Zone: s.ZoneRef}
 	if s.ZoneRef == nil {
@@ -33,7 +33,7 @@ func (s *ZoneSpec) Waiting() *law.Waiting {
 
 // ZoneAsk is the input of DecideZone.
 type ZoneAsk struct {
-	// Before is the zone in force, with Pending set if it is pending; nil: the write creates the zone.
+	// Before is the zone in force, or a zone with Pending set; nil: the write creates the zone.
 	Before *law.Zone
 	// Waits is the present index entry of a pending zone.
 	Waits *law.Waiting
@@ -74,7 +74,7 @@ func (d *zoneDecision) stayPending(plan *law.Plan, reason, message string) *law.
 	return plan
 }
 
-// zonePlace is the name, view and parent of a zone under decision, and the data already at its name.
+// zonePlace is the name, view and parent of a zone under decision, and the data already at the name.
 type zonePlace struct {
 	fqdn    name.Name
 	view    string
@@ -83,8 +83,8 @@ type zonePlace struct {
 	parent        *law.Zone
 	parentHolding *law.Holding
 	owner         name.Rel // relative to parent
-	// yielding are the tenants with a CNAME or NS at the name that no rule allows them any more. Their records at
-	// and below yieldsAt are released first (S2.13).
+	// yielding are the tenants with a CNAME or NS at the name that rules no longer allow. Their records at and below
+	// yieldsAt are released first (S2.13).
 	yielding []string
 	yieldsAt name.Rel
 	// taken is the number of names at or below the zone's name with records of the parent.

@@ -16,10 +16,10 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// MaxDelegatedOctets bounds the patterns and types that Delegations give a namespace in a zone (S4.4).
+// MaxDelegatedOctets bounds the patterns and types of a namespace in a zone from Delegations (S4.4).
 const MaxDelegatedOctets = 32 << 10
 
-// MaxNames bounds the names that a Delegation reserves (S4.22): a change of all fits into an etcd transaction at its
+// MaxNames bounds the names reserved by a Delegation (S4.22): a change of all fits into an etcd transaction at the
 // default limits.
 const MaxNames = 32
 
@@ -31,7 +31,7 @@ func delegationWorkID(namespace, name string) string {
 	return DelegationWorkPrefix + namespace + "." + name
 }
 
-// DelegationSpec is the desired state of a Delegation. Its zone is in its own namespace.
+// DelegationSpec is the desired state of a Delegation. The zone is in the same namespace.
 type DelegationSpec struct {
 	Zone string
 	Rule rules.Rule
@@ -42,8 +42,8 @@ type DelegationSpec struct {
 // DelegationAsk is the input of DecideDelegation.
 type DelegationAsk struct {
 	law.Ref
-	// Before is the spec in force, nil for a new Delegation. In is the uid of the zone in which it is in force; "":
-	// none.
+	// Before is the spec in force, nil for a new Delegation. In is the uid of the zone where the rules are in force;
+	// "": none.
 	Before *DelegationSpec
 	In     string
 	// Waits is the index entry of a waiting Delegation.
@@ -54,7 +54,7 @@ type DelegationAsk struct {
 	// (S8.2).
 	Terminating bool
 	// Cascade is set if no client made the request: a refusal then becomes the reason for which the Delegation
-	// waits. Covered is set if the cascade itself decides anew all records that the rules may concern.
+	// waits. Covered is set if the cascade itself decides anew all records under the rules.
 	Cascade, Covered bool
 	Now              time.Time
 	// WorkID is the id of the outbox item of kubi.zone/release-now.
@@ -268,17 +268,17 @@ func sameRules(x, y []law.DelegatedRule) bool {
 	})
 }
 
-// maxOwed bounds the namespaces in the outbox item of a Delegation, and maxScans its scans, of which each name takes
-// three, before and after. If the Delegation changes faster than the cascade runs, the next change gets Later.
+// maxOwed bounds the namespaces in the outbox item of a Delegation, and maxScans the scans, three for each name,
+// before and after. If the Delegation changes faster than the cascade runs, the next change gets Later.
 const (
 	maxOwed  = 128
 	maxScans = 8 * 2 * MaxNames
 )
 
-// oweScans plans the cascade that decides anew the records that a change may concern (S2.5): those of namespaces
-// with changed rules, and all at and below names reserved for other namespaces than before. It extends the
-// Delegation's pending item. The cascade does not unsettle the zone (S7.2): each step is delivered as it comes, so
-// that no delivery waits for a tenant's records.
+// oweScans plans the cascade of a change, which decides anew (S2.5) the records of namespaces with changed rules,
+// and all records at and below names reserved for other namespaces than before. It extends the Delegation's pending
+// item. The cascade does not unsettle the zone (S7.2): each step is delivered as it comes, so no delivery waits for
+// a tenant's records.
 func (d *delegationDecision) oweScans(plan *law.Plan, z *law.Zone, changed []string, names []name.Rel, before,
 	after *rules.Rule) *law.Refusal {
 	ask := &d.ask

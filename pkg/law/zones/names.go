@@ -40,7 +40,7 @@ func (d *zoneDecision) undottedServers(plan *law.Plan, z, before *law.Zone) {
 	}
 }
 
-// undottedZone warns of a relative domainName that repeats the name of the zone above.
+// undottedZone warns of a relative domainName ending in the name of the zone above.
 func (d *zoneDecision) undottedZone(plan *law.Plan, fqdn name.Name) {
 	text := d.ask.After.DomainName
 	if d.ask.Cascade || name.IsAbsolute(text) {
@@ -120,8 +120,8 @@ func (d *zoneDecision) nameServersFree(z, before *law.Zone, h *law.Holding) *law
 	return d.nameServersFit(z, before, h)
 }
 
-// nameServersFit refuses RRsets of spec.nameServers that exceed the limits of S5.8 together with the records there.
-// An RRset above a limit may shrink.
+// nameServersFit refuses RRsets of spec.nameServers beyond the limits of S5.8, together with the records there. An
+// RRset above a limit may shrink.
 func (d *zoneDecision) nameServersFit(z, before *law.Zone, h *law.Holding) *law.Refusal {
 	if before == nil || !before.Header.Equal(z.Header) {
 		if r := hostsNamed(z); r != nil {
@@ -173,10 +173,10 @@ func warnOfPatterns(plan *law.Plan, z *law.Zone, rules ...rules.Rule) {
 	}
 }
 
-// maxNames bounds the names of new rules that are read for a Warning.
+// maxNames bounds the names of new rules read for a Warning.
 const maxNames = 8
 
-// givenName is a name that a rule gives other namespaces literally.
+// givenName is a name given to other namespaces by a literal rule.
 type givenName struct {
 	pattern string
 	at      name.Rel
@@ -185,8 +185,8 @@ type givenName struct {
 	reserves bool
 }
 
-// newNames returns the first maxNames names that new rules give other namespaces literally. It leaves out shared
-// names and underscore names, which several namespaces may have.
+// newNames returns the first maxNames names given to other namespaces by new literal rules, without shared names and
+// underscore names, which several namespaces may have.
 func newNames(z *law.Zone, before, after []rules.Rule) (names []givenName) {
 	for _, rule := range after {
 		if len(rule.Namespaces) == 0 || slices.Contains(rule.Namespaces, z.Namespace) {
@@ -244,8 +244,8 @@ func warnOfHeld(r *law.Reading, plan *law.Plan, z *law.Zone, delegation string, 
 // maxKeeping bounds the namespaces at a name whose rules are read for a Warning.
 const maxKeeping = 8
 
-// isKept reports whether a namespace outside the rule has the name, and rules still allow it. Without such rules its
-// records give way (S2.13). o is the owner at the name.
+// isKept reports whether a namespace outside the rule has the name, still by rules. Without rules, those records
+// give way (S2.13). o is the owner at the name.
 func (n *givenName) isKept(r *law.Reading, z *law.Zone, delegation string, o *law.Owner) bool {
 	fqdn, err := n.at.In(z.FQDN())
 	if o == nil || err != nil {
@@ -266,7 +266,7 @@ func (n *givenName) isKept(r *law.Reading, z *law.Zone, delegation string, o *la
 	})
 }
 
-// findCut returns the nearest NS or DNAME records above the name that are not of the rule's namespaces.
+// findCut returns the nearest NS or DNAME records above the name, of other namespaces than the rule's.
 func (n *givenName) findCut(r *law.Reading, z *law.Zone) (at name.Rel, t rdata.Type, ok bool) {
 	for up, ok := n.at.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
 		o := law.Get[law.Owner](r, law.OwnerKey(z.UID, up))

@@ -22,7 +22,7 @@ type ParentAsk struct {
 	Spec *ZoneSpec
 	// Says is the present message of the condition Delegated.
 	Says string
-	// Work is the cascade that asks.
+	// Work is the asking cascade.
 	Work   *law.Work
 	Now    time.Time
 	WorkID string
@@ -52,11 +52,11 @@ func (d *zoneDecision) decideParent(ask *ParentAsk) (*law.Plan, *law.Refusal) {
 		} else if newly && from != nil && from.UID != x.parent.UID {
 			was := law.Get[law.Zone](d.Reading, law.ZoneKey(from.Namespace, from.Name))
 			if was == nil || was.UID != from.UID || was.Pending {
-				return plan, nil // that zone is gone: the cascade of its removal decides (S3.5)
+				return plan, nil // the cascade of the former parent's removal decides (S3.5)
 			}
 		}
-		// If the same parent delegated the zone until now, a write of its namespace withdrew the zone, whichever
-		// cascade meets it first. After the removal of a zone between the two, no such write did.
+		// If the same parent delegated the zone until now, a write of the parent's namespace withdrew the zone,
+		// whichever cascade is first. After the removal of a zone between the two, no such write did.
 		taken := newly && holding.Parent != nil && holding.Parent.UID == x.parent.UID
 		w, release := records.NoteWithdrawal(d.Reading, plan, records.Withdrawing{Zone: x.parent, Namespace: z.Namespace,
 			Child: true, Newly: newly,
@@ -112,8 +112,8 @@ func (x *parentage) noteIn(h *law.Holding) {
 	}
 }
 
-// parentOf returns the parentage of a zone of ns at fqdn, with the condition Delegated (S3.4–S3.11). has is its
-// holding.
+// parentOf returns the parentage of a zone of ns at fqdn, with the condition Delegated (S3.4–S3.11). has is the
+// zone's holding.
 func parentOf(r *law.Reading, view string, fqdn name.Name, ns string, has *law.Holding) *parentage {
 	standalone := &parentage{cond: &law.Condition{Status: "True", Reason: law.ReasonStandalone, Message: "no zone encloses it"}}
 	up, ok := fqdn.Parent()
@@ -147,8 +147,8 @@ func parentOf(r *law.Reading, view string, fqdn name.Name, ns string, has *law.H
 	return x
 }
 
-// sayRenamed adds to the condition that the zone of zoneRef now has another name than when this zone was made, if
-// the namespace knows that zone (S1.8). The zone keeps its own name (S1.6).
+// sayRenamed adds the new name of the target of zoneRef to the condition, if the target was renamed since this zone
+// was made and the namespace knows the target (S1.8). This zone keeps its name (S1.6).
 func sayRenamed(r *law.Reading, cond *law.Condition, spec *ZoneSpec, z *law.Zone) {
 	if spec.ZoneRef == nil || name.IsAbsolute(spec.DomainName) {
 		return

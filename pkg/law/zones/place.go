@@ -43,8 +43,8 @@ func (d *zoneDecision) locateZone() (*zonePlace, *law.Refusal) {
 	return s, nil
 }
 
-// resolveName finds the name and view of the zone. target is the zone of its zoneRef. If that is absent, pending or
-// unknown to the namespace, it sets s.pending.
+// resolveName finds the name and view of the zone. target is the zone of zoneRef. If the target is absent, pending
+// or unknown to the namespace, s.pending is set.
 func (d *zoneDecision) resolveName(s *zonePlace) (*law.Zone, *law.Refusal) {
 	spec := d.ask.After
 	if spec.ZoneRef == nil {
@@ -91,7 +91,8 @@ func createRole(namespace, resourceName string) string {
 		namespace, resourceName)
 }
 
-// checkPlace refuses a zone that may not be made at its name (S1.5, S3.1, S3.3, S4.15).
+// checkPlace refuses a zone at a held name (S1.5), without the right to establish a standalone zone (S3.3) or a rule
+// of the parent (S3.1), or in conflict with the parent's records (S3.9, S4.15).
 func (d *zoneDecision) checkPlace(plan *law.Plan, s *zonePlace) *law.Refusal {
 	held := law.Get[law.Holding](d.Reading, law.HoldingKey(s.view, s.fqdn))
 	if held != nil && held.UID != d.ask.After.UID {
@@ -138,8 +139,8 @@ func (d *zoneDecision) checkPlace(plan *law.Plan, s *zonePlace) *law.Refusal {
 	return nil
 }
 
-// warnOfElsewhere warns of patterns of the parent p whose names lie in the new zone, so that they give none any more
-// (S2.1). A tenant is told of its own rules, the namespace of p of all (S1.8).
+// warnOfElsewhere warns of patterns of the parent p without effect, because their names lie in the new zone (S2.1).
+// A tenant is told of the tenant's own rules, the namespace of p of all (S1.8).
 func (s *zonePlace) warnOfElsewhere(plan *law.Plan, p *law.Zone, namespace string) {
 	list := slices.DeleteFunc(slices.Concat(p.RuleSet().Lists[:]...), func(r rules.Rule) bool {
 		return namespace != p.Namespace && !r.CoversNamespace(namespace)
@@ -168,8 +169,8 @@ func (d *zoneDecision) checkEstablish(s *zonePlace) *law.Refusal {
 		law.InView(s.view), s.fqdn, resource, namespace, createRole(namespace, resource))
 }
 
-// checkRules refuses a zone that the parent does not delegate, or does not delegate at present. It returns the
-// parent with its rules for the namespace (S3.1).
+// checkRules refuses a zone not delegated by the parent, or not at present. It returns the parent with the rules for
+// the namespace (S3.1).
 func (d *zoneDecision) checkRules(s *zonePlace) (*law.Zone, *law.Refusal) {
 	p, ns := s.parent, d.ask.After.Namespace
 	if p.Terminating {
@@ -195,8 +196,8 @@ func parentClaimant(r *law.Reading, p *law.Zone, h *law.Holding, namespace strin
 		OwnerAt: func(n name.Rel) *law.Owner { return law.Get[law.Owner](r, law.OwnerKey(p.UID, n)) }}
 }
 
-// checkForeignNames refuses a zone that would take over names of another namespace in the parent p, or that is below
-// a name claimed by another namespace (S4.19) or below NS records, as for a record (S4.11).
+// checkForeignNames refuses a zone over names of another namespace in the parent p (S4.15), below a name claimed by
+// another namespace (S4.19), or below NS records, as for a record (S4.11).
 func (d *zoneDecision) checkForeignNames(s *zonePlace, p *law.Zone) *law.Refusal {
 	ns := d.ask.After.Namespace
 	if ns == p.Namespace {
@@ -237,8 +238,8 @@ func (s *zonePlace) refuseGuest(c *claims.Claimant, literal bool) *law.Refusal {
 	return c.RefuseHiding("a zone", s.owner)
 }
 
-// checkOwner refuses a zone at a CNAME or NS records of the parent p (S3.9), unless those are of tenants that give
-// way (S2.13).
+// checkOwner refuses a zone at a CNAME or NS records of the parent p (S3.9), unless those of tenants give way
+// (S2.13).
 func (d *zoneDecision) checkOwner(s *zonePlace, p *law.Zone, o *law.Owner) *law.Refusal {
 	for _, t := range []rdata.Type{rdata.CNAME, rdata.NS} {
 		if o.HasType(t) {
@@ -287,9 +288,9 @@ func (d *zoneDecision) checkAbove(s *zonePlace, p *law.Zone) *law.Refusal {
 	return nil
 }
 
-// refuseLocked refuses a zone at, above or below names that are moving to its parent. A zone made anew at exactly
-// that name joins the move (joinMove), if it is of the parent's namespace or of the name's last one: in a zone of
-// another namespace, its rules would decide on the Records of others (S4.15).
+// refuseLocked refuses a zone at, above or below names moving to the parent. A zone made anew at exactly that name
+// joins the move (joinMove), if it is of the parent's namespace or of the name's last one: the rules in a zone of
+// another namespace would decide on the Records of others (S4.15).
 func (s *zonePlace) refuseLocked(namespace string, last *law.LastSerial) *law.Refusal {
 	if s.parent == nil || !s.parentHolding.HasLocked(s.fqdn) {
 		return nil

@@ -16,23 +16,24 @@ const (
 	// maxRepairJump bounds a repair without annotation (S6.11): by a wrong repair a zone loses at most a year of its
 	// serials.
 	maxRepairJump = 1 << 24
-	// repairInterval is the minimum time between two repairs of a zone (S6.11): a secondary that lies repeatedly
-	// does not use up the serials.
+	// repairInterval is the minimum time between two repairs of a zone (S6.11): a repeatedly lying secondary does
+	// not use up the serials.
 	repairInterval = 24 * time.Hour
 )
 
-// Behind is a secondary that is ahead of a zone (S6.11). A controller with the right to write the status of zones
-// reports it, after two signed answers of a listed secondary.
+// Behind is a secondary ahead of a zone (S6.11), reported after two signed answers of a listed secondary, by a
+// controller with the right to write the status of zones.
 type Behind struct {
 	// Serial is the serial of the secondary.
 	Serial serial.Serial
-	// Accepted is the serial that an annotation of the zone accepts at any distance; 0: none.
+	// Accepted is the serial accepted by an annotation of the zone at any distance; 0: none.
 	Accepted serial.Serial
 }
 
-// Repair returns the serial after that of a secondary that is ahead (S6.11). It returns false if the secondary, or
-// that next serial, is not ahead of last, if it is further ahead than maxRepairJump without the annotation, or if
-// the last repair was less than repairInterval ago. repaired is the time of that repair in unix seconds; 0: never.
+// Repair returns the serial after that of a secondary ahead of last (S6.11). It returns false if the secondary or
+// the new serial is not ahead of last, if the secondary is more than maxRepairJump ahead without the annotation, or
+// if the last repair was less than repairInterval ago. repaired is the time of that repair in unix seconds; 0:
+// never.
 func Repair(last serial.Serial, behind Behind, repaired int64, now time.Time) (serial.Serial, bool) {
 	next := behind.Serial.Next()
 	switch {
@@ -55,8 +56,8 @@ func (d *zoneDecision) repairSerial(change *law.ZoneChange, z *law.Zone, next se
 	change.Step = &content.Step{N: after.N, From: z.Serial, Serial: next, State: z.State, By: d.ask.By, Time: d.ask.Now.Unix()}
 }
 
-// Remember returns the serial memory that a zone leaves at its name (S6.8). It lasts for the zone's SOA expire, at
-// most serial.KeptSeconds.
+// Remember returns the serial memory of a zone's name (S6.8), which lasts for the SOA expire, at most
+// serial.KeptSeconds.
 func Remember(z *law.Zone) *law.LastSerial {
 	return &law.LastSerial{Serial: z.Serial, Left: min(int64(z.Header.Expire), serial.KeptSeconds), By: z.Namespace}
 }

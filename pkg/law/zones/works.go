@@ -26,7 +26,7 @@ func DecideUnlocked(seen *law.Seen, place law.Place, id string) law.Outcome {
 	})
 }
 
-// DecideTakenIn marks the Delegations that waited for a new zone as decided: they are in force or wait on (S4.22).
+// DecideTakenIn marks the waiting Delegations of a new zone as decided: they are in force or wait on (S4.22).
 // Plan.Zone is nil without such a mark.
 func DecideTakenIn(seen *law.Seen, place law.Place, id string) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
@@ -52,9 +52,9 @@ func changeMarks(plan *law.Plan, z *law.Zone, h *law.Holding, id string, change 
 	plan.Writes = []law.Write{{Key: law.HoldingKey(z.View, z.FQDN()), Value: &after}}
 }
 
-// DecideDue adds the passed seconds, in which servers ran, to a withdrawal, and plans the release if its period is
+// DecideDue adds the passed seconds, in which servers ran, to a withdrawal, and plans the release if the period is
 // over. counted is the withdrawal at the beginning of the count. The plan is empty if the withdrawal changed since:
-// another server has counted, or it began anew.
+// another server has counted, or the period began anew.
 func DecideDue(seen *law.Seen, place law.Place, namespace string, counted law.Withdrawal, passed int64, workID string,
 	now int64) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {

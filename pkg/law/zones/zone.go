@@ -15,8 +15,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/records"
 )
 
-// DecideZone decides a write of a Zone (S3, S6, S8). A zone in force keeps its name, even if the target of its
-// zoneRef changes (S1.6, S3.3).
+// DecideZone decides a write of a Zone (S3, S6, S8). A zone in force keeps its name, even if the target of zoneRef
+// changes (S1.6, S3.3).
 func DecideZone(seen *law.Seen, ask ZoneAsk) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		return (&zoneDecision{Reading: r, ask: ask}).decideZone()
@@ -59,7 +59,7 @@ func (d *zoneDecision) decideZone() (*law.Plan, *law.Refusal) {
 	return d.makeZone(plan, s)
 }
 
-// refuseOrWait returns the refusal of a client's write. In a cascade the zone stays pending with that reason.
+// refuseOrWait returns the refusal of a client's write. In a cascade the zone stays pending with the reason.
 func (d *zoneDecision) refuseOrWait(plan *law.Plan, refusal *law.Refusal) (*law.Plan, *law.Refusal) {
 	if d.ask.Cascade {
 		return d.stayPending(plan, refusal.Reason, refusal.Message), nil
@@ -67,7 +67,7 @@ func (d *zoneDecision) refuseOrWait(plan *law.Plan, refusal *law.Refusal) (*law.
 	return nil, refusal
 }
 
-// decideNamed decides a write of a zone that has a name. It refuses another name (S1.6).
+// decideNamed decides a write of a zone with a name, and refuses another name (S1.6).
 func (d *zoneDecision) decideNamed(plan *law.Plan) (*law.Plan, *law.Refusal) {
 	ask := &d.ask
 	if ask.After.Terminating {
@@ -187,8 +187,8 @@ func (d *zoneDecision) oweWork(plan *law.Plan, change *law.ZoneChange, reason st
 	change.Holding = change.Holding.WithMove(ask.WorkID, ns, by, losing, locks, ask.Now.Unix())
 }
 
-// joinMove adds to a zone made anew the records of the last zone of its name, if their cascade is not finished: they
-// move here instead (S2.10).
+// joinMove adds the records of the name's last zone to a zone made anew, if their cascade is not finished: they move
+// here instead (S2.10).
 func (d *zoneDecision) joinMove(plan *law.Plan, change *law.ZoneChange, s *zonePlace, last *law.LastSerial) {
 	if last == nil || last.Zone == "" || last.Zone == change.Zone.UID {
 		return
@@ -307,8 +307,8 @@ func (d *zoneDecision) endZone(plan *law.Plan, holding *law.Holding, from *law.Z
 			cut.Own = cut.Own || counted
 		}
 	}
-	// The item is charged to the parent's namespace, but the mark at that zone has the child's: the time for which
-	// it is unsettled must not depend on how much another namespace has put there (S7.2).
+	// The item is charged to the parent's namespace, but the mark at that zone has the child's: how long that zone
+	// is unsettled must not depend on the amount of another namespace's data (S7.2).
 	plan.Work.By = from.Namespace
 	plan.Work.Ended, plan.Work.Had, plan.Work.Ends = &law.Place{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}, &z.Header, true
 	plan = d.stayPending(plan, law.ReasonDelegationWithdrawn, fmt.Sprintf("zone %s, which encloses its name, does not delegate it, "+
