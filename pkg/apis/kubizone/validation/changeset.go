@@ -21,8 +21,8 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// ChangeSet validates a change set, except its items as writes of Records. It returns the names of the Records, in
-// the order of the items.
+// ChangeSet validates a change set, except the content of its Records, and returns their names in the order of
+// items.
 func ChangeSet(set *v1alpha1.ChangeSet) (names []string, errs field.ErrorList) {
 	items := specPath.Child("items")
 	switch n := len(set.Spec.Items); {
@@ -54,7 +54,7 @@ func ChangeSet(set *v1alpha1.ChangeSet) (names []string, errs field.ErrorList) {
 			applies = true
 			object, errs = appendRecord(errs, item.Apply, set.Namespace, path.Child("apply"))
 		}
-		// in a request of its own, this name would be in the path
+		// as a single request, the name would be in the path
 		if wrong := apivalidation.NameIsDNSSubdomain(object, false); object != "" && len(wrong) > 0 {
 			errs = append(errs, field.Invalid(path, cut(object), "cannot be the name of a Record: "+strings.Join(wrong, ", ")))
 		}
@@ -136,8 +136,8 @@ func countOctets(items []v1alpha1.ChangeSetItem) (octets int) {
 	return octets
 }
 
-// appendRecord appends the errors of a Record to apply or create, and returns its name. It reads the decoded object
-// if there is one, else the JSON.
+// appendRecord appends the errors of a Record to apply or create, and returns the name, from the decoded object if
+// present, else from the JSON.
 func appendRecord(errs field.ErrorList, of *runtime.RawExtension, namespace string, path *field.Path) (string, field.ErrorList) {
 	var record metav1.PartialObjectMetadata
 	if accessor, err := meta.Accessor(of.Object); err == nil {

@@ -13,11 +13,10 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// Bounds of a Delegation (S4.3). A write of the Delegation writes the rules of each namespace under a key of its
-// own.
+// Bounds of a Delegation (S4.3). A write of the Delegation writes the rules of each namespace under a separate key.
 const (
 	MaxDelegationNamespaces = 16
-	// MaxDelegationOctets bounds the stored size of a Delegation; its spec may take half of that.
+	// MaxDelegationOctets bounds the stored size of a Delegation, and half of that the spec.
 	MaxDelegationOctets = 64 << 10
 )
 

@@ -110,8 +110,8 @@ func validateDNSClass(of *v1alpha1.DNSClass, inlineSecrets bool) field.ErrorList
 	return errs
 }
 
-// validateDefaultServers validates name servers for zones of any name: a host with addresses must be relative, so
-// that it lies in each zone.
+// validateDefaultServers validates name servers for zones of any name: a host with addresses must be relative, to
+// lie in each zone.
 func validateDefaultServers(servers []v1alpha1.NameServer) field.ErrorList {
 	errs := validateNameServers(servers, "")
 	for i, server := range servers {
@@ -134,7 +134,7 @@ type providerRules struct {
 	server func(spec *v1alpha1.DNSClassSpec) string
 }
 
-// providers has a row for each of class.Providers, by the name of its block, as a test checks.
+// providers has a row for each of class.Providers, by block name, as a test checks.
 var providers = map[string]providerRules{
 	"transfer": {validate: validateTransfer, warn: warnOfTransfer},
 	"bind9":    {validate: validateBind9},
@@ -233,8 +233,8 @@ func validateSigner(server v1alpha1.Secondary, all []v1alpha1.Secondary, path *f
 	return nil
 }
 
-// validateBind9 validates the block bind9. A selector needs namespaces: without them it would select servers of
-// every team that uses the same labels.
+// validateBind9 validates the block bind9. A selector needs namespaces, or servers of every team with the same
+// labels would match.
 func validateBind9(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) field.ErrorList {
 	servers := spec.Bind9
 	var errs field.ErrorList
@@ -519,8 +519,8 @@ func validateHMACAuth(auth *v1alpha1.HMACAuth, inlineSecrets bool, path *field.P
 	return errs
 }
 
-// validateCABundle validates PEM certificates, which may be absent. The error leaves out the bundle: it is long and
-// unreadable.
+// validateCABundle validates PEM certificates, which may be absent. The error leaves out the bundle, which is long
+// and unreadable.
 func validateCABundle(bundle []byte, path *field.Path) field.ErrorList {
 	if wrong := checkCABundle(bundle); len(bundle) > 0 && wrong != "" {
 		return field.ErrorList{field.Invalid(path, fmt.Sprintf("%d bytes", len(bundle)), wrong)}
@@ -650,8 +650,8 @@ func DNSClassUpdateWarnings(after, before *v1alpha1.DNSClass) []string {
 	return warnings
 }
 
-// writesTo returns the server that a class writes to, and the path of its field. Without such a server it returns
-// "spec" and "".
+// writesTo returns the server that a class writes to, and the path of the field; "spec" and "" without such a
+// server.
 func writesTo(spec *v1alpha1.DNSClassSpec) (path, server string) {
 	kind := class.ProviderOf(spec)
 	if of := providers[kind].server; of != nil {

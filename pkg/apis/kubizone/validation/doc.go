@@ -3,13 +3,12 @@
 
 // Package validation validates an object by itself, without other stored objects.
 //
-// It promises: (1) every error names the field, the rule and the next step; all errors of an object are reported at
-// once; (2) it never panics, for any content; (3) an update is never refused for unchanged values, so objects
-// refused by newer rules can still be labelled, finalized and repaired; (4) valid values with a probable mistake
-// give warnings, never errors.
+// It promises: (1) every error names field, rule and next step; all errors of an object are reported at once; (2) it
+// never panics, for any content; (3) an update is never refused for unchanged values, so objects refused by newer
+// rules can still be labelled, finalized and repaired; (4) valid values with a probable mistake give warnings, never
+// errors.
 //
-// Decisions that need other objects are made by package law at commit: the zone of a record, the rights of its
-// namespace, conflicts at its name.
+// Package law decides the rest at commit: the zone of a record, the rights of the namespace, conflicts at the name.
 //
 // Read record.go first.
 package validation

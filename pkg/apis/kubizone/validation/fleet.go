@@ -24,7 +24,7 @@ import (
 
 // Limits of bind9.kubi.zone objects (S11.2).
 const (
-	// MaxFleetOctets bounds the stored size of an object, and its half the spec.
+	// MaxFleetOctets bounds the stored size of an object, and half of that the spec.
 	MaxFleetOctets = 64 << 10
 	// MaxServersOfRole bounds the servers of each role of a cluster.
 	MaxServersOfRole = 100
@@ -59,7 +59,7 @@ func (r *FleetRules) allowsRepository(repository string) bool {
 }
 
 var (
-	// imageRepository matches a repository of OCI's distribution specification with its registry. Without a registry
+	// imageRepository matches a repository of OCI's distribution specification with a registry. Without a registry
 	// the node's configuration would decide where the image comes from.
 	imageRepository = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+$`)
 	imageTag        = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
@@ -112,7 +112,8 @@ func Bind9Instance(after, before *bind9.Bind9Instance, rules FleetRules) field.E
 	return append(errs, onlyNewErrors(judge(after), func() field.ErrorList { return judge(before) })...)
 }
 
-// FleetStatusUpdate validates a status written by a controller. octets is its size, had its former size.
+// FleetStatusUpdate validates a status written by a controller. octets is the size of the status, had the former
+// size.
 func FleetStatusUpdate(after, before *metav1.ObjectMeta, conditions []metav1.Condition, octets, had int) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(after, before, field.NewPath("metadata"))
 	errs = append(errs, validateOctets(field.NewPath("status"), "status", octets, had, maxStatusOctets, "shorten its messages "+

@@ -57,7 +57,7 @@ func validateClusterDNSSEC(dnssec *bind9.ClusterDNSSEC, of *bind9.Storage, path 
 	})...)
 }
 
-// validatePolicyTimes validates the times of a policy as BIND does when it loads the policy.
+// validatePolicyTimes validates the times of a policy as BIND does on load.
 func validatePolicyTimes(policy *bind9.DNSSECPolicy, path *field.Path) field.ErrorList {
 	timing := policy.Timing
 	if timing == nil {

@@ -59,7 +59,7 @@ var valueFaults = map[rdata.Type]func(owner, text string) string{
 	rdata.A: addressFault, rdata.AAAA: addressFault, rdata.CNAME: aliasFault, rdata.CAA: tagFault, rdata.TXT: policyFault,
 }
 
-// besideFault checks values against each other. It returns the index and the fault of the first faulty value.
+// besideFault checks values against each other, and returns index and fault of the first faulty value.
 func besideFault(rrtype rdata.Type, owner string, texts []string) (at int, fault string) {
 	if rrtype == rdata.MX && len(texts) > 1 {
 		at = slices.IndexFunc(texts, func(text string) bool { return (rdata.Value{Type: rrtype, Text: text}).Host() == "." })
@@ -98,7 +98,6 @@ func ownerFault(rrtype rdata.Type, owner string) string {
 	return ""
 }
 
-// protocols are the labels of transport protocols in service names.
 var protocols = []string{"_tcp", "_udp", "_sctp"}
 
 // repeatFault checks for an absolute name ending in the same two or more labels twice.
@@ -156,7 +155,6 @@ func hasPath(host string) bool {
 	})
 }
 
-// sameName compares two names, both absolute or both relative.
 func sameName(x, y string) bool {
 	if name.IsAbsolute(x) != name.IsAbsolute(y) {
 		return false
@@ -236,7 +234,6 @@ func ttlWarnings(ttl *int32, rule string) []string {
 		"write 86400 or less", *ttl))}
 }
 
-// zoneNameFault checks the name of a new Zone.
 func zoneNameFault(text string) string {
 	if fault := repeatFault(text); fault != "" {
 		return fault
@@ -331,7 +328,7 @@ func contactFault(contact string, zone name.Name) string {
 		strings.TrimSuffix(address, "."))
 }
 
-// localWarnings warns if a class connects to an address of the machine or its link.
+// localWarnings warns of a loopback, link-local or unspecified address in a class without allowLocalAddresses.
 func localWarnings(spec *v1alpha1.DNSClassSpec, path, text string) []string {
 	address, err := netip.ParseAddr(text)
 	if at, err2 := netip.ParseAddrPort(text); err2 == nil {

@@ -160,7 +160,7 @@ func validateNamespace(text string, path *field.Path) field.ErrorList {
 	return rejectValue(text, apivalidation.ValidateNamespaceName(text, false), path)
 }
 
-// validateObjectName validates the metadata.name of another object. missing is the message if it is empty.
+// validateObjectName validates the metadata.name of another object. missing is the message for an empty name.
 func validateObjectName(name, missing string, path *field.Path) field.ErrorList {
 	if name == "" {
 		return field.ErrorList{field.Required(path, missing)}
@@ -169,7 +169,7 @@ func validateObjectName(name, missing string, path *field.Path) field.ErrorList 
 }
 
 // validateSeconds checks a number of seconds from least up, or absent: then it has a default or is inherited. The
-// type keeps it within RFC 2181 §8.
+// type keeps the number within RFC 2181 §8.
 func validateSeconds(value *int32, least int32, path *field.Path) field.ErrorList {
 	if value == nil || *value >= least {
 		return nil
@@ -259,7 +259,7 @@ func validateValue(rrtype rdata.Type, text string, path *field.Path) (octets int
 	return len(wire), nil
 }
 
-// rejectAddress refuses an address in place of a host name, as which it would be published (S5.1).
+// rejectAddress refuses an address in place of a host name: it would be published as a name (S5.1).
 func rejectAddress(value rdata.Value) error {
 	address, err := netip.ParseAddr(strings.TrimSuffix(value.Host(), "."))
 	if err != nil {

@@ -15,15 +15,15 @@ import (
 )
 
 // Limits of the stored size of an object, in octets of its protobuf form with managedFields (S5.10). Each write of a
-// Record also writes its Zone, and both stay for a while in etcd's log and in the memory of every server, so this
-// size bounds the cost of a small write for all tenants.
+// Record also writes its Zone, and etcd's log and every server keep both for a while: the size bounds the cost of a
+// small write for all tenants.
 const (
 	MaxRecordOctets = 96 << 10
 	MaxZoneOctets   = 96 << 10
 	// MaxZoneSpecOctets bounds the spec.
 	MaxZoneSpecOctets = 64 << 10
 	// maxStatusOctets is reserved for the status and the managedFields of its writers, so that controllers can write
-	// it beside a full spec.
+	// a status beside a full spec.
 	maxStatusOctets = 16 << 10
 )
 
@@ -117,7 +117,7 @@ func validateStatusSize(after, before partSizes) field.ErrorList {
 		"shorten the messages of its conditions, or let fewer field managers write it")
 }
 
-// Limits of the status: a Zone is written with every change of its content, so it must stay small (S6.13).
+// Limits of the status: a Zone is written with every change of content, so must stay small (S6.13).
 const (
 	maxConditions = 8
 	maxMessage    = 1024

@@ -19,7 +19,7 @@ import (
 const (
 	// MaxUpdateKeyRecords bounds the patterns of an UpdateKey (S13.1).
 	MaxUpdateKeyRecords = 16
-	// MaxUpdateKeyOctets bounds the stored size of an UpdateKey, and its half the spec.
+	// MaxUpdateKeyOctets bounds the stored size of an UpdateKey, and half of that the spec.
 	MaxUpdateKeyOctets = 32 << 10
 )
 

@@ -117,8 +117,8 @@ func OpenRuleWarnings(after, before *v1alpha1.Zone) (warnings []string) {
 	return warnings
 }
 
-// speakingWarnings warns of patterns that give tenants an underscore label at names of others: with
-// _acme-challenge.* a namespace gets certificates for each name of the zone.
+// speakingWarnings warns of patterns for underscore labels at names of others: with _acme-challenge.* a namespace
+// gets certificates for each name of the zone.
 func speakingWarnings(records []v1alpha1.RecordDelegation, namespaces []string, own, path string) (warnings []string) {
 	others := func(ns string) bool { return ns != "" && ns != own }
 	if slices.Contains(namespaces, own) && !slices.ContainsFunc(namespaces, others) {
@@ -187,7 +187,7 @@ func NewZoneWarnings(zone *v1alpha1.Zone) []string {
 	return boundWarnings(append(warnings, OpenRuleWarnings(zone, &v1alpha1.Zone{})...))
 }
 
-// BareZoneWarnings returns warnings, by reason, about fields that a new Zone lacks and other objects may supply.
+// BareZoneWarnings returns warnings, by reason, about absent fields of a new Zone that other objects may supply.
 func BareZoneWarnings(zone *v1alpha1.Zone) map[string]string {
 	warnings := map[string]string{}
 	if len(zone.Spec.Delegations) == 0 {

@@ -22,7 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// Limits of a Zone. Every decision in a zone reads its rules, so each list is bounded.
+// Limits of a Zone. Every decision in a zone reads the rules, so each list is bounded.
 const (
 	MaxDelegations = 1000
 	MaxRulesInOne  = 1000
@@ -286,7 +286,6 @@ func validateAddresses(list []string, path *field.Path) field.ErrorList {
 	})
 }
 
-// validateTimers checks S6.6: retry < refresh, expire > refresh + retry.
 func validateTimers(spec *v1alpha1.ZoneSpec) field.ErrorList {
 	errs := validateSeconds(spec.TTL, 0, specPath.Child("ttl"))
 	errs = append(errs, validateSeconds(spec.Refresh, 1, specPath.Child("refresh"))...)
