@@ -21,8 +21,7 @@ type ParentAsk struct {
 	// Spec is the desired state.
 	Spec *ZoneSpec
 	// Says is the present message of the condition Delegated.
-	Says string
-	// Work is the asking cascade.
+	Says   string
 	Work   *law.Work
 	Now    time.Time
 	WorkID string

@@ -67,7 +67,6 @@ func (d *zoneDecision) refuseOrWait(plan *law.Plan, refusal *law.Refusal) (*law.
 	return nil, refusal
 }
 
-// decideNamed decides a write of a zone with a name, and refuses another name (S1.6).
 func (d *zoneDecision) decideNamed(plan *law.Plan) (*law.Plan, *law.Refusal) {
 	ask := &d.ask
 	if ask.After.Terminating {
@@ -200,7 +199,6 @@ func (d *zoneDecision) joinMove(plan *law.Plan, change *law.ZoneChange, s *zoneP
 	plan.Work.Scans = append(plan.Work.Scans, law.Scan{Kind: law.ScanMembers, Zone: last.Zone, Owner: name.Apex})
 }
 
-// advanceHeader plans the step of a header change. before is nil for a new zone.
 func (d *zoneDecision) advanceHeader(change *law.ZoneChange, z *law.Zone, before *content.Header) *law.Refusal {
 	if r := records.AdvanceZone(change, z, nil, &records.Diff{}, d.ask.Now, nil, d.ask.By); r != nil {
 		return r
@@ -229,7 +227,6 @@ func (d *zoneDecision) finishPlan(plan *law.Plan, change *law.ZoneChange) (*law.
 // the whole zone.
 const maxScanned = 64
 
-// amendZone updates a zone that keeps its name.
 func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.Refusal) {
 	ask := &d.ask
 	before := ask.Before
