@@ -383,8 +383,8 @@ func (c *Controller) endClass(name string) {
 
 // decideKeys assigns key names to classes, independent of the order in which this process saw them: to the class
 // with the name in its status, which the controller writes (S11.18), else to the oldest class. It stops serving a
-// class that loses a name, and returns an error if of does. Only keys named by classes themselves compete. The key
-// of a selected server takes no name from such a class, and yields to the class (Keys).
+// class that loses a name; if that is of, it returns an error. Only keys named by classes themselves compete. The
+// key of a selected server takes no name from such a class, and yields to the class (Keys).
 func (c *Controller) decideKeys(of *v1alpha1.DNSClass, peers Peers) error {
 	if of.Spec.Bind9 != nil {
 		return c.dropServers(of, peers.Claims()) // ReadServers has left out the names of others

@@ -105,7 +105,7 @@ func (k *Keys) classesWith(names map[string]string) map[string]bool {
 	return classes
 }
 
-// keptFrom returns the reason against a key of a server, in the namespace, that a class selects; "": there is none.
+// keptFrom returns why a server of the namespace, selected by the class of, may not have the key; "": it may.
 func (k *Keys) keptFrom(of *v1alpha1.DNSClass, namespace string, key tsig.Key) string {
 	if k == nil {
 		return ""

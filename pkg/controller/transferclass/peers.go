@@ -24,7 +24,7 @@ import (
 	wire "kubi.zone/kubizone/pkg/transfer"
 )
 
-// Peers is the configuration in the block transfer of a DNSClass.
+// Peers are the peers of a class, as primaries and its provider need them.
 type Peers struct {
 	// Class configures primaries.
 	Class primary.ClassConfig

@@ -139,7 +139,7 @@ func (s *Servers) waitForSync(ctx context.Context) {
 }
 
 // ReadServers is ReadPeers for a class with a block bind9, with the servers as secondaries, named NAMESPACE/NAME. A
-// server without an address, a readable Secret or the right to the name of the key delays no other.
+// server without address, key, read access to the Secret, or right to the name of the key delays no other.
 func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, secret class.GetSecret) (Selected, error) {
 	block := &v1alpha1.TransferProvider{CatalogZone: of.Spec.Bind9.CatalogZone}
 	var s Selected

@@ -8,7 +8,7 @@
 // providers of Kubernetes. So a rotation rewrites one value, not all.
 //
 // Promises. (1) A value is bound to its key in etcd: under another key it does not decrypt. Equal values have
-// different ciphertexts. (2) A value that does not decrypt is an error with its key, and so is a plaintext value,
+// different ciphertexts. (2) A value that does not decrypt is an error naming its key, and so is a plaintext value,
 // unless the store was created before its encryption. (3) Everything else is as without encryption.
 //
 // Visible remain keys, and so the names of zones, records, views and namespaces, as Kubernetes leaves names of
