@@ -143,7 +143,7 @@ type candidate struct {
 	verdict
 }
 
-// claims returns the TSIG name that an UpdateKey claims: the name in its status, else the name in its Secret.
+// claims returns the TSIG name that an UpdateKey claims: the name in the status, else the name in the Secret.
 func (k *candidate) claims() map[string]string {
 	switch {
 	case k.of.Status.KeyName != "":
@@ -249,7 +249,7 @@ func (c *Controller) readCandidates(ctx context.Context) ([]*candidate, error) {
 	return candidates, nil
 }
 
-// recordName writes the name of a key into the status of its UpdateKey, if the status has none. A conflict is an
+// recordName writes the name of a key into the status of the UpdateKey, if the status has none. A conflict is an
 // error: another primary may have written a name, which the informer will deliver.
 func (c *Controller) recordName(ctx context.Context, one *candidate) error {
 	if one.of.Status.KeyName != "" {
@@ -265,7 +265,7 @@ func (c *Controller) recordName(ctx context.Context, one *candidate) error {
 	return nil
 }
 
-// readKey returns the key of an UpdateKey. While the Secret cannot be read, it returns the last key.
+// readKey returns the key of an UpdateKey. While the Secret cannot be read, that is the last key.
 func (c *Controller) readKey(ctx context.Context, of *v1alpha1.UpdateKey) (tsig.Key, verdict) {
 	if of.Spec.Suspended {
 		delete(c.read, of.UID)

@@ -111,7 +111,7 @@ func (p *Poster) noteOutcome(id string, rcode update.RCode, status *v1alpha1.Upd
 }
 
 // takeOutcomes returns the outcomes since the last call, and logs at most a line per level for each key, however
-// many messages its clients send.
+// many messages the clients send.
 func (p *Poster) takeOutcomes(log klog.Logger) map[string]outcome {
 	p.mu.Lock()
 	defer p.mu.Unlock()

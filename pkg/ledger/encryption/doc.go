@@ -7,14 +7,14 @@
 // A single key of the store encrypts all values. The transformer of Records encrypts that key, like the KMS
 // providers of Kubernetes. So a rotation rewrites one value, not all.
 //
-// Promises. (1) A value is bound to its key in etcd: under another key it does not decrypt. Equal values have
-// different ciphertexts. (2) A value that does not decrypt is an error naming its key, and so is a plaintext value,
+// Promises. (1) A value is bound to a key of etcd, and does not decrypt under another key. Equal values have
+// different ciphertexts. (2) A value that does not decrypt is an error naming the key, and so is a plaintext value,
 // unless the store was created before its encryption. (3) Everything else is as without encryption.
 //
 // Visible remain keys, and so the names of zones, records, views and namespaces, as Kubernetes leaves names of
 // objects; lengths of values; and which keys change together.
 //
-// The package knows neither the meaning of keys nor the place of its own key.
+// The package knows neither the meaning of keys nor the place of the encryption key.
 //
 // Read first: kv.go and watch.go, then values.go and key.go.
 package encryption

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apiserver/pkg/storage/value/encrypt/identity"
 )
 
-// Key is the encryption key of a store. It is created when the store is first encrypted, and never changes.
+// Key is the encryption key of a store. The key is created when the store is first encrypted, and never changes.
 type Key struct {
 	// Octets has 32 octets.
 	Octets []byte `json:"key"`
@@ -39,8 +39,8 @@ func orIdentity(t value.Transformer) value.Transformer {
 	return t
 }
 
-// Encrypts reports whether a transformer (nil: none) encrypts on writes. With identity as its first provider it does
-// not.
+// Encrypts reports whether a transformer (nil: none) encrypts on writes. A transformer with identity as first
+// provider does not.
 func Encrypts(ctx context.Context, t value.Transformer) (bool, error) {
 	const probe = "kubizone"
 	out, err := orIdentity(t).TransformToStorage(ctx, []byte(probe), value.DefaultContext(probe))
@@ -56,8 +56,8 @@ func (k Key) Wrap(ctx context.Context, t value.Transformer, at string) ([]byte, 
 	return orIdentity(t).TransformToStorage(ctx, text, value.DefaultContext(at))
 }
 
-// Unwrap is the inverse of Wrap. stale is set if the transformer would now write another form. It returns an error
-// if the transformer lacks the key of the stored form, or the result is no Key.
+// Unwrap is the inverse of Wrap. stale is set if the transformer would now write another form. Errors: the
+// transformer lacks the key of the stored form, or the result is no Key.
 func Unwrap(ctx context.Context, t value.Transformer, at string, data []byte) (k Key, stale bool, err error) {
 	text, stale, err := orIdentity(t).TransformFromStorage(ctx, data, value.DefaultContext(at))
 	if err != nil {
