@@ -7,7 +7,7 @@
 // the end; (2) the whole response is kept in memory, so watches and streams are unsupported; (3) a panic of the
 // handler ends that request alone.
 //
-// The handler authenticates requests as those of other clients.
+// It does not know users: the handler authenticates requests as those of other clients.
 //
 // Read inprocess.go.
 package inprocess

@@ -7,8 +7,8 @@
 // become escapes of JSON (RFC 8259 §7), which leave the meaning of a JSON document unchanged; (2) an argument of
 // Fprintf ends neither line nor column.
 //
-// All text is escaped, of any origin. Formats with their own escapes, such as YAML and zone files, escape before
-// they write.
+// It does not know the origin of a text: all of it is escaped. Formats with their own escapes, such as YAML and zone
+// files, escape before they write.
 //
 // Read terminal.go.
 package terminal

@@ -11,7 +11,7 @@
 // UpdateKey has it. (3) A message without an answer of the API server is SERVFAIL. (4) The status of an UpdateKey is
 // written when it changes, at most once in ten seconds for updates.
 //
-// Package update parses messages, and the API server executes them.
+// It does not know the contents of messages: package update parses them, and the API server executes them.
 //
 // Read controller.go first; poster.go sends messages.
 package updatekey

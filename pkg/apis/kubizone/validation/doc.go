@@ -8,7 +8,8 @@
 // rules can still be labelled, finalized and repaired; (4) valid values with a probable mistake give warnings, never
 // errors.
 //
-// Package law decides the rest at commit: the zone of a record, the rights of the namespace, conflicts at the name.
+// It does not know other objects: package law decides at commit about the zone of a record, the rights of the
+// namespace, and conflicts at the name.
 //
 // Read record.go first.
 package validation
