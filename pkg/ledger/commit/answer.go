@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/facts"
 )
 
-// answerCommitted takes what the transaction made true into memory, and answers the groups.
+// answerCommitted applies a committed transaction to memory, and answers the groups.
 func (b *batch) answerCommitted(r *clientv3.TxnResponse, trip time.Duration) {
 	com := b.com
 	if len(b.members) > 1 {
@@ -35,7 +35,7 @@ func (b *batch) answerCommitted(r *clientv3.TxnResponse, trip time.Duration) {
 	}
 }
 
-// listNews lists the news of the batch, without names that it leaves with data and that are not hidden so.
+// listNews returns the news of the batch, without NameHidden for names to which the batch gives values.
 func (b *batch) listNews() []law.News {
 	if b.change == nil {
 		return nil
@@ -47,7 +47,6 @@ func (b *batch) listNews() []law.News {
 	})
 }
 
-// answerLocked is answerCommitted under Memory.Mu.
 func (b *batch) answerLocked(r *clientv3.TxnResponse, trip time.Duration) {
 	com, rev := b.com, r.Header.Revision
 	com.mem.Mu.Lock()
@@ -64,7 +63,7 @@ func (b *batch) answerLocked(r *clientv3.TxnResponse, trip time.Duration) {
 		zoneRev = etcd.VersionAt(r, b.offset+b.zoneAt)
 	}
 	b.rememberResult(rev, zoneRev)
-	next := b.offset // of the responses, in which the objects of a batch stand first
+	next := b.offset // responses begin with the objects
 	for _, m := range b.writing {
 		if m.Plan, m.out = m.plan, (Outcome{OK: true, Rev: rev}); m.writesObject() {
 			m.out.Rev = etcd.VersionAt(r, next)
@@ -83,8 +82,7 @@ func (b *batch) answerLocked(r *clientv3.TxnResponse, trip time.Duration) {
 	}
 }
 
-// answerOvertaken answers groups of which a write began from an object as it stood before the batch wrote it, and
-// returns the others.
+// answerOvertaken answers the groups that began from an object that the batch has rewritten, and returns the others.
 func (b *batch) answerOvertaken(waiting []*group) []*group {
 	return slices.DeleteFunc(waiting, func(g *group) bool {
 		for _, w := range g.members {
@@ -105,8 +103,8 @@ func (b *batch) answerOvertaken(waiting []*group) []*group {
 	})
 }
 
-// rememberResult takes what the transaction at rev made true of the zone, whose version is zoneRev, and of names into
-// memory. The caller holds Memory.Mu.
+// rememberResult applies the transaction at rev to memory: names, and the zone at version zoneRev. The caller holds
+// Memory.Mu.
 func (b *batch) rememberResult(rev, zoneRev int64) {
 	com := b.com
 	if c := b.change; c != nil {
@@ -115,7 +113,7 @@ func (b *batch) rememberResult(rev, zoneRev int64) {
 			com.jr.Wrote(&h.trimming, h.Key, b.object, rev, len(b.steps.Steps), b.journal)
 		}
 		for i := range b.steps.Steps {
-			if !b.hasItem() { // what cascades take away, a round finds
+			if !b.hasItem() { // the round finds names freed by cascades
 				com.noteFreed(c.Zone, &b.steps.Steps[i])
 			}
 		}
@@ -126,7 +124,7 @@ func (b *batch) rememberResult(rev, zoneRev int64) {
 				b.advanceHead(h.Head, c.Zone, zoneRev)
 			}
 		}
-	} else if b.object != nil && b.head.Mod == b.Mod { // it moved as it is
+	} else if b.object != nil && b.head.Mod == b.Mod { // movesZone: same content, new revision
 		b.object = b.Base.DeepCopy()
 		b.head.Object, b.head.Mod = b.object, zoneRev
 	}
@@ -148,8 +146,8 @@ func (b *batch) rememberResult(rev, zoneRev int64) {
 	}
 }
 
-// advanceHead moves the head of the zone to rev. Facts in memory hold on, unless the zone was read at a revision
-// between, or is pending: then its keys are purged, and it may come again with others. The caller holds Memory.Mu.
+// advanceHead moves the head of the zone to rev. Facts in memory stay, unless the head has another revision than the
+// batch, or the zone is pending: its keys are purged then, and other facts may follow. The caller holds Memory.Mu.
 func (b *batch) advanceHead(h *facts.Head, zone *law.Zone, rev int64) {
 	facts := h.Facts
 	if h.Mod != b.Mod && h.Mod != rev || zone.Pending {
@@ -158,7 +156,7 @@ func (b *batch) advanceHead(h *facts.Head, zone *law.Zone, rev int64) {
 	b.com.mem.StandAt(h, b.object, zone, rev)
 	h.Facts = facts
 	for _, s := range b.sessions {
-		for _, p := range s.Single { // a guess that held is knowledge
+		for _, p := range s.Single { // a confirmed guess
 			if p.Key.Zone == zone.UID && s.Seen.Used(p.Key) {
 				v, _ := s.Seen.Get(p.Key)
 				h.Note(p.Key, v)
@@ -166,15 +164,15 @@ func (b *batch) advanceHead(h *facts.Head, zone *law.Zone, rev int64) {
 		}
 	}
 	for k, v := range b.Facts {
-		if k.Zone == zone.UID && k.Kind != law.KindMember { // no decision asks for that
+		if k.Zone == zone.UID && k.Kind != law.KindMember { // no decision reads members
 			h.Note(k, v)
 		}
 	}
 }
 
-// resolveConflicts reads what stands where a compare failed, and returns the groups to be decided again. A group of
-// which an object has changed is answered with the new object. Where a zone moved that the batch has no lock of, the
-// groups that looked at it take that lock first.
+// resolveConflicts reads the keys of failed compares, and returns the groups to decide again. A group with a changed
+// object is answered with the new object. If a zone without a lock of the batch has moved, the groups that read it
+// must first take its lock.
 func (b *batch) resolveConflicts(ctx context.Context, r *clientv3.TxnResponse) (again []*group) {
 	com := b.com
 	if len(r.Responses) == 0 {
@@ -214,7 +212,7 @@ func (b *batch) resolveConflicts(ctx context.Context, r *clientv3.TxnResponse) (
 			again = append(again, g)
 		}
 	}
-	if !explained { // then a name is not held as it is remembered
+	if !explained { // no zone or object explains the failure: a name in memory is wrong
 		com.mem.Mu.Lock()
 		for _, s := range b.sessions {
 			com.mem.Suspect(s)
@@ -225,8 +223,9 @@ func (b *batch) resolveConflicts(ctx context.Context, r *clientv3.TxnResponse) (
 	return again
 }
 
-// locksFor are the locks that a group needs to be decided anew: those of the batch, and of the strange zones that it
-// looked at; none where it needs none of these, or may yet go with the others.
+// locksFor returns the locks that a group must take before it is decided again: those of the batch and of the
+// strange zones that it read. It returns none if the group read no strange zone, or if the first tries of a larger
+// batch are not used up.
 func (b *batch) locksFor(g *group, strange []string) (needs []string) {
 	if len(b.groups) > 1 && b.try <= 1 || g.preview {
 		return nil
@@ -247,8 +246,8 @@ func (b *batch) locksFor(g *group, strange []string) (needs []string) {
 	return needs
 }
 
-// reloadMoved reads the zones that have moved into memory, and notes another server that was met there. strange are
-// those whose lock the batch does not have.
+// reloadMoved reads the moved zones into memory, and notes that another server writes there. strange are the moved
+// zones that the batch has not locked.
 func (b *batch) reloadMoved(ctx context.Context, r *clientv3.TxnResponse) (moved, strange []string, err error) {
 	mem := b.com.mem
 	for i, z := range b.zones {
@@ -261,7 +260,7 @@ func (b *batch) reloadMoved(ctx context.Context, r *clientv3.TxnResponse) (moved
 		heads := []*facts.Head{mem.Head(z.Key)}
 		if i := slices.IndexFunc(b.locks, func(q *queue) bool { return q.Key == z.Key }); i >= 0 {
 			q := b.locks[i]
-			heads = append(heads, q.Head) // another zone may have put it out of memory while this write was about to wait
+			heads = append(heads, q.Head) // memory may have evicted and replaced the head while the write waited
 			if q.met, q.asked = time.Now(), 0; b.try%2 == 1 {
 				mem.Spawn(func() { b.com.askFor(q.Key) })
 			}
@@ -278,8 +277,8 @@ func (b *batch) reloadMoved(ctx context.Context, r *clientv3.TxnResponse) (moved
 	return moved, strange, nil
 }
 
-// shrinkNext makes the next batches smaller, after etcd has refused this one as too large. It answers a group that is
-// too large by itself, and returns what is to be decided anew.
+// shrinkNext reduces the next batches after etcd refused this one as too large. It answers a group that is too large
+// alone, and returns the groups to decide again.
 func (b *batch) shrinkNext(err error) (again []*group) {
 	g, most, many := b.groups[0], max(len(b.cmps), len(b.then)), errors.Is(err, rpctypes.ErrTooManyOps)
 	switch {
@@ -303,14 +302,14 @@ func (b *batch) shrinkNext(err error) (again []*group) {
 	return nil
 }
 
-// isRefusedByEtcd reports whether etcd has refused a transaction before anything of it was done.
+// isRefusedByEtcd reports whether etcd refused the transaction before executing any of it.
 func isRefusedByEtcd(err error) bool {
 	return errors.Is(err, rpctypes.ErrTooManyOps) || errors.Is(err, rpctypes.ErrDuplicateKey) || etcd.TooLarge(err)
 }
 
 // answerPanic replies to the groups that a panic left unanswered. If the transaction was sent, each group in it gets
-// the error; otherwise only the group under decision does. If that group is unknown, all are decided again one by one.
-// It returns the groups to decide again.
+// the error; otherwise only the group under decision does. If that group is unknown, all are decided again one by
+// one. It returns the groups to decide again.
 func (b *batch) answerPanic(err error, groups []*group) (others []*group) {
 	guilty := b.deciding
 	if b.sent {
@@ -345,7 +344,6 @@ func (b *batch) answerPanic(err error, groups []*group) (others []*group) {
 	})
 }
 
-// dropFacts evicts the facts that a transaction of unknown outcome may have changed.
 func (b *batch) dropFacts() {
 	for _, s := range b.sessions {
 		b.com.mem.Drop(s)

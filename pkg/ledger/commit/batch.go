@@ -17,15 +17,13 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/facts"
 )
 
-// A batch decides groups one after the other, each on what those before it leave: the draft. A group goes in whole, or
-// leaves the draft as it was. Facts that memory lacks are read for all groups at once.
-
-// decideGroups takes in as many groups as go together, from the first on, and returns those left over.
+// decideGroups decides groups in order, each on the draft of the groups before it, and returns the groups that do
+// not fit. A group enters the draft in whole or not at all. Missing facts are read for all groups at once.
 func (b *batch) decideGroups(ctx context.Context, groups []*group) (rest []*group, err error) {
 	err = b.takeZone(ctx)
 	for pass := 0; err == nil; pass++ {
 		var cold []law.Key
-		done, moved := 0, false // done: groups that need not be looked at again
+		done, moved := 0, false // done counts the groups that need no second look
 	groups:
 		for i, g := range groups {
 			how := fromMemory
@@ -51,8 +49,7 @@ func (b *batch) decideGroups(ctx context.Context, groups []*group) (rest []*grou
 		if groups = groups[done:]; len(cold) == 0 && !moved {
 			return groups, nil
 		}
-		// Facts that memory lacks are read, and remembered at the head. If the zone has moved, the whole batch is
-		// decided anew.
+		// Read the missing facts into the head's memory. If the zone has moved, decide the whole batch again.
 		if !moved {
 			err = b.warmFacts(ctx, facts.Dedupe(cold))
 			b.com.mem.Mu.Lock()
@@ -68,8 +65,8 @@ func (b *batch) decideGroups(ctx context.Context, groups []*group) (rest []*grou
 	return nil, err
 }
 
-// takeZone takes the zone from memory, or reads it. It reads it where another server writes too, since the memory
-// would not hold.
+// takeZone takes the zone from memory. It reads the zone from etcd if another server writes there too, as memory is
+// probably stale.
 func (b *batch) takeZone(ctx context.Context) error {
 	if b.head == nil {
 		return nil
@@ -96,34 +93,33 @@ func (b *batch) takeZone(ctx context.Context) error {
 	return nil
 }
 
-// isFull reports whether the next group might not fit. A record brings at most nine operations beside those that all of
-// them share.
+// isFull reports whether the next group might not fit. A Record has at most nine operations of its own.
 func (b *batch) isFull(next *group) bool {
 	const each = 9
 	ops, more := int(b.com.mem.Ops.Load()), each*len(next.members)
 	return b.closed || len(b.groups) > 0 && (len(b.cmps)+more > ops || b.countPuts()+more > ops || b.octets > b.bound)
 }
 
-// reading says where a decision takes its facts from.
+// reading is the source of the facts of a decision.
 type reading int
 
 const (
-	looking    reading = iota // from memory, for what memory lacks: the group is not taken in
-	fromMemory                // what memory lacks is read for all groups at once
-	byItself                  // the decision reads what memory lacks
+	looking    reading = iota // memory; only collects the missing facts
+	fromMemory                // memory; missing facts are read for all groups at once
+	byItself                  // memory, then etcd for this decision
 )
 
-// verdict says what becomes of a group that a batch might take in.
+// verdict is the result of decideGroup.
 type verdict int
 
 const (
 	taken     verdict = iota // or answered
-	lacking                  // facts that must be read
-	boundary                 // it begins the next batch
-	overtaken                // the zone has moved since the batch took it
+	lacking                  // of facts to be read
+	boundary                 // begins the next batch
+	overtaken                // the zone has moved since takeZone
 )
 
-// decideGroup decides a group on what those before it left. It takes the group in whole, or leaves the draft as it was.
+// decideGroup decides a group on the draft. It adds the whole group, or leaves the draft unchanged.
 func (b *batch) decideGroup(ctx context.Context, g *group, how reading) (verdict, []law.Key) {
 	g.deciding.Lock()
 	defer g.deciding.Unlock()
@@ -138,7 +134,7 @@ func (b *batch) decideGroup(ctx context.Context, g *group, how reading) (verdict
 	return v, cold
 }
 
-// decideLocked is decideGroup for a caller that holds g.deciding.
+// decideLocked is decideGroup with g.deciding held.
 func (b *batch) decideLocked(ctx context.Context, g *group, how reading, before *draft) (verdict, []law.Key) {
 	switch first := len(b.groups) == 0; {
 	case g.gone:
@@ -176,12 +172,10 @@ func (b *batch) decideLocked(ctx context.Context, g *group, how reading, before 
 	return taken, nil
 }
 
-// errBoundary says that a write has to begin a batch, because it rests on what the batch writes, or the batch has read
-// enough.
+// errBoundary: the write must begin a batch, because it depends on puts of this batch, or the batch has read enough.
 var errBoundary = errors.New("the write begins a batch")
 
-// decideMembers decides each member on what the others have left. A refused one is decided again after the others, as
-// long as a round admits one.
+// decideMembers decides the members in order. It decides refused members again as long as a round admits one.
 func (b *batch) decideMembers(ctx context.Context, g *group, how reading) (d decisions, err error) {
 	pending := g.members
 	if t := g.set; t != nil {
@@ -214,8 +208,8 @@ func (b *batch) decideMembers(ctx context.Context, g *group, how reading) (d dec
 	return d, nil
 }
 
-// judgeRequirements judges what a set requires, before any of its writes is decided. A set of no zone is refused
-// without.
+// judgeRequirements judges the requirements of a change set before its writes. A set without a zone skips this, as
+// it is refused anyway.
 func (b *batch) judgeRequirements(ctx context.Context, g *group, how reading, d *decisions) error {
 	t := g.set
 	if len(t.Requires) == 0 || t.opening == nil {
@@ -234,7 +228,7 @@ func (b *batch) judgeRequirements(ctx context.Context, g *group, how reading, d 
 	return nil
 }
 
-// decideMember decides one write, and moves the draft on where it is admitted.
+// decideMember decides one write. If the write is admitted, it moves the draft on.
 func (b *batch) decideMember(ctx context.Context, g *group, m *member, how reading, d *decisions) error {
 	m.refusal, m.op = nil, clientv3.Op{}
 	s, out, cold, err := b.askLaw(ctx, g, m, how)
@@ -249,7 +243,7 @@ func (b *batch) decideMember(ctx context.Context, g *group, m *member, how readi
 		if !s.Guess && s.Depth <= facts.FlatName {
 			return tooManyFacts(m.Write, len(m.cmps), most)
 		}
-		m.Guess, m.flat = false, !s.Guess // read instead of guessing, then ranges instead of names
+		m.Guess, m.flat = false, !s.Guess // first read instead of guess, then ranges instead of single names
 		return b.decideMember(ctx, g, m, byItself, d)
 	}
 	switch r := out.Refusal; {
@@ -283,9 +277,8 @@ func (b *batch) decideMember(ctx context.Context, g *group, m *member, how readi
 	return nil
 }
 
-// askLaw runs the law for a write, on the zone as the batch leaves it. cold are facts that can be read into memory for
-// all groups at once. Other facts a write reads by itself: ranges, names that are too deep for single compares, and
-// facts of other zones.
+// askLaw runs the law on the draft. cold are missing facts to be read for all groups at once. Ranges, deep names and
+// facts of other zones are read for this write only.
 func (b *batch) askLaw(ctx context.Context, g *group, m *member, how reading) (s *facts.Session, out law.Outcome,
 	cold []law.Key, err error) {
 	s = b.com.mem.Session(m.Guess && b.try == 0)
@@ -308,7 +301,7 @@ func (b *batch) askLaw(ctx context.Context, g *group, m *member, how reading) (s
 		}
 		s.Reset()
 	}
-	if first && g.set == nil { // a write that begins a batch by itself is decided on the zone as it reads it
+	if first && g.set == nil { // the first write is decided on the zone as it reads it
 		s.Over = nil
 	} else if !ofNoZone {
 		s.Over = &b.Overlay
@@ -323,8 +316,8 @@ func (b *batch) askLaw(ctx context.Context, g *group, m *member, how reading) (s
 	return s, out, nil, err
 }
 
-// askMemory runs the law on facts in memory. cold are facts that can be read into memory. It is not known where other
-// facts are needed.
+// askMemory runs the law on facts in memory. cold are missing facts that memory can hold; known is false if the
+// decision needs others.
 func (b *batch) askMemory(s *facts.Session, ask func(*law.Seen) law.Outcome) (out law.Outcome, cold []law.Key, known bool) {
 	for out = ask(s.Seen); len(out.Need) > 0; out = ask(s.Seen) {
 		if cold, known = s.LookUpAll(facts.Dedupe(out.Need)); !known {
@@ -343,7 +336,7 @@ func (b *batch) askMemory(s *facts.Session, ask func(*law.Seen) law.Outcome) (ou
 	return out, nil, true
 }
 
-// takeRead takes the zone of the batch from the reads of a decision.
+// takeRead takes the zone that a decision read as the zone of the batch.
 func (b *batch) takeRead(s *facts.Session) {
 	z := s.Zone(b.head.Key)
 	if z == nil {
@@ -355,11 +348,11 @@ func (b *batch) takeRead(s *facts.Session) {
 	if b.head.Loaded && b.head.Mod == z.Mod {
 		b.Zone = b.head.Zone
 	} else {
-		b.closed = true // for others it is decided anew
+		b.closed = true // memory has another revision, on which others would be decided
 	}
 }
 
-// warmFacts reads facts into memory, those of the zone under its present revision, and withdrawals for its queue.
+// warmFacts reads facts of the zone at its present revision into memory, and withdrawals into the queue.
 func (b *batch) warmFacts(ctx context.Context, keys []law.Key) error {
 	s := b.com.mem.Session(false)
 	b.com.mem.Mu.Lock()
@@ -383,8 +376,7 @@ func (b *batch) warmFacts(ctx context.Context, keys []law.Key) error {
 	return nil
 }
 
-// takeGroup takes a decided group into the batch, with what proves its decisions. A refused group leaves nothing but
-// the proof.
+// takeGroup adds a decided group with its compares to the batch. A refused group adds its compares only.
 func (b *batch) takeGroup(ctx context.Context, g *group, d decisions, before *draft) verdict {
 	first := len(b.groups) == 0
 	if g.proves = g.preview || g.isRefused(); g.proves && g.order != nil {
@@ -411,9 +403,9 @@ func (b *batch) takeGroup(ctx context.Context, g *group, d decisions, before *dr
 	return taken
 }
 
-// answerMoved answers a group whose objects and facts do not go together: writes begin again where their objects have
-// changed since they were read. Where none has, the zone may have changed, so the group is decided anew, maxStrange
-// times. After that something is damaged.
+// answerMoved answers a group whose facts contradict its objects. If an object has changed, the caller begins again.
+// Otherwise the zone may have changed: a change set is decided again, maxStrange times. After that, and for a single
+// write at once, the error reports damage.
 func (b *batch) answerMoved(ctx context.Context, g *group) verdict {
 	if g.preview {
 		g.reply(Answer{Err: facts.ErrMoved})

@@ -17,8 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/facts"
 )
 
-// Commit decides and commits a write. The outcome is not OK where the object is at another revision than the expected
-// one.
+// Commit decides and commits a write. Outcome.OK is false if the object is not at the expected revision.
 func (com *Committer) Commit(ctx context.Context, w *Write) (Outcome, error) {
 	if !w.Keep {
 		defer com.releaseAll(w)
@@ -30,8 +29,8 @@ func (com *Committer) Commit(ctx context.Context, w *Write) (Outcome, error) {
 	return a.Out, com.Late(w, a.Err)
 }
 
-// Run decides and commits the change set. An error is one of all writes; a refusal is at its write. moved says that the
-// objects of some writes have changed: these writes begin anew, and the set is run again with them.
+// Run decides and commits the change set. The error concerns all writes; refusals are in the writes. If moved is
+// true, objects have changed: their writes must begin again, and the set is run again.
 func (t *Set) Run(ctx context.Context) (moved bool, err error) {
 	g := t.newGroup()
 	defer t.Committer.releaseAll(g.firstWrite())
@@ -45,9 +44,9 @@ func (t *Set) Run(ctx context.Context) (moved bool, err error) {
 	return t.readOutcome(g), nil
 }
 
-// commitGroup returns the answer of a group, and the group as it was carried out last. A group whose plans change more
-// zones than the one that it waited at takes the locks of all of them. A group that may pass when cascades are through
-// is decided again later, and has no turn in the queue meanwhile, which the cascades need.
+// commitGroup returns the answer of a group, and the group of the last try. If the plans change further zones, it
+// takes the locks of all of them. If a cascade has to end first, it retries later, outside the queue, so that the
+// cascade can proceed.
 func (com *Committer) commitGroup(ctx context.Context, g *group) (Answer, *group) {
 	for postponed := time.Duration(0); ; g = g.renew() {
 		a := com.submitGroup(ctx, g)
@@ -69,14 +68,13 @@ func (com *Committer) commitGroup(ctx context.Context, g *group) (Answer, *group
 	}
 }
 
-// A group is decided again every laterPause, for maxPostponed in all. Then the client is told to come again.
+// A postponed group is decided again every laterPause. After maxPostponed the client gets 429.
 const (
 	laterPause   = 50 * time.Millisecond
 	maxPostponed = time.Second
 )
 
-// submitGroup puts a group into the queue of its zone. A group is carried out at once if it has its locks, is a batch
-// by itself, or concerns no zone that is known.
+// submitGroup queues a group at its zone. It commits a group at once that has its locks, or has no known zone.
 func (com *Committer) submitGroup(ctx context.Context, g *group) Answer {
 	w := g.firstWrite()
 	if g.goesAlone() && w.Hint != "" && len(w.Locks) == 0 {
@@ -91,8 +89,7 @@ func (com *Committer) submitGroup(ctx context.Context, g *group) Answer {
 	return com.queueGroups(ctx, w.Hint, g)[0]
 }
 
-// SubmitInOrder puts writes into the queue of a zone, "" for none, of which none is committed unless those before it
-// are.
+// SubmitInOrder queues writes at a zone, "" for none. A write is committed only if all before it are.
 func (com *Committer) SubmitInOrder(ctx context.Context, zone string, writes []*Write) []Answer {
 	groups, in := make([]*group, len(writes)), &order{}
 	for i, w := range writes {
@@ -102,7 +99,7 @@ func (com *Committer) SubmitInOrder(ctx context.Context, zone string, writes []*
 	if zone != "" {
 		return com.queueGroups(ctx, zone, groups...)
 	}
-	com.carryOut(ctx, nil, slices.Clone(groups)) // which takes out of them what is overtaken
+	com.carryOut(ctx, nil, slices.Clone(groups)) // the clone: commitGroups deletes from the slice
 	answers := make([]Answer, len(groups))
 	for i, g := range groups {
 		answers[i] = <-g.answer
@@ -110,8 +107,8 @@ func (com *Committer) SubmitInOrder(ctx context.Context, zone string, writes []*
 	return answers
 }
 
-// carryOut decides and commits groups under the caller's locks of zones, in order, as many at a time as go together,
-// until each is answered.
+// carryOut commits groups in order, in as many batches as needed, until each has an answer. The caller holds the
+// locks.
 func (com *Committer) carryOut(ctx context.Context, locks []*queue, groups []*group) {
 	at := attempt{locks: locks, bound: MaxBatchOctets}
 	for len(groups) > 0 {
@@ -132,16 +129,16 @@ func (com *Committer) carryOut(ctx context.Context, locks []*queue, groups []*gr
 	}
 }
 
-// commitGroups takes groups from their decision to their answer, as many as go into one transaction:
+// commitGroups decides the groups that fit into one transaction, sends it, and answers them:
 //
-//	If    every fact that a decision used is as it was, and each object is at its expected revision
-//	Then  the objects, their zone with the last serial, the zone's keys, one journal key with a step for each group,
-//	      the keys under which objects wait, the outbox items, the pending cuts
+//	If    all facts of the decisions are unchanged, and each object is at its expected revision
+//	Then  put objects, their zone with the last serial, the zone's keys, one journal key with a step for each group,
+//	      the keys under which objects wait, outbox items, pending cuts
 //
-// again are the groups to decide again, and rest those that are left over. Compares keep a repeated transaction from
+// again are the groups to decide again, and rest the groups left over. The compares keep a repeated transaction from
 // taking effect twice (pkg/etcd/maintenance).
 func (b *batch) commitGroups(ctx context.Context, groups []*group) (again, rest []*group) {
-	// A panic is the answer to the group that caused it, and to no other.
+	// A panic fails only the group that caused it.
 	var fault error
 	all := slices.Clone(groups)
 	defer func() {
@@ -151,8 +148,7 @@ func (b *batch) commitGroups(ctx context.Context, groups []*group) (again, rest 
 	}()
 	defer b.com.Recover(ctx, &b.sent, &fault)
 
-	// Decide: take the zone from memory, or read it, and decide the groups in turn, each on the zone as the groups
-	// before it leave it. A group that does not fit begins the next batch.
+	// Decide the groups in turn, each on the zone after the groups before it.
 	rest, err := b.decideGroups(ctx, groups)
 	if err != nil {
 		replyAll(all, Answer{Err: err})
@@ -162,13 +158,13 @@ func (b *batch) commitGroups(ctx context.Context, groups []*group) (again, rest 
 		return nil, rest
 	}
 
-	// Build what is put. A batch of refusals and dry runs puts nothing, and is proved all the same.
+	// Build the puts. Refusals and dry runs have none, but their compares are sent all the same.
 	if err := b.buildPuts(ctx); err != nil {
 		replyAll(b.groups, Answer{Err: err})
 		return nil, rest
 	}
 
-	// Send it, alone or together with batches of other zones.
+	// Send, alone or together with batches of other zones.
 	var o outcome
 	if b.isShared() {
 		o = b.sendShared(ctx)
@@ -176,7 +172,6 @@ func (b *batch) commitGroups(ctx context.Context, groups []*group) (again, rest 
 		o = b.sendAlone(ctx)
 	}
 
-	// Answer.
 	switch {
 	case o.err == nil && o.r.Succeeded: // every fact held: memory moves on
 		b.com.latency.note(o.trip)
@@ -199,8 +194,7 @@ func (b *batch) commitGroups(ctx context.Context, groups []*group) (again, rest 
 	return again, b.answerOvertaken(rest)
 }
 
-// Plain writes an object whose content does not change. It compares the object's own revision alone, and no zone
-// waits for it.
+// Plain writes an object with unchanged content. It compares only the revision of the object, and takes no lock.
 func (com *Committer) Plain(ctx context.Context, key string, expected int64, data []byte) (Outcome, error) {
 	op := clientv3.OpDelete(key)
 	if data != nil {
@@ -216,8 +210,8 @@ func (com *Committer) Plain(ctx context.Context, key string, expected int64, dat
 	return Outcome{OK: true, Rev: etcd.VersionAt(r, 0)}, nil
 }
 
-// Preview decides a write, and proves the decision as a refusal is proved: by its compares, with nothing to put. The
-// object itself is not compared: the caller has just read it.
+// Preview decides a write and proves the decision by a transaction without puts. It does not compare the object,
+// which the caller has just read.
 func (com *Committer) Preview(ctx context.Context, w *Write) (law.Outcome, error) {
 	g := newGroup(&Write{Object: w.Object, Ask: w.Ask})
 	g.preview, g.insists = true, true

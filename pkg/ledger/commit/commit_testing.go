@@ -3,15 +3,14 @@
 
 package commit
 
-// Waiting is how many writes wait at a zone. Tests of the ledger make batches and races by it, since only the queue
-// itself tells a write that waits from one that has not arrived.
+// Waiting returns the number of groups in the queue of a zone. Tests wait for it to make batches and races.
 func (com *Committer) Waiting(zone string) int {
 	com.mem.Mu.Lock()
 	defer com.mem.Mu.Unlock()
 	return len(com.queueAt(zone).waiting)
 }
 
-// Parked is how many batches wait for a place in a transaction.
+// Parked returns the number of batches that wait for a place.
 func (com *Committer) Parked() int {
 	com.gate.mu.Lock()
 	defer com.gate.mu.Unlock()

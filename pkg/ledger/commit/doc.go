@@ -2,28 +2,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package commit decides writes and commits them. A write waits in the queue of its zone (queue.go). A batch takes
-// groups from the queue and decides them in turn, each on the zone as the groups before it leave it (batch.go,
-// draft.go). A write by itself is a group of one; the writes of a change set are a group that is committed as a whole
-// or not at all (set.go). One transaction commits the batch (transaction.go), or batches of several zones
-// (together.go), and each group gets its answer (answer.go).
+// groups from the queue and decides them in turn, each on the zone after the groups before (batch.go, draft.go). A
+// single write is a group of one; the writes of a change set are a group that is committed as a whole or not at all
+// (set.go). One transaction commits a batch (transaction.go), or batches of several zones (together.go). Then each
+// group gets its answer (answer.go).
 //
-// The life of a write. It is *made* by the door or the outbox with what it asks the law and what it puts (Write). It
-// *waits* in the queue of a zone, holding nothing. It is *decided* in a batch: taken in, a refusal too, which the
-// transaction proves; or told which locks it needs, or that it may pass later (law.Later), as memory says; or left for
-// the next batch. The batch is *sent*: one transaction that compares every fact. It is *applied*, and the answers say
-// at which version each object stands; or it is *lost*, and what has moved is read, and each write is decided anew, but
-// for those whose own object has changed: these are told so. Where the outcome is *unknown* each caller is told that.
+// A transaction compares all facts of its decisions. If a compare fails, the moved keys are read, and each write is
+// decided again, unless its own object has changed: then the caller begins again. If the outcome is unknown, the
+// callers are told, and nothing is sent twice. Refusals are proved by the same compares. A group may be answered
+// early with the locks that it needs, or with a refusal that may pass (law.Later).
 //
-// Promises. (1) I1 to I3 and I5 of package ledger. (2) One batch of a process is under way at a zone at a time. (3) A
-// write that its caller has left is left out, or the caller is told that it may stand. (4) Each write pays for its own
-// octets, and for a share of those that the batch writes once (etcd.PaidBy). (5) A panic is the answer to the write
-// that it came of (Recover): locks are given up, and the other writes of its batch are decided anew. (6) No batch fails
-// for another one that shares its transaction, nor waits for facts that another one reads.
+// Promises. (1) I1 to I3 and I5 of package ledger. (2) A process has at most one batch in flight for each zone. (3)
+// If a caller leaves, its write is dropped, or the caller is told that the write may be committed. (4) Each write
+// pays for its own octets, and for a share of the common keys (etcd.PaidBy). (5) A panic fails only the write that
+// caused it (Recover): locks are released, and the other writes of the batch are decided again. (6) Batches in one
+// transaction neither fail for each other nor wait for each other's facts.
 //
-// It does not know what a plan means, nor the clients and cascades that make writes; what a write owes elsewhere it
-// puts into the outbox, and carries nothing of it out.
+// Package commit does not know the meaning of a plan, nor the clients and cascades behind writes. It puts outbox
+// items, and processes none.
 //
 // Read first: commit.go, whose commitGroups names the steps, then queue.go, batch.go, together.go, transaction.go,
-// answer.go, draft.go, set.go, lock.go, errors.go, owed.go, write.go and types.go. A file rests on those behind it; two
+// answer.go, draft.go, set.go, lock.go, errors.go, owed.go, write.go and types.go. A file uses those after it; two
 // references run back, from the queue to commitGroups and from the batch in types.go to the writes.
 package commit

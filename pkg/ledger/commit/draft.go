@@ -17,9 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
-// The draft of a batch is the zone as the groups so far leave it, with what is put for that and what proves it.
-
-// restoreDraft makes the draft that of before the group under decision, with the zone as that group may have read it.
+// restoreDraft undoes the group under decision. It keeps the zone that the group may have read.
 func (b *batch) restoreDraft(before draft) {
 	for _, u := range slices.Backward(b.undo) {
 		if u.written {
@@ -34,8 +32,7 @@ func (b *batch) restoreDraft(before draft) {
 	b.draft = before
 }
 
-// moveOn changes the draft to what an admitted write leaves. It keeps what an earlier decision of the batch says and
-// this one does not mention.
+// moveOn applies an admitted plan to the draft, and keeps the news, hold and times of earlier plans.
 func (b *batch) moveOn(m *member) {
 	for _, x := range m.plan.Writes {
 		if !m.session.Stands(x) {
@@ -59,7 +56,7 @@ func (b *batch) moveOn(m *member) {
 			c.EndsAt = before.EndsAt
 		}
 	}
-	c.Held = c.Held && isHeld(&c) // a later write of the transaction may put back what went
+	c.Held = c.Held && isHeld(&c) // a later write may restore the removed RRsets
 	b.change, b.Zone, b.object = &c, c.Zone, nil
 }
 
@@ -77,7 +74,7 @@ func (b *batch) setFact(key law.Key, value any) {
 	b.Facts[key] = value
 }
 
-// weigh returns the approximate octets of a fact with its key. Parts that a tenant can make long are counted.
+// weigh returns the approximate size of a fact with its key. It counts the parts that a tenant can make long.
 func weigh(fact any) int {
 	switch v := fact.(type) {
 	case *law.Owner:
@@ -86,8 +83,8 @@ func weigh(fact any) int {
 	return 2 * etcd.KeyOctets
 }
 
-// condenseSteps returns the step of a group, nil for none. Writes of a set whose steps undo each other leave the
-// content and the serial of before (S6.11).
+// condenseSteps returns the journal step of a group, nil for none. If the steps of a change set cancel out, content
+// and serial stay (S6.11).
 func (b *batch) condenseSteps(g *group, d *decisions, before *draft) (step *content.Step) {
 	switch len(d.steps) {
 	case 0:
@@ -109,7 +106,7 @@ func (b *batch) condenseSteps(g *group, d *decisions, before *draft) (step *cont
 	return step
 }
 
-// undoSerial gives the zone the serial that it had at the beginning of a set.
+// undoSerial resets the zone to its serial before the change set.
 func (b *batch) undoSerial(opening *law.Zone) {
 	z, c := *b.Zone, *b.change
 	z.Serial, z.N = opening.Serial, opening.N
@@ -130,7 +127,7 @@ func (b *batch) undoSerial(opening *law.Zone) {
 	b.Zone, b.change = &z, &c
 }
 
-// placeMembers makes what is put for the members of a group beside the facts.
+// placeMembers makes the operations of the members on their objects, and the puts outside the zone.
 func (b *batch) placeMembers(ctx context.Context, g *group) error {
 	for _, m := range g.members {
 		op, object, err := m.Primary(ctx, m.plan)
@@ -154,7 +151,7 @@ func (b *batch) placeMembers(ctx context.Context, g *group) error {
 	return nil
 }
 
-// putOwed puts what a plan leaves elsewhere: where the object waits, outbox items, pending cuts.
+// putOwed puts the keys under which the object waits, the outbox items, and the pending cuts of a plan.
 func (b *batch) putOwed(m *member) {
 	p, layouts, count := m.plan, b.com.mem.Layout, len(b.Puts)
 	if p.OrphanBefore != nil {
@@ -188,9 +185,9 @@ func (b *batch) putOwed(m *member) {
 	}
 }
 
-// touchWork adds each zone that a cascade changes to the cascade's item, in the transaction that changes the zone
-// first, so that a server that finishes the cascade knows all of them. A write that leaves the cascade's mark at the
-// zone always compares the item: since the item was read, its mark may have been taken off and the item removed.
+// touchWork adds a zone to the item of the cascade, in the first transaction in which the cascade changes the zone,
+// so that a server that finishes the cascade knows all of its zones. A write that leaves the cascade's mark at the
+// zone always compares the item: since the item was read, another server may have removed mark and item.
 func (b *batch) touchWork(m *member, c *law.ZoneChange) {
 	s := m.Item
 	if c.Gone || c.Zone.Pending || !slices.ContainsFunc(c.Holding.Works, func(w law.StandingWork) bool { return w.ID == s.Work.ID }) {
@@ -207,8 +204,8 @@ func (b *batch) touchWork(m *member, c *law.ZoneChange) {
 	b.touched = append(b.touched, touched{s, next})
 }
 
-// addStep adds the step of a group, nil for none, if the group begins the batch or goes with the groups before it: it
-// is not long, etcd takes all of them in one transaction, and the delivered content does not end with those before it.
+// addStep adds the step of a group, nil for none. It returns false if the group must begin the next batch: it is too
+// long, etcd would not take all in one transaction, or it unsettles a zone that the groups before it settled.
 func (b *batch) addStep(g *group, step *content.Step, before *draft) bool {
 	ops, cmps, most := int(b.com.mem.Ops.Load()), len(b.cmps), maxEntry
 	long := b.octets-before.octets > 4*maxEntry
@@ -217,7 +214,7 @@ func (b *batch) addStep(g *group, step *content.Step, before *draft) bool {
 	}
 	unsettles := before.change != nil && before.change.Settled() && !b.change.Settled()
 	if len(b.groups) == 0 {
-		most = MaxBatchOctets << 10 // any
+		most = MaxBatchOctets << 10 // no limit
 	} else if long || unsettles || max(cmps, b.countPuts()) > ops || b.writes > subrev.Objects {
 		return false
 	}
@@ -232,7 +229,7 @@ func (b *batch) addStep(g *group, step *content.Step, before *draft) bool {
 	return true
 }
 
-// settleOn makes the batch one of the zone that its first write changes, as it was decided on.
+// settleOn makes the zone changed by the first write that of the batch, as this write read it.
 func (b *batch) settleOn(m *member) {
 	if m.plan.Zone == nil {
 		return
@@ -247,7 +244,7 @@ func (b *batch) settleOn(m *member) {
 	}
 }
 
-// addProofs adds what proves the decisions of a group: compares, and the zones that the decisions looked at.
+// addProofs adds the compares of a group, and the zones that its decisions read.
 func (b *batch) addProofs(g *group) {
 	members := g.members
 	if g.set != nil && g.set.required != nil {
@@ -269,8 +266,8 @@ func (b *batch) addProofs(g *group) {
 	}
 }
 
-// addCompare adds a compare, unless it is there. Two compares of one key with different revisions both stay: they
-// cannot hold, and their writes are decided anew.
+// addCompare adds a compare once. Two compares of a key with different revisions both stay: the transaction fails,
+// and the writes are decided again.
 func (b *batch) addCompare(c clientv3.Cmp) {
 	key, mod := string(c.KeyBytes()), c.GetCompare().GetModRevision()
 	if len(c.GetCompare().RangeEnd) == 0 {
@@ -286,13 +283,12 @@ func (b *batch) addCompare(c clientv3.Cmp) {
 	b.cmps = append(b.cmps, c)
 }
 
-// countPuts returns the operations of the draft, with those that all members share.
+// countPuts returns the number of operations, with those shared by all members.
 func (b *batch) countPuts() int {
 	const shared = 8
 	return len(b.Facts) + len(b.Puts) + b.writes + shared
 }
 
-// countOctets returns the octets of the keys and values that operations put, the Zone among them.
 func countOctets(then []clientv3.Op) (octets int) {
 	for _, op := range then {
 		octets += len(op.KeyBytes()) + len(op.ValueBytes())
@@ -300,7 +296,7 @@ func countOctets(then []clientv3.Op) (octets int) {
 	return octets
 }
 
-// readCompared makes the reads of all that the batch compares: its zones, then its objects.
+// readCompared returns the reads of all compared keys: zones, then objects.
 func (b *batch) readCompared() (ops []clientv3.Op) {
 	for _, z := range b.zones {
 		ops = append(ops, clientv3.OpGet(z.Key))
@@ -311,7 +307,7 @@ func (b *batch) readCompared() (ops []clientv3.Op) {
 	return ops
 }
 
-// comparedMembers returns the members whose objects are compared: none of a preview, which may have no object at all.
+// comparedMembers returns the members whose objects are compared. A preview has none.
 func (b *batch) comparedMembers() []*member {
 	if b.groups[0].preview {
 		return nil

@@ -24,7 +24,7 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// Late turns the end of the time of a request, or of a question to etcd, into the answer to a write that was not sent.
+// Late returns the API error of a write that was not sent, if err is a timeout of the request or of etcd; else err.
 func (com *Committer) Late(w *Write, err error) error {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
@@ -35,8 +35,7 @@ func (com *Committer) Late(w *Write, err error) error {
 	return err
 }
 
-// timeoutError turns the end of the time of the request, or of a question to etcd, into the error of a set, where
-// nothing was written.
+// timeoutError is Late for a change set.
 func (t *Set) timeoutError(err error) error {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
@@ -50,14 +49,14 @@ func (t *Set) timeoutError(err error) error {
 	return err
 }
 
-// tooLong is the error of a group that is too large by itself.
+// tooLong returns the error of a group that exceeds an etcd request alone.
 func (g *group) tooLong(octets int) error {
 	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("%s: with its zone and what the journal says of the change it is %d "+
 		"octets, more than etcd takes in one transaction; nothing was written: %s, or have etcd started with a larger "+
 		"--max-request-bytes (1.5 MiB by default)", g, octets, g.less()))
 }
 
-// tooManyOperations is the error of a group that puts more keys than etcd takes in a transaction.
+// tooManyOperations returns the error of a group with more operations than an etcd transaction takes.
 func (g *group) tooManyOperations(count int) error {
 	text := fmt.Sprintf("%s: it takes %d operations in one transaction, more than etcd takes; nothing was written: %s", g, count, g.less())
 	if count <= recommendedOps {
@@ -74,7 +73,7 @@ func (g *group) String() string {
 	return fmt.Sprintf("%s %s/%s", g.firstWrite().Resource, g.firstWrite().Namespace, g.firstWrite().Name)
 }
 
-// less is the advice for a group that is too large.
+// less returns the advice for a group that is too large.
 func (g *group) less() string {
 	if g.set != nil {
 		return "make change sets of half as many items"
@@ -82,8 +81,8 @@ func (g *group) less() string {
 	return "change fewer values at once, or shorter ones"
 }
 
-// tooManyFacts refuses a decision with more facts than a transaction takes. Of a zone it is for its name servers, since
-// the labels of one name are few facts (facts.FlatName).
+// tooManyFacts refuses a decision with more compares than a transaction takes. For a Zone the reason is its name
+// servers, as the labels of one name need few compares (facts.FlatName).
 func tooManyFacts(w *Write, count, most int) error {
 	at, less := "spec.domainName", "use fewer labels, or fewer name servers in the zone"
 	if w.Resource == "zones" {
@@ -97,10 +96,10 @@ func tooManyFacts(w *Write, count, most int) error {
 	return Status(w.Resource, w.Name, &law.Refusal{Kind: law.Invalid, Field: at, Message: text})
 }
 
-// recommendedOps are the operations in a transaction that an etcd is to take; the embedded one does.
+// recommendedOps is the --max-txn-ops for etcd; the embedded etcd has it.
 const recommendedOps = 512
 
-// Status turns a refusal of the law into an API error. No other function does.
+// Status turns a refusal of the law into an API error. Only this function does.
 func Status(resource, object string, err error) error {
 	var refused *law.Refusal
 	if !errors.As(err, &refused) {
@@ -118,8 +117,8 @@ func statusOf(resource, object string, refusal *law.Refusal) *apierrors.StatusEr
 			message += "; contact of the zone: " + refusal.Contact
 		}
 		e := apierrors.NewForbidden(gr, object, errors.New(message))
-		// Users read `records.kubi.zone "www" is forbidden: <why>`. Programs read the reason, which is that of the
-		// condition a cascade would set.
+		// Users read `records.kubi.zone "www" is forbidden: <why>`. Programs read the reason, equal to that of the
+		// condition that a cascade would set.
 		e.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseType(refusal.Reason), Message: message}}
 		return e
 	case law.Unmet:
@@ -153,10 +152,10 @@ func groupKind(resource string) schema.GroupKind {
 	return v1alpha1.Kind("Record")
 }
 
-// laterSeconds is the number of seconds after which a client may ask again what was refused for now.
+// laterSeconds is the Retry-After of a refusal that may pass.
 const laterSeconds = 5
 
-// TooBusy is the error of a write whose guards did not hold within the request's deadline.
+// TooBusy returns the error of a write whose compares kept failing until the deadline.
 func TooBusy(resource, object string, cause error) error {
 	e := apierrors.NewServerTimeout(v1alpha1.Resource(resource), "write", 1)
 	e.ErrStatus.Message = fmt.Sprintf("%s %q: other writes kept changing what this one depends on (%v); nothing was written, "+
@@ -165,11 +164,11 @@ func TooBusy(resource, object string, cause error) error {
 	return e
 }
 
-// A write that was not carried out in time has reason ServerTimeout where nothing was written for certain, and Timeout
-// where that is not known. A handler whose request ends answers Timeout too.
+// A timeout has reason ServerTimeout if certainly nothing was written, and Timeout if the outcome is unknown. The
+// apiserver's request timeout answers Timeout too.
 
-// unwritten is the error of a write that was decided when etcd did not answer. Without Retry-After, because each try
-// would take as long.
+// unwritten returns the error of a write if etcd did not answer before it was sent. It has no Retry-After, because
+// each try would take as long.
 func unwritten(what string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusGatewayTimeout, Reason: metav1.StatusReasonServerTimeout,
@@ -178,7 +177,7 @@ func unwritten(what string) error {
 	}}
 }
 
-// unknownOutcome turns the end of the time of what was sent to etcd into its error.
+// unknownOutcome turns a timeout after the transaction was sent into an API error.
 func unknownOutcome(what string, err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return apierrors.NewTimeoutError(fmt.Sprintf("%s: etcd did not answer before the request ended (%v): whether it was "+
@@ -187,8 +186,8 @@ func unknownOutcome(what string, err error) error {
 	return err
 }
 
-// Recover is deferred where decisions are carried out. It turns a panic into the error that the client reads, with the
-// stack in the log. sent says at that time whether the write may be carried out; nil: it is not.
+// Recover is deferred. It turns a panic into an API error, and logs the stack. If *sent is true at that time, the
+// error says that the outcome is unknown; a nil sent means false.
 func (com *Committer) Recover(ctx context.Context, sent *bool, err *error) {
 	why := recover()
 	if why == nil {
@@ -205,15 +204,15 @@ func (com *Committer) Recover(ctx context.Context, sent *bool, err *error) {
 		"; its log says more"))
 }
 
-// Warn adds warnings to the answer of the request of ctx, each with its reason as the warn-agent.
+// Warn adds warnings to the response of the request of ctx, each with its reason as the warn-agent.
 func Warn(ctx context.Context, warnings ...law.Warning) {
 	for _, w := range warnings {
 		warning.AddWarning(ctx, w.Reason, refusal.Warning(w.Rule, w.Text))
 	}
 }
 
-// WarnOfDeletions adds a warning to the answer of the request of ctx if its change of a zone begins a hold, or would if
-// the removed RRsets were a period old (S7.5, S7.6).
+// WarnOfDeletions adds a warning to the response of the request of ctx if the change begins a hold, or would if the
+// removed RRsets were a period old (S7.5, S7.6).
 func WarnOfDeletions(ctx context.Context, c *law.ZoneChange) {
 	switch {
 	case c == nil:
@@ -227,7 +226,7 @@ func WarnOfDeletions(ctx context.Context, c *law.ZoneChange) {
 	}
 }
 
-// User is the name of the user of the request of ctx, "" for none.
+// User returns the user name of the request of ctx, "" for none.
 func User(ctx context.Context) string {
 	if u, ok := genericapirequest.UserFrom(ctx); ok {
 		return u.GetName()

@@ -21,7 +21,7 @@ func (com *Committer) queueAt(key string) *queue {
 	q := com.queues[key]
 	if q == nil {
 		if len(com.queues) >= facts.MaxHeads {
-			for k, old := range com.queues { // any that is not in use
+			for k, old := range com.queues { // any unused one
 				if len(old.sem) == 0 && len(old.waiting) == 0 {
 					com.mem.Unpin(old.Head)
 					delete(com.queues, k)
@@ -36,7 +36,7 @@ func (com *Committer) queueAt(key string) *queue {
 	return q
 }
 
-// headOf returns the queue of a zone among those that are locked, else the first of them; nil: there is none.
+// headOf returns the queue of a zone from locks, else the first; nil if there are none.
 func headOf(locks []*queue, zone string) *queue {
 	if len(locks) == 0 {
 		return nil
@@ -44,15 +44,15 @@ func headOf(locks []*queue, zone string) *queue {
 	return locks[max(0, slices.IndexFunc(locks, func(q *queue) bool { return q.Key == zone }))]
 }
 
-// LockKey takes the lock of a key for something other than a write, and returns the function that releases it.
+// LockKey locks a key without a write, and returns the function that unlocks it.
 func (com *Committer) LockKey(ctx context.Context, key string) (unlock func(), err error) {
 	w := &Write{}
 	err = com.Acquire(ctx, w, key)
 	return func() { com.releaseAll(w) }, err
 }
 
-// Acquire takes the locks of zones beside those that the write has. It takes them in the order of their keys, so that
-// two writes never wait for each other.
+// Acquire adds locks of zones to those of the write. It takes all of them in the order of their keys, against
+// deadlocks. After an error the write has no locks.
 func (com *Committer) Acquire(ctx context.Context, w *Write, keys ...string) error {
 	for _, h := range w.Locks {
 		if !slices.Contains(keys, h.Key) {
@@ -76,14 +76,13 @@ func (com *Committer) Acquire(ctx context.Context, w *Write, keys ...string) err
 	return nil
 }
 
-// releaseAll gives up the locks of a write.
 func (com *Committer) releaseAll(w *Write) {
 	com.Release(w.Locks...)
 	w.Locks = nil
 }
 
-// Release gives locks up. It keeps the lock of a zone where another server was met a little longer, once after each
-// commit, so that the other server has the next round trips (the replicas' turn rule).
+// Release releases locks. After a commit at a contended zone it delays the release once, by queue.yield, so that the
+// other server wins the next round trips (the replicas' turn rule).
 func (com *Committer) Release(locks ...*queue) {
 	for _, h := range locks {
 		com.mem.Mu.Lock()
@@ -98,9 +97,8 @@ func (com *Committer) Release(locks ...*queue) {
 	}
 }
 
-// missingLocks returns the zones whose lock a plan needs beside those at hand: the zone that changes, and zones whose
-// holding it writes (a removal leaves a mark), because each write of such a zone compares
-// the holding too.
+// missingLocks returns the zones that a plan needs locked beside locks: the changed zone, and zones whose holding it
+// writes (a removal leaves a mark), because each write to such a zone compares the holding too.
 func (com *Committer) missingLocks(locks []*queue, plan *law.Plan) (missing []string) {
 	need := func(z law.Ref) {
 		key := com.mem.Layout.Zone(z.Namespace, z.Name)
@@ -119,8 +117,8 @@ func (com *Committer) missingLocks(locks []*queue, plan *law.Plan) (missing []st
 	return missing
 }
 
-// askFor asks the other servers to leave this one the next commit at a zone. A server that always wins meets no
-// other, so one that has lost twice asks.
+// askFor asks the other servers to leave the next commit at a zone to this one. A server that always wins notices no
+// other, so a server that has lost twice asks.
 func (com *Committer) askFor(zone string) {
 	ctx, cancel := context.WithTimeout(com.mem.Client.Ctx(), batchTimeout)
 	defer cancel()
@@ -128,7 +126,7 @@ func (com *Committer) askFor(zone string) {
 	_, _ = com.mem.Client.Txn(ctx).Then(asked).Commit() // the next loss asks again
 }
 
-// FollowAsked notes which zones other servers ask for.
+// FollowAsked watches the requests of other servers for zones, until ctx ends.
 func (com *Committer) FollowAsked(ctx context.Context, rev int64) {
 	for ctx.Err() == nil {
 		_ = etcd.Watch(ctx, com.mem.Client, com.mem.Layout.Asked(), rev, func(events []*clientv3.Event) error {
@@ -142,7 +140,7 @@ func (com *Committer) FollowAsked(ctx context.Context, rev int64) {
 			}
 			return nil
 		})
-		// The revision is compacted: what was asked before is through.
+		// The revision was compacted. Older requests no longer matter.
 		if r, err := com.mem.Client.Get(ctx, com.mem.Layout.Asked()); err == nil {
 			rev = r.Header.Revision
 		} else {
@@ -151,16 +149,15 @@ func (com *Committer) FollowAsked(ctx context.Context, rev int64) {
 	}
 }
 
-// isContended reports whether another server has been met at the zone lately.
+// isContended reports whether another server was met at the zone within contention.
 func (com *Committer) isContended(h *queue) bool {
 	com.mem.Mu.Lock()
 	defer com.mem.Mu.Unlock()
 	return time.Since(h.met) < contention
 }
 
-// contention is the time for which a server counts another one that it met at a zone. After each commit it leaves the
-// zone to that server for yieldTrips round trips, in which that one reads what it has to decide anew and commits. It
-// adds one for each time that the other server has asked and still lost, up to maxYield.
+// For contention after meeting another server at a zone, each commit here leaves that server yieldTrips round trips
+// to read and commit. Each request of the other server that still lost adds a trip, up to maxYield in all.
 const (
 	contention = time.Second
 	yieldTrips = 2

@@ -14,8 +14,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// noteCounts notes the counts that a committed batch has changed of a zone with Delegations, and those of the
-// namespaces whose rules it changes.
+// noteCounts notes the counts that a batch changed in a zone with Delegations, and those of namespaces whose rules
+// it changed.
 func (u *usage) noteCounts(c *law.ZoneChange, facts map[law.Key]any) {
 	if c == nil || c.Holding == nil || c.Holding.Delegations == 0 {
 		return
@@ -27,7 +27,7 @@ func (u *usage) noteCounts(c *law.ZoneChange, facts map[law.Key]any) {
 	}
 }
 
-// Add has a count looked at by the next sweep.
+// Add registers a count for the next sweep.
 func (u *usage) Add(k law.Key) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -37,7 +37,7 @@ func (u *usage) Add(k law.Key) {
 	u.changed[k] = true
 }
 
-// Take takes up to most of them.
+// Take removes and returns up to most counts.
 func (u *usage) Take(most int) []law.Key {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -52,14 +52,14 @@ func (u *usage) Take(most int) []law.Key {
 	return out
 }
 
-// ErrThrough says that another server finished the work meanwhile, and ErrElsewhere that another server carries it
-// out.
+// ErrThrough: another server has finished the cascade. ErrElsewhere: another server processes it now.
 var (
 	ErrThrough   = errors.New("the cascade is through")
 	ErrElsewhere = errors.New("another server carries the cascade out")
 )
 
-// Refresh reads the item again after a lost race; ErrThrough when it is gone.
+// Refresh reads the item again after a lost race. It returns ErrThrough if the item is gone, and ErrElsewhere if
+// another server has taken it over.
 func (i *Item) Refresh(ctx context.Context, mem *facts.Memory) error {
 	r, err := mem.Client.Get(ctx, mem.Layout.Outbox(i.Work.ID))
 	if err != nil {
@@ -82,7 +82,7 @@ func (i *Item) Refresh(ctx context.Context, mem *facts.Memory) error {
 	return nil
 }
 
-// Own notes that this process is to carry an outbox item out.
+// Own marks an outbox item as one for this process, and wakes the outbox.
 func (com *Committer) Own(id string) {
 	com.mem.Mu.Lock()
 	com.works[id] = true
@@ -90,24 +90,24 @@ func (com *Committer) Own(id string) {
 	com.Rouse()
 }
 
-// Owns reports whether this process is to carry an item out, and has not done so.
+// Owns reports whether this process has yet to process the item.
 func (com *Committer) Owns(id string) bool {
 	com.mem.Mu.Lock()
 	defer com.mem.Mu.Unlock()
 	return com.works[id]
 }
 
-// Disown notes that an item is carried out.
+// Disown unmarks an item after it is processed.
 func (com *Committer) Disown(id string) {
 	com.mem.Mu.Lock()
 	defer com.mem.Mu.Unlock()
 	delete(com.works, id)
 }
 
-// Owing returns a channel that says when the outbox is to be looked at.
+// Owing returns the channel that Rouse signals.
 func (com *Committer) Owing() <-chan struct{} { return com.wake }
 
-// NextFreed waits for the next name at which a value went. It is not ok when ctx ends.
+// NextFreed waits for the next freed name. ok is false when ctx ends.
 func (com *Committer) NextFreed(ctx context.Context) (at FreedName, ok bool) {
 	select {
 	case <-ctx.Done():
@@ -120,7 +120,7 @@ func (com *Committer) NextFreed(ctx context.Context) (at FreedName, ok bool) {
 	return at, true
 }
 
-// noteFreed notes the names at which a step takes values away, each once. The caller holds Memory.Mu.
+// noteFreed queues each name where a step removes values, once. The caller holds Memory.Mu.
 func (com *Committer) noteFreed(z *law.Zone, step *content.Step) {
 	for i := range step.Removed {
 		owner := step.Removed[i].Owner
@@ -140,7 +140,7 @@ func (com *Committer) noteFreed(z *law.Zone, step *content.Step) {
 	}
 }
 
-// Rouse has the outbox looked at now.
+// Rouse wakes the outbox.
 func (com *Committer) Rouse() {
 	select {
 	case com.wake <- struct{}{}:

@@ -12,9 +12,9 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// Writes of one zone queue at its head, in order. The first commits by itself; those that come meanwhile go together
-// in the next transaction. The lock of a zone is local to this process: it commits one batch at a time there, because
-// two would fail each other's compares. Only time rests on the lock.
+// The first write at a zone commits by itself. Writes that arrive meanwhile are the next batch. The lock of a zone
+// is local to this process, because two batches would fail each other's compares. It saves time; correctness does
+// not depend on it.
 
 // queueGroups puts groups into the queue of a zone, and returns their answers.
 func (com *Committer) queueGroups(ctx context.Context, zone string, groups ...*group) []Answer {
@@ -29,8 +29,8 @@ func (com *Committer) queueGroups(ctx context.Context, zone string, groups ...*g
 	return answers
 }
 
-// enqueueGroups puts groups into a queue. The first caller that finds no other there takes the lock and commits. Where
-// others have come by then, a goroutine commits those, so that a write that is decided waits for no other.
+// enqueueGroups queues groups. The first caller at an idle queue takes the lock and commits its own groups. If
+// others arrived meanwhile, a goroutine commits the batch, so that no caller waits for later writes.
 func (com *Committer) enqueueGroups(ctx context.Context, h *queue, groups []*group) {
 	com.mem.Mu.Lock()
 	h.waiting = append(h.waiting, groups...)
@@ -50,7 +50,7 @@ func (com *Committer) enqueueGroups(ctx context.Context, h *queue, groups []*gro
 		com.resignQueue(ctx, h)
 		return
 	}
-	batch := com.takeBatch(h) // its own, if they are not answered yet (answerOvertaken)
+	batch := com.takeBatch(h) // its own groups, unless answerOvertaken has answered them
 	if !slices.ContainsFunc(batch, func(g *group) bool { return !slices.Contains(groups, g) }) {
 		defer com.resignQueue(ctx, h)
 		defer com.Release(h)
@@ -60,7 +60,7 @@ func (com *Committer) enqueueGroups(ctx context.Context, h *queue, groups []*gro
 	com.mem.Spawn(func() { com.commitQueue(etcd.PaidBy(context.WithoutCancel(ctx)), h, batch) })
 }
 
-// awaitAnswer waits for the answer to a group, and takes the group out of the queue where its time ends first.
+// awaitAnswer waits for the answer of a group. If ctx ends first, it withdraws the group.
 func (com *Committer) awaitAnswer(ctx context.Context, h *queue, g *group) Answer {
 	select {
 	case a := <-g.answer:
@@ -84,7 +84,7 @@ func (com *Committer) awaitAnswer(ctx context.Context, h *queue, g *group) Answe
 	}
 }
 
-// resignQueue leaves the writes that wait at a zone to a goroutine.
+// resignQueue leaves the remaining groups to a goroutine.
 func (com *Committer) resignQueue(ctx context.Context, h *queue) {
 	com.mem.Mu.Lock()
 	defer com.mem.Mu.Unlock()
@@ -93,7 +93,7 @@ func (com *Committer) resignQueue(ctx context.Context, h *queue) {
 	}
 }
 
-// commitQueue carries one batch after the other, beginning with one for which it has the lock, until no write waits.
+// commitQueue commits batches until the queue is empty. It holds the lock for the first batch, if that is given.
 func (com *Committer) commitQueue(ctx context.Context, h *queue, batch []*group) {
 	for {
 		if len(batch) == 0 {
@@ -117,7 +117,7 @@ func (com *Committer) commitQueue(ctx context.Context, h *queue, batch []*group)
 	}
 }
 
-// carryLocked carries a batch out within its time, and gives up the lock of its zone.
+// carryLocked commits a batch within batchTimeout, and releases the lock.
 func (com *Committer) carryLocked(ctx context.Context, h *queue, batch []*group) {
 	defer com.Release(h)
 	within, cancel := context.WithTimeout(ctx, batchTimeout)
@@ -125,7 +125,7 @@ func (com *Committer) carryLocked(ctx context.Context, h *queue, batch []*group)
 	com.carryOut(within, []*queue{h}, batch)
 }
 
-// takeBatch returns the next batch, in order.
+// takeBatch removes the next batch from the queue.
 func (com *Committer) takeBatch(h *queue) []*group {
 	com.mem.Mu.Lock()
 	defer com.mem.Mu.Unlock()
@@ -137,7 +137,7 @@ func (com *Committer) takeBatch(h *queue) []*group {
 	return batch
 }
 
-// waitForBatch waits for as many writes as the last batch had, where a commit takes long.
+// waitForBatch waits for as many groups as the last batch had, if commits are slow.
 func (com *Committer) waitForBatch(h *queue, size int, started time.Time) {
 	if size < largeBatch || com.latency.least() < com.slowCommit {
 		return
@@ -159,8 +159,8 @@ func (com *Committer) waitForBatch(h *queue, size int, started time.Time) {
 }
 
 const (
-	// SlowCommit: where a commit takes so long, the callers of a batch of largeBatch or more get a pause of at most
-	// maxPause to come back: they come together, and half of them would miss the next transaction.
+	// From a commit latency of SlowCommit on, the callers of a batch of largeBatch or more get up to maxPause to
+	// return with their next writes. They come together, and half of them would miss the next transaction.
 	SlowCommit = 4 * time.Millisecond
 	largeBatch = 4
 	maxPause   = 10 * time.Millisecond

@@ -21,10 +21,10 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// newGroup returns the group of the writes. Its hint is the zone of the first write that is decided.
+// newGroup returns the group of the writes. Its hint is the zone of the first write that needs a decision.
 func (t *Set) newGroup() *group {
 	g := &group{set: t, answer: make(chan Answer, 1)}
-	// A set of creations is decided on guesses, as a Record by itself is: a new lease of DHCP is at a new name, mostly.
+	// A set of creations is decided on guesses, as a single Record is: a new DHCP lease usually has a new name.
 	guess := len(t.Writes)+len(t.Requires) <= maxGuessed &&
 		!slices.ContainsFunc(t.Writes, func(w *SetWrite) bool { return w.Before != nil })
 	hint := ""
@@ -51,7 +51,7 @@ func (t *Set) newGroup() *group {
 	return g
 }
 
-// Object is the Record of the write, as it is to be where it stays.
+// Object returns the Record after the write, or the deleted one.
 func (w *SetWrite) Object() *v1alpha1.Record {
 	if w.After != nil {
 		return w.After
@@ -59,17 +59,16 @@ func (w *SetWrite) Object() *v1alpha1.Record {
 	return w.Before
 }
 
-// Namespace is that of the Record.
+// Namespace returns the namespace of the Record.
 func (w *SetWrite) Namespace() string { return w.Object().Namespace }
 
-// isDecided reports whether the law is asked about the write.
+// isDecided reports whether the law decides the write.
 func (w *SetWrite) isDecided() bool {
 	return !w.Same && w.Put == nil && !objects.SameContent(w.Before, w.After)
 }
 
-// beginDecision makes the set one of the zone that the batch has, and returns the members to decide: deletions first,
-// since they free names, then addresses, then NS, then the other writes, so that no warning is about a record that
-// another write creates.
+// beginDecision sets the zone of the set from the batch, and returns the members to decide: deletions first, as they
+// free names, then addresses, NS, and the rest, so that no warning misses a Record that another write creates.
 func (t *Set) beginDecision(b *batch, g *group) (pending []*member) {
 	t.opening, t.change, t.required, t.Unmet = nil, nil, nil, nil
 	if b.head != nil && b.Zone != nil && !b.Zone.Pending {
@@ -90,7 +89,7 @@ func (t *Set) beginDecision(b *batch, g *group) (pending []*member) {
 	return pending
 }
 
-// rankOf orders writes: an address comes before the NS that names its host, and DS after the NS beside it.
+// rankOf orders writes: an address before the NS that names its host, DS after the NS beside it.
 func rankOf(w *SetWrite) int {
 	if w.After == nil {
 		return 0
@@ -104,13 +103,13 @@ func rankOf(w *SetWrite) int {
 	return 3
 }
 
-// Refuse returns the error of a write whose object cannot be in the set.
+// Refuse returns the Invalid error of a write whose object does not fit into the set.
 func (w *SetWrite) Refuse(path *field.Path, format string, args ...any) error {
 	return apierrors.NewInvalid(v1alpha1.Kind("Record"), w.Object().Name, field.ErrorList{{Type: field.ErrorTypeForbidden,
 		Field: path.String(), Detail: fmt.Sprintf(format, args...)}})
 }
 
-// refuseMisfit refuses writes that need no decision: of records of no zone, or of another zone.
+// refuseMisfit refuses writes to Records of no zone or of another zone, without a decision.
 func (t *Set) refuseMisfit(w *SetWrite) error {
 	if w.Before == nil || w.Before.Status.ZoneRef == nil {
 		if w.isDecided() && w.After != nil {
@@ -135,11 +134,10 @@ func (t *Set) thatIs() string {
 	return ", here " + t.opening.FQDN().String()
 }
 
-// noZone says why a set cannot have a Record that is in no zone then.
 const noZone = "no zone takes it in, and a change set is of Records of one zone: write it by itself, or make the zone first"
 
-// refuseOtherZone refuses a write that is not of a Record in the zone of the set. Where the anchor write is in another
-// zone than the hint was, the set needs the lock of that one.
+// refuseOtherZone refuses a write to a Record outside the zone of the set. If the zone of the anchor write is not
+// the hinted one, it returns the key of that zone, whose lock the set needs.
 func (t *Set) refuseOtherZone(b *batch, g *group, m *member) (lock string, refusal error) {
 	at, p := field.NewPath("spec", "domainName"), m.plan
 	switch {
@@ -160,8 +158,8 @@ func (t *Set) refuseOtherZone(b *batch, g *group, m *member) (lock string, refus
 		p.Zone.Zone.FQDN(), t.thatIs())
 }
 
-// placeRecord gives a Record the state that it is to have under a plan, nil for none, and returns the operation on its
-// key, nil for none.
+// placeRecord sets the status of the Record by plan, which may be nil, and returns the operation on its key, nil for
+// none.
 func (t *Set) placeRecord(ctx context.Context, key string, w *SetWrite, plan *law.Plan) (*clientv3.Op, error) {
 	var op clientv3.Op
 	switch {
@@ -187,7 +185,7 @@ func (t *Set) placeRecord(ctx context.Context, key string, w *SetWrite, plan *la
 		t.Committer.placer.PlaceRecord(w.Placed, &place)
 		stored := w.Placed
 		if w.Dry {
-			stored = w.Placed.DeepCopy() // Encode takes away the version, which the answer to a dry run has
+			stored = w.Placed.DeepCopy() // Encode removes the version, but the response of a dry run has it
 		}
 		data, err := t.Committer.mem.Records.Encode(ctx, key, stored)
 		if err != nil {
@@ -198,8 +196,8 @@ func (t *Set) placeRecord(ctx context.Context, key string, w *SetWrite, plan *la
 	return &op, nil
 }
 
-// readOutcome leaves the outcome of a group at the writes, with Warnings and what is owed. It reports whether objects
-// have moved.
+// readOutcome copies the outcome of a group to the writes, adds the Warnings, and collects the pending cuts. It
+// reports whether objects have moved.
 func (t *Set) readOutcome(g *group) (moved bool) {
 	for _, m := range g.members {
 		m.item.Out, m.item.Refusal = m.out, Status("records", m.Name, m.refusal)
@@ -223,15 +221,15 @@ func (t *Set) readOutcome(g *group) (moved bool) {
 	return false
 }
 
-// answersWarning reports whether a write of the set puts data where a warning misses it.
+// answersWarning reports whether a write of the set adds the data that a warning misses.
 func (g *group) answersWarning(w law.Warning) bool {
 	return !w.Host.IsZero() && slices.ContainsFunc(g.members, func(m *member) bool {
 		return m.plan != nil && m.plan.Record != nil && m.plan.Record.Zone != nil && m.plan.Record.FQDN == w.Host
 	})
 }
 
-// warnOfDeletions warns the first deletion of the removals of all writes together: the zone between two writes of a set
-// is not delivered.
+// warnOfDeletions warns the first deletion about the removals of the whole set, as the zone between two of its
+// writes is never delivered.
 func (t *Set) warnOfDeletions() {
 	first := t.Writes[max(0, slices.IndexFunc(t.Writes, func(w *SetWrite) bool { return w.After == nil }))]
 	if t.change == nil || first.Dry {
@@ -244,13 +242,13 @@ func (t *Set) warnOfDeletions() {
 	WarnOfDeletions(first.Ctx, &c)
 }
 
-// Zone is the zone of the writes, and its serial, as committed.
+// Zone returns the zone of the writes and its serial, as committed.
 func (t *Set) Zone() (*v1alpha1.AdoptingZone, int64) {
 	if t.change != nil {
 		z := t.change.Zone
 		return &v1alpha1.AdoptingZone{Namespace: z.Namespace, Name: z.Name, UID: types.UID(z.UID)}, int64(z.Serial)
 	}
-	for _, w := range t.Writes { // nothing that a zone contains has changed
+	for _, w := range t.Writes { // the content did not change
 		if w.Before != nil && w.Before.Status.ZoneRef != nil {
 			return w.Before.Status.ZoneRef.DeepCopy(), w.Before.Status.Serial
 		}

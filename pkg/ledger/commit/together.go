@@ -17,33 +17,32 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
-// Batches of several zones share a transaction where they meet, since what etcd does for a transaction costs more than
-// what it does for its keys. A few transactions are under way at a time. A batch that is decided and finds all of
-// these places taken is parked, and the next transaction takes it along.
+// Batches of several zones share transactions, because a transaction costs etcd more than its keys. If all places
+// are taken, a decided batch is parked, and the next transaction takes it along.
 //
-// When a shared transaction fails, each of its batches is decided anew and commits by itself, so that only that one
-// fails again which was the reason. The zone of that one commits by itself for a while.
+// If a shared transaction fails, each of its batches is decided again and commits alone, so that only the culprit
+// fails again. The zone of the culprit then commits alone for a while.
 
 const (
-	// places are the shared transactions under way at a time, where etcd commits at once, and one more for each
-	// placeEach that a commit takes: a place is free again after about that time.
+	// places is the number of shared transactions in flight if etcd commits at once. Each placeEach of commit
+	// latency adds a place, as a place is free again after about that time.
 	places    = 2
 	placeEach = time.Millisecond
-	// apartFor is the time for which a zone commits by itself after its batch has failed by itself.
+	// apartFor is the time for which a zone commits alone after its batch failed alone.
 	apartFor = time.Second
 )
 
 var errLeftBehind = errors.New("the batch that took this one along ended in a panic")
 
-// isShared reports whether the batch may share its transaction. It changes Records of one zone by writes of clients,
-// and nothing has failed there lately. An item of a cascade may be put for other zones, too.
+// isShared reports whether the batch may share its transaction: writes of clients to Records of one zone where
+// nothing failed lately. A cascade is excluded, as its item may be put for other zones, too.
 func (b *batch) isShared() bool {
 	return b.head != nil && b.Zone != nil && b.try == 0 && !b.closed && len(b.locks) == 1 &&
 		time.Now().After(b.head.apart) && !b.com.isContended(b.head) &&
 		!b.hasItem()
 }
 
-// lookBeyond notes what the batch compares and puts beside the keys of its own zone and its Records.
+// lookBeyond collects the compares and puts outside the zone's keys and the Records.
 func (p *parked) lookBeyond() {
 	b, w := p.b, p.b.groups[0].firstWrite()
 	scope, records := "/"+b.Zone.UID+"/", strings.TrimSuffix(w.Key, w.Namespace+"/"+w.Name)
@@ -60,9 +59,8 @@ func (p *parked) lookBeyond() {
 	}
 }
 
-// restsOn reports whether a decision of the batch rests on what another one writes. All compares of a transaction are
-// made before its puts, so it takes no two batches of which one rests on the other: else both might rest on what the
-// other one takes away.
+// restsOn reports whether a compare of the batch concerns a put of the other. etcd makes all compares of a
+// transaction before its puts, so two such batches must not share: each might rely on a fact that the other removes.
 func (p *parked) restsOn(other *parked) bool {
 	return slices.ContainsFunc(p.beyond, func(c clientv3.Cmp) bool {
 		key, end := string(c.KeyBytes()), string(c.GetCompare().RangeEnd)
@@ -70,14 +68,13 @@ func (p *parked) restsOn(other *parked) bool {
 	})
 }
 
-// keepApart has the zone commit by itself for a while, since its batch has failed.
 func (b *batch) keepApart() {
 	if b.head != nil {
 		b.head.apart = time.Now().Add(apartFor)
 	}
 }
 
-// sendShared sends the batch with others, or has another one take it along.
+// sendShared sends the batch with the parked ones, or waits until another batch has taken it along.
 func (b *batch) sendShared(ctx context.Context) outcome {
 	g, p := &b.com.gate, &parked{b: b, turn: make(chan struct{})}
 	if err := g.awaitPlace(ctx, p); err != nil {
@@ -104,7 +101,7 @@ func (b *batch) sendShared(ctx context.Context) outcome {
 	return sendTogether(ctx, all)
 }
 
-// sendTogether sends the batches as one transaction, whose time is that of no caller.
+// sendTogether sends the batches as one transaction, with a deadline of its own.
 func sendTogether(ctx context.Context, all []*parked) outcome {
 	var cmps []clientv3.Cmp
 	var then []clientv3.Op
@@ -131,7 +128,7 @@ func sendTogether(ctx context.Context, all []*parked) outcome {
 	return o
 }
 
-// takePlace takes one of so many places, if there is one. Else it parks the batch, unless that is nil.
+// takePlace takes one of most places. If none is free, it parks p, unless p is nil.
 func (g *gate) takePlace(p *parked, most int) (ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -143,7 +140,7 @@ func (g *gate) takePlace(p *parked, most int) (ok bool) {
 	return ok
 }
 
-// awaitPlace returns when the batch has a place, or was taken along.
+// awaitPlace returns when the batch has a place or was taken along.
 func (g *gate) awaitPlace(ctx context.Context, p *parked) error {
 	most := places + int(p.b.com.latency.least()/placeEach)
 	if g.takePlace(nil, most) {
@@ -168,12 +165,12 @@ func (g *gate) awaitPlace(ctx context.Context, p *parked) error {
 	if i >= 0 {
 		return ctx.Err()
 	}
-	<-p.turn // it has a place, or is being carried out
+	<-p.turn // it has a place, or is in a transaction
 	return nil
 }
 
-// parkBatch parks a batch behind at most one more of each other namespace than there are of its own, so that a
-// namespace with many zones does not keep the others from the next transaction. The caller holds g.mu.
+// parkBatch queues the batches of all payers in turns, so that a namespace with many zones does not keep others from
+// the next transaction. The caller holds g.mu.
 func (g *gate) parkBatch(p *parked) {
 	own := 0
 	for _, x := range g.parked {
@@ -192,7 +189,7 @@ func (g *gate) parkBatch(p *parked) {
 	g.parked = slices.Insert(g.parked, at, p)
 }
 
-// leavePlace gives the place to the first batch that is parked.
+// leavePlace gives the place to the first parked batch.
 func (g *gate) leavePlace() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -204,7 +201,7 @@ func (g *gate) leavePlace() {
 	g.parked = slices.Delete(g.parked, 0, 1)
 }
 
-// takeParked returns the batch that has the place, and those that are parked and fit into its transaction, in order.
+// takeParked returns first and the parked batches that fit into its transaction, in order.
 func (g *gate) takeParked(first *parked) []*parked {
 	b, all := first.b, []*parked{first}
 	g.mu.Lock()
@@ -213,7 +210,7 @@ func (g *gate) takeParked(first *parked) []*parked {
 	if lone {
 		return all
 	}
-	if first.payer == "" { // it had its place at once
+	if first.payer == "" { // it got its place without parking
 		first.lookBeyond()
 	}
 	g.mu.Lock()

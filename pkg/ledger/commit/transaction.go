@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// buildPuts makes the operations of the batch. The objects stand first, in order.
+// buildPuts makes the operations of the batch: objects first, in the order of the members.
 func (b *batch) buildPuts(ctx context.Context) (err error) {
 	com := b.com
 	b.zoneAt, b.then = -1, make([]clientv3.Op, 0, b.writes+len(b.Facts)+len(b.Puts)+3)
@@ -50,8 +50,8 @@ func (b *batch) buildPuts(ctx context.Context) (err error) {
 	return err
 }
 
-// movesZone reports whether the batch puts its zone as it stands: a write that loses a race moves the zone's revision
-// in any case, as all servers do that take turns there.
+// movesZone reports whether the batch rewrites its unchanged zone: a write that lost a race always moves the zone's
+// revision, as the servers that take turns there do.
 func (b *batch) movesZone() bool {
 	if b.try == 0 || b.writes == 0 || b.Zone == nil || b.groups[0].firstWrite().Key == b.head.Key {
 		return false
@@ -70,7 +70,7 @@ func (b *batch) putZone(ctx context.Context, key string, zone *v1alpha1.Zone) er
 	return nil
 }
 
-// putStep puts what the journal keeps of the change, if anything.
+// putStep puts the journal key of the change, if there is one.
 func (b *batch) putStep(c *law.ZoneChange) {
 	if c.Zone.Pending && c.Ended == nil {
 		return
@@ -86,8 +86,8 @@ func (b *batch) putStep(c *law.ZoneChange) {
 	b.then = append(b.then, etcd.OpPut(key, value))
 }
 
-// journalStep returns the journal key of the batch and its value: the steps, or a mark that the zone settled,
-// unsettled or went. tx is nil where there is nothing to write.
+// journalStep returns the journal key of the batch and its value: the steps, or a mark that the zone was settled,
+// unsettled or removed. tx is nil if there is nothing to write.
 func (b *batch) journalStep(c *law.ZoneChange) (key string, value []byte, tx *content.Transaction) {
 	com := b.com
 	switch {
@@ -111,10 +111,9 @@ func (b *batch) journalStep(c *law.ZoneChange) (key string, value []byte, tx *co
 	return key, layout.Encode(tx), tx
 }
 
-// sendAlone sends the batch as a transaction of its own.
 func (b *batch) sendAlone(ctx context.Context) outcome {
 	var orelse []clientv3.Op
-	if b.try > 0 { // the first try will do, mostly
+	if b.try > 0 { // the first try usually succeeds
 		orelse = b.readCompared()
 	}
 	if len(b.groups) == 1 {
@@ -125,7 +124,7 @@ func (b *batch) sendAlone(ctx context.Context) outcome {
 	return b.sendTransaction(ctx, b.cmps, b.then, orelse)
 }
 
-// sendTransaction sends what proves the batch, and those that it takes along, with what they put.
+// sendTransaction sends the compares and puts of the batch and of those that it takes along.
 func (b *batch) sendTransaction(ctx context.Context, cmps []clientv3.Cmp, then, orelse []clientv3.Op) outcome {
 	com, fault := b.com, b.com.mem.Fault
 	if b.groups[0].preview { // nothing is committed
@@ -149,8 +148,8 @@ func (b *batch) sendTransaction(ctx context.Context, cmps []clientv3.Cmp, then, 
 	return o
 }
 
-// payerOf returns the payer of a write that waited in the queue of its zone without the context of its caller: the
-// namespace of its object, or the one that caused its cascade.
+// payerOf returns the payer of a write that the queue carries without its caller's context: Payer, the namespace
+// that caused its cascade, or that of its object.
 func (w *Write) payerOf() etcd.Payer {
 	if w.Payer != "" {
 		return etcd.Payer{Namespace: w.Payer, Weight: etcd.KeyOctets}
@@ -161,8 +160,7 @@ func (w *Write) payerOf() etcd.Payer {
 	return etcd.Payer{Namespace: w.Namespace, Weight: etcd.KeyOctets}
 }
 
-// paidIn returns the context in which one write reads. The caller of the write pays, where the context has that
-// caller.
+// paidIn returns the context for the reads of a write. The payers of ctx pay, if it has any and Payer is unset.
 func (w *Write) paidIn(ctx context.Context) context.Context {
 	if payers, _ := ctx.Value(etcd.PayersKey{}).([]etcd.Payer); len(payers) > 0 && w.Payer == "" {
 		return ctx
@@ -170,8 +168,8 @@ func (w *Write) paidIn(ctx context.Context) context.Context {
 	return etcd.PaidBy(ctx, w.payerOf())
 }
 
-// payers are those of a batch. Each namespace pays for its objects, and an equal share of what all of them write
-// together. Refusals pay where nothing is written.
+// payers returns the payers of a batch. Each namespace pays for its objects, and an equal share of the common keys.
+// If nothing is written, the refused writes pay.
 func (b *batch) payers() (all []etcd.Payer) {
 	for _, m := range b.members {
 		if m.writesObject() || b.writes == 0 {
