@@ -13,12 +13,12 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// checkedOf is of how many decisions the covered facts of one are checked where the log is verbose (-v=5).
+// checkedOf is the CheckEvery at -v=5.
 const checkedOf = 100
 
-// CheckCovered compares the facts that the revision of a zone covers with those in etcd, where the zone is still at
-// that revision. A difference says that something was written beside the head of its zone, so that what the memory of
-// each server has of it is wrong. Only one of so many decisions is checked.
+// CheckCovered compares the facts covered by a zone's revision with etcd, if the zone is still at that revision. A
+// difference is logged and counted: a fact was written without its zone, so the memory of every server is wrong.
+// Only one of CheckEvery decisions is checked.
 func (s *Session) CheckCovered(ctx context.Context) {
 	mem, every := s.mem, s.mem.CheckEvery
 	if every == 0 && klog.V(5).Enabled() {

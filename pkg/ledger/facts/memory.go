@@ -23,15 +23,15 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// wideOps are the operations of a transaction that an embedded etcd is told to take, which are tried at any;
-// narrowOps are within the 128 that one takes by default.
+// wideOps is tried first: an embedded etcd takes that many operations in a transaction. narrowOps is within etcd's
+// default of 128.
 const (
 	wideOps   = 500
 	narrowOps = 120
 )
 
-// Narrow takes in that so many operations are too many: probably etcd has its default, else fewer. It reports whether
-// that is news.
+// Narrow lowers Ops after etcd refused that many operations: to narrowOps, as etcd probably has its default, or
+// below. It reports whether that changed Ops.
 func (mem *Memory) Narrow(operations int) bool {
 	fewer := int64(narrowOps)
 	if operations <= narrowOps {
@@ -44,11 +44,10 @@ func (mem *Memory) Narrow(operations int) bool {
 	return news
 }
 
-// maxDoubt bounds the names that are read before they are believed: a write that is given up does not read those that
-// it suspects.
+// maxDoubt bounds Memory.doubt: an abandoned write never reads the names that it suspects.
 const maxDoubt = 1 << 16
 
-// Drop forgets everything a transaction of unknown outcome may have changed.
+// Drop forgets all facts that a transaction of unknown outcome may have changed.
 func (mem *Memory) Drop(s *Session) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -58,10 +57,10 @@ func (mem *Memory) Drop(s *Session) {
 	mem.Suspect(s)
 }
 
-// Suspect makes the next decision read the names that this one took from memory,
-// since one of them may be what has changed. The caller holds Mu.
+// Suspect makes the next decision read the names that s took from memory, as one of them may have changed. The
+// caller holds Mu.
 func (mem *Memory) Suspect(s *Session) {
-	if len(mem.doubt) > maxDoubt { // a name that is wrongly believed costs one more try
+	if len(mem.doubt) > maxDoubt { // a name wrongly believed costs a retry
 		clear(mem.doubt)
 	}
 	for _, p := range s.Single {
@@ -71,51 +70,52 @@ func (mem *Memory) Suspect(s *Session) {
 	}
 }
 
-// Stats count what happened; all fields only grow.
+// Stats has counters, which only grow.
 type Stats struct {
-	// Transactions are those that were sent, and Conflicts those whose guards did not hold.
+	// Transactions counts the transactions sent, and Conflicts those with a failed compare.
 	Transactions, Conflicts atomic.Int64
-	// Batches are transactions that decided several records (package commit).
+	// Batches counts the transactions with several writes (package commit).
 	Batches atomic.Int64
-	// Reads are transactions that only fetched facts.
+	// Reads counts the transactions that only read facts.
 	Reads atomic.Int64
-	// CascadeSteps are records and zones decided anew by a cascade.
+	// CascadeSteps counts the records and zones that cascades decided again.
 	CascadeSteps atomic.Int64
-	// Tried are waiting records and zones that were decided without a write.
+	// Tried counts the decisions about waiting records and zones that led to no write.
 	Tried atomic.Int64
-	// Panics are decisions that ended in a panic.
+	// Panics counts the decisions that panicked.
 	Panics atomic.Int64
-	// Uncovered are facts that were written beside their zone.
+	// Uncovered counts the facts found to be written without their zone.
 	Uncovered atomic.Int64
 }
 
-// Memory is a server's memory of the store, and reads what it lacks.
+// Memory caches names, zones and facts of the store, and reads missing ones.
 type Memory struct {
 	Config
-	ID      string // of this server among those on its store
+	ID      string // of this server among those of the store
 	workers etcd.Workers
 	Stats   Stats
-	Ops     atomic.Int64 // that etcd takes in one transaction, as far as is known
-	// Sessions are free ones, for the next decision that writes nothing (EarlyRecord).
+	Ops     atomic.Int64 // operations that etcd takes in a transaction, as far as known
+	// Sessions has free sessions for decisions that write nothing (EarlyRecord).
 	Sessions  sync.Pool
 	decisions atomic.Int64 // for CheckCovered
 
 	Mu    sync.Mutex // guards everything below
 	index map[law.Key]*indexed
-	heads map[string]*Head // by zone key
-	// unsettled are the zones of the index against which cascades stand.
+	heads map[string]*Head // by key of the zone
+	// unsettled has the zones of the index with cascades under way.
 	unsettled map[law.Key]*law.Holding
-	// stopped are the zones of the index that mass deletions hold back (S7.5).
+	// stopped has the zones of the index that mass deletions hold (S7.5).
 	stopped map[law.Key]bool
 	byUID   map[string]*Head
-	// referring has the names of the index whose zones refer to a zone object.
+	// referring has the names of the zones in the index that refer to a zone object.
 	referring map[law.Ref]map[law.Key]bool
-	// doubt has the names whose entry in the index misled a decision; they are read.
+	// doubt has names whose index entry may be wrong; decisions read them from etcd.
 	doubt map[law.Key]bool
 }
 
-// Config is what a Memory works with. Fault is called at the named points, for tests. DropGuards leaves compares of a
-// kind out, for the controls of race tests. CheckEvery: one of so many decisions is checked by CheckCovered.
+// Config configures a Memory. OnFault is called at named points, for tests. DropGuards omits compares of a kind, for
+// the negative controls of race tests. CheckCovered checks a decision in CheckEvery; 0: none, unless the log is
+// verbose.
 type Config struct {
 	Client                      *clientv3.Client
 	Layout                      layout.Keys
@@ -126,7 +126,7 @@ type Config struct {
 	CheckEvery                  int64
 }
 
-// New returns a Memory without entries; LoadNames reads the names of zones.
+// New returns an empty Memory. LoadNames fills its index.
 func New(config Config) *Memory {
 	mem := &Memory{
 		Config: config, ID: etcd.NewID(), workers: etcd.Workers{Free: make(chan func())},
@@ -138,46 +138,45 @@ func New(config Config) *Memory {
 	return mem
 }
 
-// indexed is what stands under names/ at a revision.
+// indexed is the value of a name at a revision.
 type indexed struct {
 	holding *law.Holding
 	mod     int64
 }
 
-// Head is the memory of one zone: its object at a revision, and facts under its keys. These hold as long as the zone
-// is at that revision, because each of them changes only together with the zone (I5).
+// Head caches a zone: its object at a revision, and facts under its keys. The facts are valid while the zone is at
+// that revision, because they change only together with the zone (I5).
 type Head struct {
 	Key string
-	// Pinned says that other state hangs on the head, so it stays in memory.
+	// Pinned keeps the head in memory, as other state refers to it.
 	Pinned bool
 
-	// The rest is guarded by Mu.
+	// Memory.Mu guards the rest.
 	Loaded bool
-	Mod    int64 // 0: there is no such zone
+	Mod    int64 // 0: no such zone
 	Object *v1alpha1.Zone
 	Zone   *law.Zone
 	Facts  map[law.Key]any
-	used   time.Time // when one of them was learned last
-	// gone is the last revision at which the zone was known not to stand.
+	used   time.Time // when the last fact was noted
+	// gone is the last revision at which the zone was known to be absent.
 	gone int64
 }
 
-// maxFacts bounds the facts of a head, MaxHeads the zones in memory, and Remembers the time that facts stay after the
-// last one was noted.
+// maxFacts bounds the facts of a head, and MaxHeads the heads. Facts are dropped when none was noted for Remembers.
 const (
 	Remembers = time.Minute
 	maxFacts  = 1 << 17
 	MaxHeads  = 1 << 14
 )
 
-// Fault is a named point at which tests kill or delay.
+// Fault is a named point at which tests kill or delay the server.
 func (mem *Memory) Fault(point string) {
 	if mem.OnFault != nil {
 		mem.OnFault(point)
 	}
 }
 
-// LoadNames reads names/ whole; it returns the revision it was read at.
+// LoadNames reads all of names/ into the index, and returns the revision of the read.
 func (mem *Memory) LoadNames(ctx context.Context) (int64, error) {
 	prefix := mem.Layout.Room("names")
 	key, end := prefix, clientv3.GetPrefixRangeEnd(prefix)
@@ -213,8 +212,8 @@ func (mem *Memory) LoadNames(ctx context.Context) (int64, error) {
 	return rev, nil
 }
 
-// FollowNames keeps the index near the store. It may lag: every decision
-// compares what it used, so a stale index costs a round trip, never truth.
+// FollowNames watches names/ from rev until ctx ends. The index may lag: decisions compare their facts, so a stale
+// name costs a round trip and harms nothing.
 func (mem *Memory) FollowNames(ctx context.Context, rev int64) {
 	for ctx.Err() == nil {
 		_ = etcd.Watch(ctx, mem.Client, mem.Layout.Room("names"), rev, func(events []*clientv3.Event) error {
@@ -237,7 +236,7 @@ func (mem *Memory) FollowNames(ctx context.Context, rev int64) {
 			}
 			return nil
 		})
-		for ctx.Err() == nil { // compacted: read it whole again
+		for ctx.Err() == nil { // compacted: load all names again
 			again, err := mem.LoadNames(ctx)
 			if err == nil {
 				rev = again
@@ -248,7 +247,8 @@ func (mem *Memory) FollowNames(ctx context.Context, rev int64) {
 	}
 }
 
-// Remember puts a name into the index. The caller holds Mu.
+// Remember sets a name in the index, unless the index has a later revision; h nil removes the name. The caller holds
+// Mu.
 func (mem *Memory) Remember(k law.Key, h *law.Holding, mod int64) {
 	if h == nil {
 		mem.dropName(k)
@@ -259,7 +259,7 @@ func (mem *Memory) Remember(k law.Key, h *law.Holding, mod int64) {
 	}
 }
 
-// indexName and dropName change the index, and which of its zones have cascades against them. The caller holds Mu.
+// indexName and dropName change the index, and the sets derived from it. The caller holds Mu.
 func (mem *Memory) indexName(k law.Key, h *law.Holding, mod int64) {
 	mem.unrefer(k)
 	mem.index[k] = &indexed{holding: h, mod: mod}
@@ -281,14 +281,14 @@ func (mem *Memory) indexName(k law.Key, h *law.Holding, mod int64) {
 	}
 }
 
-// HeldZones is the number of zones that mass deletions hold back (S7.5).
+// HeldZones returns the number of zones that mass deletions hold (S7.5).
 func (mem *Memory) HeldZones() int {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
 	return len(mem.stopped)
 }
 
-// unrefer forgets to which zone object the zone at a name refers. The caller holds Mu.
+// unrefer removes a name from referring. The caller holds Mu.
 func (mem *Memory) unrefer(k law.Key) {
 	x := mem.index[k]
 	if x == nil || x.holding.Target == nil {
@@ -300,7 +300,7 @@ func (mem *Memory) unrefer(k law.Key) {
 	}
 }
 
-// ZonesReferring returns the holdings in the index through which a scan goes because they refer to its target.
+// ZonesReferring returns the holdings in the index that refer to the target of a scan, if the scan includes them.
 func (mem *Memory) ZonesReferring(scan *law.Scan) (found []*law.Holding) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -319,12 +319,12 @@ func (mem *Memory) dropName(k law.Key) {
 	delete(mem.stopped, k)
 }
 
-// Head returns the head of a zone key. The caller holds Mu.
+// Head returns the head of a zone key. If memory is full, it evicts another. The caller holds Mu.
 func (mem *Memory) Head(key string) *Head {
 	h := mem.heads[key]
 	if h == nil {
 		if len(mem.heads) >= MaxHeads {
-			for _, old := range mem.heads { // any; it is read again when needed
+			for _, old := range mem.heads { // any; evicted zones are read again
 				if !old.Pinned {
 					mem.letGo(old)
 					break
@@ -337,15 +337,15 @@ func (mem *Memory) Head(key string) *Head {
 	return h
 }
 
-// Unpin says that nothing hangs on a head any more. Where memory is full the head goes at once, because one that is
-// not pinned is hard to find among pinned ones. The caller holds Memory.Mu.
+// Unpin lets memory evict a head. If memory is full, it evicts the head at once, as an unpinned head is hard to find
+// among pinned ones. The caller holds Mu.
 func (mem *Memory) Unpin(h *Head) {
 	if h.Pinned = false; len(mem.heads) >= MaxHeads {
 		mem.letGo(h)
 	}
 }
 
-// letGo forgets a head. The caller holds Memory.Mu.
+// letGo evicts a head. The caller holds Mu.
 func (mem *Memory) letGo(h *Head) {
 	if h.Zone != nil && mem.byUID[h.Zone.UID] == h {
 		delete(mem.byUID, h.Zone.UID)
@@ -355,20 +355,20 @@ func (mem *Memory) letGo(h *Head) {
 	}
 }
 
-// StandAt moves the head to a revision of its zone. The caller holds Mu.
+// StandAt sets the head to a revision of its zone, without facts. The caller holds Mu.
 func (mem *Memory) StandAt(h *Head, object *v1alpha1.Zone, zone *law.Zone, mod int64) {
 	if h.Zone != nil && mem.byUID[h.Zone.UID] == h {
 		delete(mem.byUID, h.Zone.UID)
 	}
 	if zone != nil && zone.Served != objects.Served(object) {
-		after := *zone // as decided, before its conditions were
+		after := *zone // zone was decided before the object's conditions
 		after.Served = !zone.Served
 		zone = &after
 	}
 	h.Loaded, h.Mod, h.Object, h.Zone, h.Facts = true, mod, object, zone, nil
 	if zone != nil {
 		mem.byUID[zone.UID] = h
-		if settled := serial.Serial(object.Status.SettledSerial); settled != zone.SettledSerial { // what was decided did not know it
+		if settled := serial.Serial(object.Status.SettledSerial); settled != zone.SettledSerial { // set later
 			written := *zone
 			written.SettledSerial = settled
 			h.Zone = &written
@@ -376,13 +376,13 @@ func (mem *Memory) StandAt(h *Head, object *v1alpha1.Zone, zone *law.Zone, mod i
 	}
 }
 
-// Absent notes that the zone did not stand at a revision. The caller holds Mu.
+// Absent notes that the zone was absent at rev. The caller holds Mu.
 func (mem *Memory) Absent(h *Head, rev int64) {
 	mem.StandAt(h, nil, nil, 0)
 	h.gone = max(h.gone, rev)
 }
 
-// Note adds a fact of the zone, which holds at the revision of the head. The caller holds Memory.Mu.
+// Note adds a fact that is valid at the revision of the head. The caller holds Mu.
 func (h *Head) Note(k law.Key, v any) {
 	h.used = time.Now()
 	if h.Facts == nil || len(h.Facts) >= maxFacts {
@@ -391,7 +391,7 @@ func (h *Head) Note(k law.Key, v any) {
 	h.Facts[k] = v
 }
 
-// Forget drops the facts of zones for which none was noted lately, so that a client that writes to many zones in turn
+// Forget drops the facts of zones for which none was noted since, so that a client that writes to many zones in turn
 // does not fill the memory.
 func (mem *Memory) Forget(since time.Time) {
 	mem.Mu.Lock()
@@ -403,7 +403,7 @@ func (mem *Memory) Forget(since time.Time) {
 	}
 }
 
-// GuessEnclosing guesses the zone at or above a name from the index; nil: there is none.
+// GuessEnclosing returns the closest zone at or above a name in the index; nil: none.
 func (mem *Memory) GuessEnclosing(view string, n name.Name) *law.Holding {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -415,8 +415,8 @@ func (mem *Memory) GuessEnclosing(view string, n name.Name) *law.Holding {
 	return nil
 }
 
-// GuessZone returns the key of the zone that a Record probably belongs to, "" for none: the zone that it refers to,
-// or the one that the index has above its name.
+// GuessZone returns the key of the zone to which a Record probably belongs: its zoneRef, or the zone of the index
+// that encloses its name; "" for none.
 func (mem *Memory) GuessZone(r *law.Record) string {
 	if r.ZoneRef != nil {
 		return mem.Layout.Zone(r.ZoneRef.Namespace, r.ZoneRef.Name)
@@ -431,7 +431,7 @@ func (mem *Memory) GuessZone(r *law.Record) string {
 	return ""
 }
 
-// HoldingOf is what is remembered under a name.
+// HoldingOf returns the holding of a name in the index; nil: none.
 func (mem *Memory) HoldingOf(k law.Key) *law.Holding {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -441,7 +441,7 @@ func (mem *Memory) HoldingOf(k law.Key) *law.Holding {
 	return nil
 }
 
-// Holdings returns the holdings in the index for which want returns true. want must not wait.
+// Holdings returns the holdings in the index for which want returns true. want must not block, as Mu is held.
 func (mem *Memory) Holdings(want func(*law.Holding) bool) map[law.Key]*law.Holding {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -454,14 +454,15 @@ func (mem *Memory) Holdings(want func(*law.Holding) bool) map[law.Key]*law.Holdi
 	return found
 }
 
-// Unsettled returns the holdings of zones that cascades stand against.
+// Unsettled returns the holdings of zones with cascades under way.
 func (mem *Memory) Unsettled() map[law.Key]*law.Holding {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
 	return maps.Clone(mem.unsettled)
 }
 
-// Rewritten notes that the object of a zone was rewritten from one revision to another, with its facts as they were.
+// Rewritten notes that a zone's object was rewritten without a change of facts. If the head is not at expected, the
+// zone is read again before its next use.
 func (mem *Memory) Rewritten(key string, expected int64, object *v1alpha1.Zone, mod int64) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -472,7 +473,7 @@ func (mem *Memory) Rewritten(key string, expected int64, object *v1alpha1.Zone, 
 	}
 }
 
-// Moved notes what stood at the key of a zone at a revision.
+// Moved notes the value of a zone's key at rev; kv nil: absent.
 func (mem *Memory) Moved(ctx context.Context, key string, kv *mvccpb.KeyValue, rev int64) error {
 	mem.Mu.Lock()
 	h := mem.Head(key)
@@ -480,12 +481,12 @@ func (mem *Memory) Moved(ctx context.Context, key string, kv *mvccpb.KeyValue, r
 	return mem.Reload(ctx, h, kv, rev)
 }
 
-// Unknown has a zone read before it is believed.
+// Unknown has the zone read before its next use.
 func (mem *Memory) Unknown(key string) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
 	mem.Head(key).Loaded = false
 }
 
-// Spawn has f called beside the caller.
+// Spawn runs f in a goroutine.
 func (mem *Memory) Spawn(f func()) { mem.workers.Run(mem.Client.Ctx(), f) }

@@ -26,60 +26,59 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// leastCompares keeps a transaction below etcd's default of 128 operations (its longest of
-// compare, then, else) with room for the object, its zone and the journal.
+// leastCompares keeps a transaction below etcd's default of 128 operations (the longest of compare, then, else),
+// with room for the object, its zone and the journal.
 const leastCompares = 90
 
-// MaxCompares is how many facts may decide about one write: as many as etcd takes compares, with the same room.
+// MaxCompares returns the limit of facts for one write: the compares that etcd takes, with the same room.
 func (mem *Memory) MaxCompares() int {
 	return max(leastCompares, int(mem.Ops.Load())*leastCompares/narrowOps)
 }
 
-// Session collects the facts of one decision, and what proves that they still hold when it commits. There are some
-// ten facts, so it has lists and no maps.
+// Session collects the facts of one decision with their proofs. There are about ten facts, so it uses slices.
 type Session struct {
 	mem  *Memory
 	Seen *law.Seen
-	// Single has the revisions of single keys, which are compared unless the zone's own revision covers them.
+	// Single has the revisions of single keys. They are compared unless the zone's own revision covers them.
 	Single []proof
-	// proven has the index of each key's proof, from the first key beyond law.FewKeys on.
+	// proven indexes Single by key, from more than law.FewKeys proofs on.
 	proven map[law.Key]int
-	// ranges has the revisions at which ranges were read; nothing in them may be younger.
+	// ranges has the revisions at which ranges were read; a later key in them fails the compare.
 	ranges []proof
-	// deep has ranges of names above deepName labels, read at a revision.
+	// deep has ranges of names with more than Depth labels.
 	deep []proof
-	// Zones the decision looked at.
+	// Zones has the zones that the decision read.
 	Zones []ZoneSeen
-	// Guess says that a key never met is taken for absent, and compared as absent. That saves a read where the key is
-	// probably new, as that of a new name is.
+	// Guess takes an unknown key for absent, and compares that. It saves a read if the key is probably new, as for a
+	// new name.
 	Guess bool
-	// FirstTry says that no guess of the decision was wrong yet.
+	// FirstTry is true until a guess of the decision fails.
 	FirstTry bool
-	// Depth is the number of labels above which zones at names are read and guarded as a range.
+	// Depth is the number of labels above which the zones at names are read and compared as a range.
 	Depth int
-	// Over is what earlier decisions of the same transaction leave; nil: there are none.
+	// Over has the changes of earlier decisions in the same transaction; nil: none.
 	Over *Overlay
 }
 
-// Overlay is a zone and its facts as earlier writes of the same transaction leave them.
+// Overlay is a zone with its facts after earlier writes of the same transaction.
 type Overlay struct {
-	Key   string         // of the zone; "": of none
-	Base  *v1alpha1.Zone // as it stands, at mod
+	Key   string         // of the zone; "": no zone
+	Base  *v1alpha1.Zone // stored, at Mod
 	Mod   int64
 	Zone  *law.Zone
 	Facts map[law.Key]any
-	Puts  etcd.Puts // beside the zone's keys
-	// Read has facts that stand for themselves as they were last read for writes of the zone. They may be old: each
-	// write compares what it uses.
+	Puts  etcd.Puts // outside the zone's keys
+	// Read caches facts that no zone covers, as last read for writes to the zone. They may be stale: each write
+	// compares those that it uses.
 	Read map[law.Key]Read
 }
 
-// StandAt makes the overlay one of the zone at a key, with its object at a revision.
+// StandAt sets the zone of the overlay: its key, stored object and revision.
 func (o *Overlay) StandAt(key string, object *v1alpha1.Zone, mod int64) {
 	o.Key, o.Base, o.Mod = key, object, mod
 }
 
-// Read is a fact as it was read, and the revision that proves it.
+// Read is a fact and the revision that proves it.
 type Read struct {
 	value any
 	rev   int64
@@ -90,21 +89,21 @@ type proof struct {
 	rev int64
 }
 
-// ZoneSeen is a zone object at a revision, 0 and nil where there is none.
+// ZoneSeen is a zone object and its revision; nil and 0 if absent.
 type ZoneSeen struct {
 	Key    string
 	Mod    int64
 	Object *v1alpha1.Zone
 }
 
-// Session begins to collect the facts of a decision.
+// Session returns an empty session.
 func (mem *Memory) Session(guess bool) *Session {
 	s := &Session{mem: mem, Guess: guess, Depth: deepName, Seen: law.NewSeen(), Single: make([]proof, 0, 8), Zones: make([]ZoneSeen, 0, 2)}
 	s.Seen.Look = s.atHand
 	return s
 }
 
-// Reset drops what was collected, so that the decision begins anew.
+// Reset drops all facts and proofs.
 func (s *Session) Reset() {
 	s.Seen.Forget()
 	clear(s.Single)
@@ -130,7 +129,7 @@ func (s *Session) proveFact(k law.Key, rev int64) {
 	}
 }
 
-// proofIndex returns the index of a key in single, -1 for none.
+// proofIndex returns the index of a key in Single, -1 for none.
 func (s *Session) proofIndex(k law.Key) int {
 	if s.proven != nil {
 		if i, ok := s.proven[k]; ok {
@@ -141,7 +140,7 @@ func (s *Session) proofIndex(k law.Key) int {
 	return slices.IndexFunc(s.Single, func(p proof) bool { return p.Key == k })
 }
 
-// Zone returns the zone object that the decision looked at; nil: it did not look at it.
+// Zone returns the zone read by the decision; nil: not read.
 func (s *Session) Zone(key string) *ZoneSeen {
 	for i := range s.Zones {
 		if s.Zones[i].Key == key {
@@ -151,7 +150,7 @@ func (s *Session) Zone(key string) *ZoneSeen {
 	return nil
 }
 
-// SawZone notes that the decision looked at a zone, as the head has it. The caller holds Memory.Mu.
+// SawZone records that the decision read the zone from h. The caller holds Memory.Mu.
 func (s *Session) SawZone(k law.Key, h *Head) {
 	s.Seen.Put(k, h.Zone)
 	if z := s.Zone(h.Key); z != nil {
@@ -161,17 +160,16 @@ func (s *Session) SawZone(k law.Key, h *Head) {
 	s.Zones = append(s.Zones, ZoneSeen{h.Key, h.Mod, h.Object})
 }
 
-// zoneScoped reports whether the key belongs to one zone and changes only with its object.
+// zoneScoped reports whether the key belongs to a zone and changes only with its object.
 func zoneScoped(k law.Key) bool { return k.Zone != "" }
 
-// ErrMoved says that facts of one moment do not go together with the object of the decision, so the object has
-// changed.
+// ErrMoved: consistent facts contradict the object of the decision, so the object has changed.
 var ErrMoved = errors.New("the object has changed since it was read")
 
-// ErrOverlayMoved says that the zone that a batch is decided on has moved, so all of it is decided anew.
+// ErrOverlayMoved: the zone of the batch has moved, so the whole batch is decided again.
 var ErrOverlayMoved = errors.New("the zone of the batch has changed since it was read")
 
-// Decide runs the law until it needs no more facts. ErrMoved: no facts go together with the object.
+// Decide runs the law until it needs no more facts. It returns ErrMoved if consistent facts contradict the object.
 func (s *Session) Decide(ctx context.Context, ask func(*law.Seen) law.Outcome) (law.Outcome, error) {
 	for stale := 0; ; {
 		if err := ctx.Err(); err != nil {
@@ -185,7 +183,7 @@ func (s *Session) Decide(ctx context.Context, ask func(*law.Seen) law.Outcome) (
 		again := false
 		for _, k := range need {
 			if _, known := s.Seen.Get(k); known {
-				again = true // facts of two moments: all of them anew
+				again = true // a known fact contradicts others: read all again
 			}
 		}
 		if again {
@@ -203,7 +201,7 @@ func (s *Session) Decide(ctx context.Context, ask func(*law.Seen) law.Outcome) (
 	}
 }
 
-// Dedupe has each key once, in the order of the first.
+// Dedupe removes repeated keys in place, and keeps the order.
 func Dedupe(keys []law.Key) []law.Key {
 	out := keys[:0]
 	if len(keys) > law.FewKeys {
@@ -224,7 +222,7 @@ func Dedupe(keys []law.Key) []law.Key {
 	return out
 }
 
-// forgetFacts drops facts from memory, so that they are read.
+// forgetFacts drops facts from memory, so that they are read again.
 func (s *Session) forgetFacts(keys []law.Key) {
 	s.mem.Mu.Lock()
 	defer s.mem.Mu.Unlock()
@@ -250,21 +248,21 @@ func (s *Session) forgetFacts(keys []law.Key) {
 	}
 }
 
-// stoodAt reports whether the decision looked at the zone at the revision of the head.
+// stoodAt reports whether the decision read the zone at the revision of the head.
 func (s *Session) stoodAt(h *Head) bool {
 	z := s.Zone(h.Key)
 	return z != nil && z.Mod == h.Mod
 }
 
-// atHand is lookUp for a decision that is being made.
+// atHand is lookUp without Memory.Mu.
 func (s *Session) atHand(k law.Key) bool {
 	s.mem.Mu.Lock()
 	defer s.mem.Mu.Unlock()
 	return s.lookUp(k)
 }
 
-// lookUp finds a fact in memory: as the batch leaves it, in the index of names, at the head of a zone that the
-// decision looked at, or by guess. The caller holds Mu. false: it has to be read.
+// lookUp finds a fact in memory: in the overlay, in the index of names, or at the head of a zone that the decision
+// read. It may guess. It returns false if the fact must be read. The caller holds Memory.Mu.
 func (s *Session) lookUp(k law.Key) bool {
 	mem := s.mem
 	if s.Over != nil {
@@ -275,8 +273,8 @@ func (s *Session) lookUp(k law.Key) bool {
 	}
 	switch {
 	case k.Kind == law.KindTouched:
-		// No key in etcd lists the zones that refer to an object, so no compare proves that none does. A zone that the
-		// index lacks yet says ParentRenamed (S1.6) when the next cascade comes to it.
+		// No key in etcd lists the zones that refer to an object, so no compare proves that there are none. A zone
+		// missing from the index gets ParentRenamed (S1.6) from the next cascade.
 		if !k.Name.IsZero() || len(mem.referring[law.Ref{Namespace: k.Namespace, Name: k.Object}]) == 0 {
 			return false
 		}
@@ -332,15 +330,14 @@ func (s *Session) lookUp(k law.Key) bool {
 	return true
 }
 
-// guessesAbsent reports whether the first try of a decision takes a fact for absent: Records that wait at a name, and a
-// wildcard. Each deletion asks for both, and hardly any zone has them there.
+// guessesAbsent reports whether the first try takes a fact for absent: Records that wait at a name, and a wildcard.
+// Each deletion needs both, and few zones have them there.
 func (s *Session) guessesAbsent(k law.Key) bool {
 	return s.FirstTry && (k.Kind == law.KindAwaited && !k.Name.IsZero() || k.Kind == law.KindOwner && k.Owner.IsWildcard())
 }
 
-// guessEmpty takes a range at or below a new name for empty, and has that compared. It does not where memory has
-// something there, where something is being written there, and below an apex, where a range is rarely empty: then the
-// range is read. The caller holds mem.Mu.
+// guessEmpty takes a range at or below a new name for empty, to be compared. It does not guess if memory or the
+// overlay has data there, nor below an apex, where a range is rarely empty. The caller holds Memory.Mu.
 func (s *Session) guessEmpty(k law.Key) bool {
 	at := k
 	switch k.Kind {
@@ -374,7 +371,7 @@ func (s *Session) guessEmpty(k law.Key) bool {
 	return true
 }
 
-// decodeRange reads a fact about a range of keys, with the owners as earlier writes of the batch leave them.
+// decodeRange decodes the fact about a range of keys, with the owners from the overlay.
 func (s *Session) decodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 	if k.Kind != law.KindOwnersBelow {
 		return s.mem.DecodeRange(k, kvs)
@@ -401,8 +398,7 @@ func (s *Session) decodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 	return out, err
 }
 
-// listWrittenBelow lists the owners below that of a key that earlier writes of the batch have written, in the order of
-// their keys.
+// listWrittenBelow returns the owners below that of a key in the overlay, in key order.
 func (s *Session) listWrittenBelow(k law.Key) (written []name.Rel) {
 	if s.Over == nil {
 		return nil
@@ -417,8 +413,8 @@ func (s *Session) listWrittenBelow(k law.Key) (written []name.Rel) {
 	return written
 }
 
-// LookUpAll finds facts in memory. missing are those to be read. It is not ok where facts are asked for again, or
-// have no place in memory.
+// LookUpAll finds facts in memory. missing are those to be read. ok is false if a fact is asked for again, or cannot
+// be cached.
 func (s *Session) LookUpAll(need []law.Key) (missing []law.Key, ok bool) {
 	s.mem.Mu.Lock()
 	defer s.mem.Mu.Unlock()
@@ -434,7 +430,7 @@ func (s *Session) LookUpAll(need []law.Key) (missing []law.Key, ok bool) {
 	return missing, true
 }
 
-// findFacts looks facts up in memory, and reads the others at one moment.
+// findFacts looks facts up in memory, and reads the rest from etcd.
 func (s *Session) findFacts(ctx context.Context, need []law.Key) error {
 	var read, deep []law.Key
 	func() {
@@ -462,17 +458,15 @@ func (s *Session) findFacts(ctx context.Context, need []law.Key) error {
 	return nil
 }
 
-// deepName is the number of labels above which the zones at a name's ancestors
-// are read and guarded as one range: a name may have 127 labels, and one compare
-// for each would not fit into a transaction. Where a decision looks at several
-// such names, or at those of many name servers, it is made again with FlatName.
+// deepName is the usual Session.Depth. A name may have 127 labels, and a compare for each ancestor would not fit
+// into a transaction. A decision about several such names, or about many name servers, is repeated with FlatName.
 const (
 	deepName = 40
 	FlatName = 6
 )
 
-// readDeepNames reads the holdings of ancestors that all have more than depth labels, one
-// range for each name of depth labels above them.
+// readDeepNames reads the holdings of names with more than Depth labels: one range for each ancestor of Depth
+// labels.
 func (s *Session) readDeepNames(ctx context.Context, keys []law.Key) error {
 	for len(keys) > 0 {
 		all := law.Key{Kind: law.KindZonesBelow, View: keys[0].View, Name: keys[0].Name}
@@ -511,7 +505,7 @@ func (s *Session) readDeepNames(ctx context.Context, keys []law.Key) error {
 	return nil
 }
 
-// Read fetches facts at one revision, with the zones they belong to.
+// Read reads facts and their zones at one revision.
 func (s *Session) Read(ctx context.Context, keys []law.Key) error {
 	mem := s.mem
 	var ops []clientv3.Op
@@ -541,7 +535,7 @@ func (s *Session) Read(ctx context.Context, keys []law.Key) error {
 		if err := mem.Reload(ctx, z, kv, r.Header.Revision); err != nil {
 			return err
 		}
-		// The zone's revision covers a fact where the decision compares that revision anyway.
+		// The zone's revision covers the fact if the decision compares that revision anyway.
 		seen := s.Zone(z.Key)
 		compared := seen != nil
 		moved = moved || compared && seen.Mod != etcd.ModRevision(kv)
@@ -560,14 +554,13 @@ func (s *Session) Read(ctx context.Context, keys []law.Key) error {
 		return ErrOverlayMoved
 	}
 	if moved {
-		// The facts are of two revisions of one zone. They are remembered at the head, and the decision
-		// begins anew from that.
+		// The facts are of two revisions of a zone. The head has the later ones, and the decision begins again.
 		s.Reset()
 	}
 	return nil
 }
 
-// ReadOf returns a fact that this session read. It is not ok where it has none, or begins anew.
+// ReadOf returns a fact that the session read. ok is false if it has none.
 func (s *Session) ReadOf(k law.Key) (Read, bool) {
 	v, known := s.Seen.Get(k)
 	i := s.proofIndex(k)
@@ -577,7 +570,8 @@ func (s *Session) ReadOf(k law.Key) (Read, bool) {
 	return Read{v, s.Single[i].rev}, true
 }
 
-// takeAnswer puts one answer into the session. covered is the revision of the zone that proves it, 0: none does.
+// takeAnswer adds the response for one key to the session. covered is the revision of the zone that proves it, 0 for
+// none.
 func (s *Session) takeAnswer(ctx context.Context, k law.Key, r *etcdserverpb.ResponseOp, rev, covered int64) error {
 	mem := s.mem
 	kvs := r.GetResponseRange().Kvs
@@ -622,7 +616,7 @@ func (s *Session) takeAnswer(ctx context.Context, k law.Key, r *etcdserverpb.Res
 		mem.Remember(k, h, etcd.ModRevision(kv))
 	}
 	if covered != 0 {
-		if h := mem.byUID[k.Zone]; h != nil && h.Mod == covered { // a write since may have changed it, and knows it
+		if h := mem.byUID[k.Zone]; h != nil && h.Mod == covered { // else a later write has noted the fact
 			h.Note(k, v)
 		}
 		return nil
@@ -631,7 +625,7 @@ func (s *Session) takeAnswer(ctx context.Context, k law.Key, r *etcdserverpb.Res
 	return nil
 }
 
-// headsOf returns the heads of the zones that the keys belong to.
+// headsOf returns the heads of the keys' zones.
 func (s *Session) headsOf(keys []law.Key) []*Head {
 	s.mem.Mu.Lock()
 	defer s.mem.Mu.Unlock()
@@ -644,7 +638,6 @@ func (s *Session) headsOf(keys []law.Key) []*Head {
 	return out
 }
 
-// getOperation returns the operation that fetches a fact.
 func (mem *Memory) getOperation(k law.Key) clientv3.Op {
 	key := mem.Layout.Key(k)
 	if layout.IsRange(k) {
@@ -653,8 +646,8 @@ func (mem *Memory) getOperation(k law.Key) clientv3.Op {
 	return clientv3.OpGet(key)
 }
 
-// Reload moves a head to what was read of its zone at revision rev, unless the head is newer: a slow read does not
-// take back what a write has done since, to a zone or to its absence.
+// Reload sets a head to its zone as read at rev, kv nil for absent, unless the head is newer: a slow read must not
+// undo a later write.
 func (mem *Memory) Reload(ctx context.Context, h *Head, kv *mvccpb.KeyValue, rev int64) error {
 	mem.Mu.Lock()
 	known := h.isCurrent(kv, rev)
@@ -681,8 +674,7 @@ func (mem *Memory) Reload(ctx context.Context, h *Head, kv *mvccpb.KeyValue, rev
 	return nil
 }
 
-// isCurrent reports whether the head stands at what was read at revision rev, or at something later. The caller holds
-// Mu.
+// isCurrent reports whether the head is at the read revision or later. The caller holds Mu.
 func (h *Head) isCurrent(kv *mvccpb.KeyValue, rev int64) bool {
 	switch {
 	case kv != nil && kv.ModRevision <= h.gone:
@@ -695,7 +687,7 @@ func (h *Head) isCurrent(kv *mvccpb.KeyValue, rev int64) bool {
 	return h.Mod >= kv.ModRevision
 }
 
-// DecodeRange reads a fact that is about a range of keys.
+// DecodeRange decodes the fact about a range of keys.
 func (mem *Memory) DecodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 	switch k.Kind {
 	case law.KindZonesBelow:
@@ -716,7 +708,7 @@ func (mem *Memory) DecodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 	return nil, fmt.Errorf("no range of keys has a fact of kind %d", k.Kind)
 }
 
-// decodeOwners reads the facts of owners in one zone.
+// decodeOwners decodes owner facts and passes them to found.
 func (mem *Memory) decodeOwners(kvs []*mvccpb.KeyValue, found func(name.Rel, *law.Owner)) error {
 	for _, kv := range kvs {
 		_, owner, err := mem.Layout.ParseOwner(string(kv.Key))
@@ -732,7 +724,7 @@ func (mem *Memory) decodeOwners(kvs []*mvccpb.KeyValue, found func(name.Rel, *la
 	return nil
 }
 
-// decodeForeign reads what other namespaces have in a zone (S8.1).
+// decodeForeign decodes the data of other namespaces in a zone (S8.1).
 func (mem *Memory) decodeForeign(k law.Key, kvs []*mvccpb.KeyValue) (*law.Foreign, error) {
 	out := &law.Foreign{More: len(kvs) == law.FirstKeys && layout.MostKeys(k) != 0}
 	for _, kv := range kvs {
@@ -767,27 +759,27 @@ func (mem *Memory) decodeForeign(k law.Key, kvs []*mvccpb.KeyValue) (*law.Foreig
 	return out, nil
 }
 
-// Stands reports whether the value to be written is in the store already, by a fact that the same transaction proves.
-// That holds for half the keys of a record's update.
+// Stands reports whether the store already has the value to be written, by a fact that the transaction proves. That
+// is true of half the keys of a Record's update.
 func (s *Session) Stands(x law.Write) bool {
 	seen, known := s.Seen.Get(x.Key)
 	if !known || !zoneScoped(x.Key) {
-		return false // names are in memory with the revision of their last write
+		return false // the index keeps the revision of a name's last write
 	}
 	if s.proofIndex(x.Key) >= 0 && !s.Seen.Used(x.Key) {
 		return false
 	}
 	if seen != nil && seen == x.Value {
-		return false // one object in two roles says nothing
+		return false // a shared pointer proves nothing
 	}
 	return reflect.DeepEqual(seen, x.Value)
 }
 
-// Guards are the compares that prove the facts (I5).
+// Guards returns the compares that prove the facts (I5).
 func (s *Session) Guards() []clientv3.Cmp {
 	mem := s.mem
 	drop := mem.DropGuards
-	out := make([]clientv3.Cmp, 0, len(s.Zones)+len(s.Single)+len(s.deep)+len(s.ranges)+2) // and the object's own
+	out := make([]clientv3.Cmp, 0, len(s.Zones)+len(s.Single)+len(s.deep)+len(s.ranges)+2) // with room for the object's own
 	for _, z := range s.Zones {
 		if drop != "zone" && drop != "all" {
 			out = append(out, etcd.RevisionIs(z.Key, z.Mod))
@@ -809,7 +801,7 @@ func (s *Session) Guards() []clientv3.Cmp {
 	return out
 }
 
-// ReadZone reads one Zone from etcd; nil when there is none.
+// ReadZone reads a Zone and its revision from etcd; nil if absent.
 func (mem *Memory) ReadZone(ctx context.Context, namespace, object string) (*v1alpha1.Zone, int64, error) {
 	key := mem.Layout.Zone(namespace, object)
 	r, err := mem.Client.Get(ctx, key)
@@ -823,7 +815,8 @@ func (mem *Memory) ReadZone(ctx context.Context, namespace, object string) (*v1a
 	return o, r.Kvs[0].ModRevision, nil
 }
 
-// ReadRecord reads one Record from etcd; nil when there is none.
+// ReadRecord reads a Record and its revision from etcd; nil if absent. If the Record does not decode, the error is
+// ErrDamaged.
 func (mem *Memory) ReadRecord(ctx context.Context, namespace, object string) (*v1alpha1.Record, int64, error) {
 	key := mem.Layout.Record(namespace, object)
 	kv, _, err := etcd.ReadKey(ctx, mem.Client, key)
@@ -837,7 +830,7 @@ func (mem *Memory) ReadRecord(ctx context.Context, namespace, object string) (*v
 	return o, kv.ModRevision, nil
 }
 
-// ZoneAt returns the zone at a key from memory, or reads it; nil: there is none.
+// ZoneAt returns the zone of a key from memory or etcd; nil if absent.
 func (mem *Memory) ZoneAt(ctx context.Context, key string) (*law.Zone, error) {
 	mem.Mu.Lock()
 	h := mem.Head(key)
@@ -858,10 +851,10 @@ func (mem *Memory) ZoneAt(ctx context.Context, key string) (*law.Zone, error) {
 	return h.Zone, nil
 }
 
-// ErrDamaged says that a stored record does not decode, or that the law cannot read it.
+// ErrDamaged: a stored record does not decode, or the law cannot read it.
 var ErrDamaged = errors.New("a record cannot be read; run kubizone fsck, which says what is damaged")
 
-// DecideFromMemory runs the law on facts in memory. It returns an empty outcome where these do not suffice.
+// DecideFromMemory runs the law on facts in memory. The outcome is empty if they do not suffice.
 func (s *Session) DecideFromMemory(ask records.RecordAsk) law.Outcome {
 	for {
 		out := records.DecideRecord(s.Seen, ask)
@@ -874,7 +867,8 @@ func (s *Session) DecideFromMemory(ask records.RecordAsk) law.Outcome {
 	}
 }
 
-// Hold asks etcd whether the facts of the decision stand, with the object at its present revision.
+// Hold asks etcd whether the facts and the revision of the object are current. It returns false if there are too
+// many compares.
 func (s *Session) Hold(ctx context.Context, key string, before *v1alpha1.Record) (bool, error) {
 	var expected uint64
 	if before != nil {
