@@ -80,7 +80,7 @@ type Stats struct {
 	Reads atomic.Int64
 	// CascadeSteps counts the records and zones that cascades decided again.
 	CascadeSteps atomic.Int64
-	// Tried counts the decisions about waiting records and zones that led to no write.
+	// Tried counts the previews of waiting records and zones.
 	Tried atomic.Int64
 	// Panics counts the decisions that panicked.
 	Panics atomic.Int64

@@ -20,33 +20,34 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// What is delivered of an unsettled zone is an earlier content, and a server that starts finds it by undoing the
-// steps since. A mass deletion holds a zone back for days (S7.5), and the journal is bounded. So of these steps the
-// oldest are condensed into one before they are trimmed: the rows of that are no more than those of the two contents
-// between which it leads, however much was written meanwhile. The last of the steps that are in it stays in the
-// journal, so that those behind it join on to it.
+// An unsettled zone is delivered with an earlier content, which a starting server finds by undoing the steps since.
+// A mass deletion holds a zone for days (S7.5), but the journal is bounded. So the oldest of these steps are
+// condensed into one before they are trimmed. The condensed step has at most the rows of the contents before and
+// after it, however much was written meanwhile. The last step that it includes stays in the journal, as the link to
+// the next.
 //
-// It is stored in parts, and they count only by the key that names them, which is compared when it is written: of two
-// servers that condense at once one is in vain. Each server makes the same parts up to the same step.
+// The condensed step is stored in parts, which are valid only through the key that names them. That key is compared
+// when it is written: if two servers condense at once, one of them fails. All servers make the same parts up to the
+// same step.
 
-// condensedPart bounds the octets of rows in a part, but for one row more.
+// condensedPart bounds the octets of a part, but for one more row.
 const condensedPart = 256 << 10
 
-// Condensed are the steps of a zone since the serial that is delivered of it, as one.
+// Condensed is the header of a condensed step: all steps of a zone since its delivered serial.
 type Condensed struct {
-	// From is the serial that is delivered, and State the content state at it.
+	// From is the delivered serial, and State its content state.
 	From  serial.Serial `json:"f"`
 	State sethash.State `json:"h"`
-	// Step is without its rows and TTLs, which are in so many parts.
+	// Step has no rows and TTLs; they are in Parts parts.
 	Step  content.Step `json:"s"`
 	Parts int          `json:"p"`
-	// Octets are how many the parts have.
+	// Octets is the size of all parts.
 	Octets int `json:"o"`
 }
 
-// readCondensed returns what is condensed of a zone, with the revision of its key, as it was at *rev; 0 takes the
-// present one. It returns nil where nothing is condensed. The condensed steps of another hold begin at another
-// serial.
+// readCondensed returns the header of the condensed step of a zone, and the revision of its key, at *rev. *rev 0 is
+// set to the present revision. c is nil if nothing is condensed. If c.From is not the settled serial, c is from an
+// earlier hold.
 func (jr *Journal) readCondensed(ctx context.Context, zone string, rev *int64) (c *Condensed, mod int64, err error) {
 	key := jr.Layout.Condensed(zone)
 	r, err := jr.Client.Get(ctx, key, clientv3.WithRev(*rev))
@@ -66,7 +67,7 @@ func (jr *Journal) readCondensed(ctx context.Context, zone string, rev *int64) (
 	return c, mod, nil
 }
 
-// condensedStep returns the whole condensed step, as it was at a revision.
+// condensedStep returns the condensed step with its rows, at a revision.
 func (jr *Journal) condensedStep(ctx context.Context, zone string, c *Condensed, at int64) (content.Step, error) {
 	step := c.Step
 	for i := range c.Parts {
@@ -88,9 +89,8 @@ func (jr *Journal) condensedStep(ctx context.Context, zone string, c *Condensed,
 	return step, nil
 }
 
-// Condense takes the steps of the journal of z up to step n into what is condensed of it. It returns before which
-// step the journal may be trimmed: 0 where another server was ahead, or z has left its name since it was read or
-// written at a revision.
+// Condense adds the journal steps of z up to n to the condensed step. It returns the step before which the journal
+// may be trimmed, 0 if another server was ahead, or if z has left its name since revision at.
 func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n uint64) (uint64, error) {
 	zone, settled := string(z.UID), serial.Serial(z.Status.SettledSerial)
 	var rev int64
@@ -115,7 +115,7 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n u
 		since, steps = step.Serial, append(steps, step)
 	}
 	before, more, err := jr.journalFrom(ctx, zone, since, n, false, new(int64))
-	if errors.Is(err, ErrTrimmed) { // another server was ahead, or what is to be condensed was trimmed
+	if errors.Is(err, ErrTrimmed) { // another server was ahead, or the steps are gone
 		if _, now, err := jr.readCondensed(ctx, zone, new(int64)); err != nil || now != mod {
 			return 0, err
 		}
@@ -156,9 +156,9 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n u
 	return n, err
 }
 
-// stillNamed compares that z stands under the name that it had at a revision; nil: it does not. For a zone that is
-// gone nothing may be written that its purge could have passed (I4). For one that stands again, nothing may be
-// removed by what it was before. Other changes at the name do not matter.
+// stillNamed returns a compare that z has had its name since revision at; nil if not. If the zone is gone, its purge
+// may have passed the keys, so nothing may be written (I4). If it is back, older knowledge must not remove anything.
+// Other changes at the name do not matter.
 func (jr *Journal) stillNamed(ctx context.Context, z *v1alpha1.Zone, at int64) (*clientv3.Cmp, error) {
 	fqdn, err := name.Parse(z.Status.FQDN)
 	if err != nil {
@@ -176,7 +176,7 @@ func (jr *Journal) stillNamed(ctx context.Context, z *v1alpha1.Zone, at int64) (
 	return &is, nil
 }
 
-// partsOf cuts the rows and TTLs of a step.
+// partsOf splits the rows and TTLs of a step into parts.
 func partsOf(step *content.Step) (parts []*content.Step) {
 	octets := condensedPart
 	in := func(more int) *content.Step {

@@ -19,25 +19,24 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// A zone that ended has no content, and its records may be anything by now. But while it has the finalizer of
-// Delivery the keys of its owners and its journal stay, and the outbox item that is to purge them with the header:
-// they name every RRset that may stand at a provider. No tenant writes them. The zone is not made anew before they
-// are purged.
+// An ended zone has no content, and its Records may have changed. But while it has the finalizer of Delivery, its
+// owners and journal stay, with the outbox item that will purge them and has the header. They list every RRset that
+// a provider may have. No tenant writes them, and the zone is not created again before the purge.
 
-// ErrDelivered says that the rest of a purge waits until Delivery has withdrawn the zone.
+// ErrDelivered: the rest of a purge waits until Delivery has withdrawn the zone.
 var ErrDelivered = errors.New("the zone is not withdrawn yet")
 
-// Left is what an ended zone had.
+// Left lists the RRsets that a provider may have of an ended zone.
 type Left struct {
 	Header content.Header
 	Serial serial.Serial
-	// Rows are the owners and types of its RRsets besides those of the header, and of those that steps changed; they
-	// are without data.
+	// Rows has owners and types without data: the RRsets at the end of the zone, and those changed by earlier steps.
+	// RRsets of the header are not included.
 	Rows []content.Row
 }
 
-// Left names what a zone that ended had since a serial. ErrTrimmed: that is not known, or the zone had another name
-// since.
+// Left returns the RRsets that an ended zone had since a serial. It returns ErrTrimmed if they are unknown, or if
+// the zone had another name since.
 func (jr *Journal) Left(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*Left, error) {
 	rev := int64(0)
 	had, err := jr.readHad(ctx, zone, &rev)
@@ -54,13 +53,12 @@ func (jr *Journal) Left(ctx context.Context, zone *v1alpha1.Zone, since serial.S
 	return left, nil
 }
 
-// trimmed is the error for what is not known of a zone any more.
 func trimmed(zone *v1alpha1.Zone, why string) error {
 	return fmt.Errorf("zone %s, %s: %w", zone.UID, why, ErrTrimmed)
 }
 
-// readHad reads the header that the zone had, from the work that is to purge its keys: nothing of these is purged
-// before the finalizer is gone. rev is the revision at which all is read.
+// readHad reads the zone's last header from the outbox item that will purge its keys. It sets *rev, the revision for
+// all reads. Nothing is purged before the finalizer is gone.
 func (jr *Journal) readHad(ctx context.Context, zone *v1alpha1.Zone, rev *int64) (had *content.Header, err error) {
 	err = etcd.Each(ctx, jr.Client, jr.Layout.Room("outbox"), rev, func(key string, data []byte, _ int64) error {
 		var w law.Work
@@ -90,7 +88,7 @@ func (jr *Journal) readHad(ctx context.Context, zone *v1alpha1.Zone, rev *int64)
 	return had, nil
 }
 
-// addOwners adds what the owners of the zone had when it ended.
+// addOwners adds the RRsets at the end of the zone.
 func (jr *Journal) addOwners(ctx context.Context, left *Left, zone *v1alpha1.Zone, rev int64) error {
 	return etcd.Each(ctx, jr.Client, jr.Layout.Room("owners")+string(zone.UID)+"/", &rev, func(key string, data []byte, _ int64) error {
 		_, owner, err := jr.Layout.ParseOwner(key)
@@ -110,7 +108,7 @@ func (jr *Journal) addOwners(ctx context.Context, left *Left, zone *v1alpha1.Zon
 	})
 }
 
-// addSteps adds what the steps since left.Serial changed, and moves the serial on.
+// addSteps adds the RRsets changed after left.Serial, and sets left.Serial to the last.
 func (jr *Journal) addSteps(ctx context.Context, left *Left, zone *v1alpha1.Zone, rev int64) error {
 	uid := string(zone.UID)
 	last, err := jr.Client.Get(ctx, jr.Layout.Journal(uid), clientv3.WithPrefix(), clientv3.WithLimit(1),

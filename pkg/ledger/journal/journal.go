@@ -26,43 +26,40 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// The journal of a zone says what the zone had before. Views follow what is written to it, and a server starts from
-// the records, so for these two it need not stay. But a provider that cannot list what it has is told by the journal
-// which RRsets it has to remove (S8.6), and nothing else has them. So the steps that some Delivery has not confirmed
-// stay, up to keptOctets, and of all others little, or the changes of many zones would fill etcd: JournalSteps of a
-// zone, and where steps are longer than longStep JournalOctets of them. One record makes as many steps as its writer
-// likes, of up to some 200 KiB.
+// A provider that cannot list its RRsets learns from the journal which of them to remove (S8.6). No other key has
+// them, so the steps that a Delivery has not confirmed stay, up to keptOctets. Views follow new steps, and a
+// starting server reads the Records, so few other steps are kept, or the changes of many zones would fill etcd:
+// JournalSteps for each zone, and at most JournalOctets if steps are longer than longStep. A Record makes as many
+// steps as its writer likes, of up to about 200 KiB.
 //
-// No write trims. Beside the writes, each time that a server has written half of JournalSteps it leaves so many, and
-// each time that it has written JournalOctets of long ones, or for a Delivery a quarter of keptOctets, it weighs what
-// is there. Just before there are half as many more, or twice as many octets, and as many again for each further
-// server that writes. The oldest go first, so that a journal never has a gap.
+// No write waits for a trim. A server trims in the background to JournalSteps after it has written half as many. It
+// checks the octets after it has written JournalOctets of long steps or, for Deliveries, a quarter of keptOctets. So
+// a journal has up to half as many steps more, or twice the octets, and as many again for each further server that
+// writes. The oldest steps go first: a journal has no gap.
 const (
 	JournalSteps  = 100
 	JournalOctets = 256 << 10
 	longStep      = 2 << 10
-	// trimPage steps are read at once, some megabytes of the longest, and more where they are short.
+	// trimPage steps are read at once, more if they are short. The longest take some megabytes.
 	trimPage    = 16
 	trimTimeout = time.Minute
-	// entryOctets is how much is kept, for each entry of a zone, of steps that a provider has not confirmed, and at
-	// least twice JournalOctets. A Record of one entry counts some forty times as much (S9.1), and one with as many
-	// values as there may be a third of that, so that a tenant's journals are bounded as its records and zones are.
+	// entryOctets for each entry of the zone, but at least twice JournalOctets, bound the steps kept for a provider
+	// that has not confirmed them. S9.1 counts more octets for each entry, so the quotas of a tenant bound its
+	// journals too.
 	entryOctets = 64
 )
 
-// Unsettled reports whether what is delivered of the zone is an earlier content (S7.2, S7.5). A server that starts,
-// and a controller, find that by undoing the steps since.
+// Unsettled reports whether the delivered content is an earlier one (S7.2, S7.5). A starting server, and a
+// controller, find it by undoing the steps since.
 func Unsettled(z *v1alpha1.Zone) bool {
 	return z.Status.SettledSerial != 0 && z.Status.SettledSerial != z.Status.Serial
 }
 
-// keptOctets returns how many octets of a zone's journal are kept for its Deliveries, and while it is unsettled.
-// Beyond that, older steps are condensed.
+// keptOctets bounds the journal of a zone that has Deliveries or is unsettled. Older steps are condensed.
 func (jr *Journal) keptOctets(z *v1alpha1.Zone) int {
 	return max(2*jr.Octets, entryOctets*int(z.Status.EntryCount))
 }
 
-// Holds reports whether the zone has Deliveries.
 func (jr *Journal) Holds(z *v1alpha1.Zone) bool {
 	return jr.Deliveries.Codec != nil && slices.Contains(z.Finalizers, v1alpha1.FinalizerDelivery)
 }
@@ -72,30 +69,31 @@ type Journal struct {
 	Client            *clientv3.Client
 	Layout            layout.Keys
 	Zones, Deliveries objects.ObjectCodec
-	// KeptSteps and Octets are JournalSteps and JournalOctets, but in tests.
+	// JournalSteps and JournalOctets, except in tests.
 	KeptSteps, Octets int
 	Spawn             func(func())
 	Fault             func(point string)
 	Made              made
 }
 
-// Trimming is what this process remembers of the journal of one zone that it writes to.
+// Trimming is this process's state of the journal of a zone to which it writes.
 type Trimming struct {
 	mu sync.Mutex
-	// condensed is the number of octets of what was condensed of it, as the last trim found it.
+	// condensed is the size of the condensed step at the last trim, in octets.
 	condensed int
-	// written are the steps since it was trimmed last, octets theirs and long those of long ones since it was weighed.
+	// written counts the steps since the last trim. octets, and long for long steps, count since the last check of
+	// octets.
 	written, octets, long int
-	// running says that the journal is being trimmed, and done that this process has trimmed it and has left nothing
-	// before the key to since the zone has its name. A zone that ended and stands again (S3.7) has its uid, and
-	// counts its steps from the first on.
+	// running is true during a trim, and done after the first trim by this process. This process has deleted all
+	// keys before to since the name was created at revision named. A zone that ended and is back (S3.7) has the same
+	// uid, and counts its steps from the beginning.
 	running, done bool
 	to            string
 	named         int64
 }
 
-// Wrote notes the octets of the value that the transaction at rev has written to the journal of z, whose last step it
-// has. name is the zone's, for the log.
+// Wrote counts a journal value that the transaction at rev wrote for z, and starts a trim if one is due. z has the
+// last step. name is the zone's, for the log.
 func (jr *Journal) Wrote(t *Trimming, name string, z *v1alpha1.Zone, rev int64, steps, octets int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -104,7 +102,7 @@ func (jr *Journal) Wrote(t *Trimming, name string, z *v1alpha1.Zone, rev int64, 
 	}
 	t.written, t.octets = t.written+steps, t.octets+octets
 	newest, most := uint64(z.Status.ContentGeneration), jr.KeptSteps
-	// The first write of this process takes away what a server with other bounds left.
+	// the first write of a process trims the journal of a server with other bounds
 	first := !t.done && newest > uint64(most)
 	weigh := first || t.long >= jr.Octets || (jr.Holds(z) || Unsettled(z)) && t.octets >= max(jr.keptOctets(z), t.condensed)/4
 	if t.running || !weigh && (t.written < max(1, most/2) || newest <= uint64(most)) {
@@ -121,7 +119,7 @@ func (jr *Journal) Wrote(t *Trimming, name string, z *v1alpha1.Zone, rev int64, 
 		condensed, err := jr.trimJournal(ctx, t, z, rev, weigh)
 		t.mu.Lock()
 		t.running, t.done, t.condensed = false, true, condensed
-		if err != nil { // the next step tries again
+		if err != nil { // the next step retries
 			t.long += jr.Octets
 		}
 		t.mu.Unlock()
@@ -131,11 +129,11 @@ func (jr *Journal) Wrote(t *Trimming, name string, z *v1alpha1.Zone, rev int64, 
 	})
 }
 
-// trimJournal leaves so many steps of a journal, counted back from the one that z stands at, and what a Delivery
-// needs, and of all that so many octets, if they are weighed. Of an unsettled zone it condenses what it takes away of
-// that, and returns the octets of what was. Two servers may do it at once. A Delivery that is made after they were
-// read needs no step before the serial that the zone has by then, and the others need fewer as time goes. Nothing is
-// taken where the zone has left its name since rev.
+// trimJournal deletes old steps. It keeps the last KeptSteps, counted back from z, and the steps that a Delivery
+// needs. If weigh is true, it bounds all by octets. For an unsettled zone it condenses needed steps before it
+// deletes them, and returns the octets of the condensed step before. Two servers may trim at once. A Delivery
+// created later needs no step before the zone's serial at that time, and existing Deliveries need ever fewer.
+// Nothing is deleted if the zone has left its name since rev.
 func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zone, rev int64, weigh bool) (condensed int, err error) {
 	zone, newest := string(z.UID), uint64(z.Status.ContentGeneration)
 	jr.Fault("trim")
@@ -174,7 +172,7 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 		}
 	}
 	if weigh {
-		// what was condensed is written anew each time
+		// each trim rewrites the condensed step
 		if end, err = jr.weighSteps(ctx, zone, newest, oldest, max(most, condensed)); err != nil {
 			return condensed, err
 		}
@@ -198,19 +196,19 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 	return condensed, nil
 }
 
-// startKey returns the key before which this process has left nothing of the journal of a zone that has had its name
-// since the revision named. No step is written there any more.
+// startKey returns the key before which this process has deleted the journal since the name was created at revision
+// named. No step is written before it.
 func (t *Trimming) startKey(journal string, named int64) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	// nothing yet, of a zone that had the name before, or from before this one ended
+	// first trim, earlier zone of the name, or before this one ended
 	if t.named != named || !strings.HasPrefix(t.to, journal) {
 		t.to, t.named = journal, named
 	}
 	return t.to
 }
 
-// firstNeeded returns the first step behind a key and before oldest that is needed, or oldest where none is.
+// firstNeeded returns the first needed step from a key to before oldest; oldest if there is none.
 func (jr *Journal) firstNeeded(ctx context.Context, zone, from string, oldest uint64, needs func(serial.Serial) bool) (uint64, error) {
 	needed := func(kv *mvccpb.KeyValue) (needed, mark bool, err error) {
 		tx, err := jr.Made.Read(string(kv.Key), kv.Value)
@@ -221,7 +219,7 @@ func (jr *Journal) firstNeeded(ctx context.Context, zone, from string, oldest ui
 		return n > 0 && needs(tx.Steps[n-1].Serial), n == 0, nil
 	}
 	end := jr.Layout.Step(zone, oldest)
-	// Mostly none is, as the last of them says.
+	// Usually none is needed, as the last of them shows.
 	r, err := jr.Client.Get(ctx, jr.Layout.Step(zone, oldest-min(oldest, layout.MaxSteps)), clientv3.WithRange(end), clientv3.WithLimit(1),
 		clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend))
 	if err != nil {
@@ -250,8 +248,8 @@ func (jr *Journal) firstNeeded(ctx context.Context, zone, from string, oldest ui
 	return oldest, nil
 }
 
-// weighSteps returns the key before which a journal is to end: before oldest, and before all steps beyond so many
-// octets, counted back from the step newest, which always stays.
+// weighSteps returns the key before which to trim: that of oldest, or later if the steps up to newest exceed most
+// octets. The step newest always stays.
 func (jr *Journal) weighSteps(ctx context.Context, zone string, newest, oldest uint64, most int) (string, error) {
 	octets := 0
 	for end, page := newest, uint64(trimPage); end > oldest; {
@@ -273,12 +271,12 @@ func (jr *Journal) weighSteps(ctx context.Context, zone string, newest, oldest u
 	return jr.Layout.Step(zone, oldest), nil
 }
 
-// findUndelivered returns a function that says which steps the Deliveries of a zone need: those that lead to the
-// earliest serial of which something may be at a provider, or to a later one; nil: none.
+// findUndelivered returns a function that reports whether a Delivery of the zone needs the step to a serial: it
+// needs all from the earliest serial that a provider may have; nil: no step is needed.
 func (jr *Journal) findUndelivered(ctx context.Context, z *v1alpha1.Zone) (func(serial.Serial) bool, error) {
 	var earliest serial.Serial
 	unread := false
-	// The name of a Delivery begins with the zone's, cut where that is long.
+	// The name of a Delivery begins with the zone's name, cut if that is long.
 	prefix := jr.Layout.Object("deliveries", z.Namespace, strings.TrimRight(z.Name[:min(len(z.Name), 200)], ".-")+"-")
 	if len(z.Name) > 200 {
 		prefix = strings.TrimSuffix(prefix, "-")
@@ -317,18 +315,18 @@ func (jr *Journal) findUndelivered(ctx context.Context, z *v1alpha1.Zone) (func(
 	return func(at serial.Serial) bool { return !earliest.Ahead(at) }, nil
 }
 
-// Steps returns the steps of a zone's journal after the serial since and up to step n, oldest first, and the content
-// state at that serial, by which they can be proven. ErrTrimmed: the journal does not reach back so far, or the zone
-// never had that serial.
+// Steps returns the steps of a zone after the serial since up to step n, oldest first, and the content state at
+// since, which proves them. It returns ErrTrimmed if the journal does not reach back to since, or the zone never had
+// that serial.
 func (jr *Journal) Steps(ctx context.Context, zone string, since serial.Serial, n uint64) (before sethash.State, steps []content.Step,
 	err error) {
 	return jr.StepsFrom(ctx, zone, since, n, false, 0)
 }
 
-// StepsFrom reads the journal and what is condensed of it at one revision, 0 for the present one: of two revisions a
-// step could have gone from the one before it has come into the other. At the revision at which the zone stood at
-// step n they always fit. all: whatever since is, all steps up to step n, from the oldest serial with a known content
-// state, or from the serial at which the zone was made.
+// StepsFrom is Steps at a revision, 0 for the present. It reads the journal and the condensed step at one revision:
+// between two, a step could move from the first to the second. At the revision of the zone at step n they always
+// fit. If all is true, since is ignored, and the steps begin at the oldest serial with a known content state, or at
+// the creation of the zone.
 func (jr *Journal) StepsFrom(ctx context.Context, zone string, since serial.Serial, n uint64, all bool, rev int64) (sethash.State,
 	[]content.Step, error) {
 	before, steps, err := jr.journalFrom(ctx, zone, since, n, all, &rev)
@@ -355,13 +353,13 @@ func (jr *Journal) StepsFrom(ctx context.Context, zone string, since serial.Seri
 	return c.State, append([]content.Step{first}, steps...), nil
 }
 
-// journalFrom is StepsFrom with the journal alone, and returns the revision. With ErrTrimmed it returns those steps
-// that it has.
+// journalFrom is StepsFrom without the condensed step; *rev 0 is set to the revision of the read. With ErrTrimmed it
+// returns the steps that it has.
 func (jr *Journal) journalFrom(ctx context.Context, zone string, since serial.Serial, n uint64, all bool, rev *int64) (before sethash.State,
 	steps []content.Step, err error) {
 	trimmed := func() (sethash.State, []content.Step, error) {
 		if last := len(steps) - 1; all && last >= 0 {
-			// The content before the oldest step is not stored; the content after it is.
+			// The content before the oldest step is unknown; that after it is stored.
 			before, steps = steps[last].State, steps[:last]
 			slices.Reverse(steps)
 			return before, steps, nil
@@ -369,9 +367,9 @@ func (jr *Journal) journalFrom(ctx context.Context, zone string, since serial.Se
 		slices.Reverse(steps)
 		return before, steps, fmt.Errorf("zone %s, from serial %d to step %d: %w", zone, since, n, ErrTrimmed)
 	}
-	// A batch is stored at the last of its steps, so step n may be behind its own key.
+	// A batch is stored under its last step, so step n may be in a later key.
 	for to, page := clientv3.GetPrefixRangeEnd(jr.Layout.Journal(zone)), uint64(trimPage); ; page *= 2 {
-		next := n - uint64(len(steps)) // the step that is wanted next
+		next := n - uint64(len(steps)) // the next step to find
 		from := next - min(next, page)
 		r, err := jr.Client.Get(ctx, jr.Layout.Step(zone, from), clientv3.WithRange(to), clientv3.WithRev(*rev))
 		if err != nil {
@@ -399,12 +397,12 @@ func (jr *Journal) journalFrom(ctx context.Context, zone string, since serial.Se
 				next--
 			}
 		}
-		if next >= from { // all that stands behind from was read
+		if next >= from { // the journal has no step here
 			return trimmed()
 		}
 		to = jr.Layout.Step(zone, from)
 	}
 }
 
-// ErrTrimmed says that the journal no longer reaches back so far.
+// ErrTrimmed: the journal does not reach back to the serial.
 var ErrTrimmed = errors.New("the journal no longer reaches back so far")

@@ -11,21 +11,18 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// The feed of this process gets from etcd mostly what this process wrote, which need not be parsed again. The value in
-// etcd counts, so the octets are compared, not the keys alone.
-
 const (
-	// maxMade bounds the values in memory, each of at most maxMadeOctets: a watch is behind by the transactions that
-	// are under way.
+	// maxMade bounds the cached values, and maxMadeOctets each of them. A watch lags by the transactions in flight.
 	maxMade       = 128
 	maxMadeOctets = 32 << 10
 )
 
-// made are the journal values sent last.
+// made caches the journal values sent last, because the feed of this process gets mostly these from etcd and need
+// not parse them. The value in etcd counts, so octets are compared, not only keys.
 type made struct {
 	mu     sync.Mutex
 	values map[string]madeValue // by journal key
-	keys   [maxMade]string      // in the order in which they were put, around and around
+	keys   [maxMade]string      // ring of the keys, in the order of Put
 	next   int
 }
 
@@ -34,12 +31,12 @@ type madeValue struct {
 	tx     *content.Transaction
 }
 
-// Put remembers a value that is about to be sent; value and tx do not change from here on.
+// Put caches a value before it is sent. The caller must not change value and tx afterwards.
 func (m *made) Put(key string, value []byte, tx *content.Transaction) {
 	if len(value) > maxMadeOctets {
 		return
 	}
-	if cap(value) > 2*maxMadeOctets { // a long step was encoded behind it, and went alone
+	if cap(value) > 2*maxMadeOctets { // a discarded long step has grown the buffer
 		value = bytes.Clone(value)
 	}
 	m.mu.Lock()
@@ -53,7 +50,7 @@ func (m *made) Put(key string, value []byte, tx *content.Transaction) {
 	m.values[key] = madeValue{value, tx}
 }
 
-// Read returns the transaction of a value of the journal.
+// Read returns the transaction in a journal value.
 func (m *made) Read(key string, value []byte) (*content.Transaction, error) {
 	m.mu.Lock()
 	known := m.values[key]

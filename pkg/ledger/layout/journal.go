@@ -11,18 +11,18 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// MaxSteps is how many steps a journal value has at most: one for each write of a transaction.
+// MaxSteps is the limit of steps in a journal value, one for each group of a batch.
 const MaxSteps = 64
 
-// JournalValue is a content.Transaction with steps and without a zone that is encoded as its steps are decided, each
-// once: how much it takes is known before all of them are there.
+// JournalValue is a content.Transaction under construction. It encodes each step once, when that is added, so the
+// size is known early. It has no Zone.
 type JournalValue struct {
 	buf     bytes.Buffer
 	encoder *json.Encoder
 	Steps   []content.Step
 }
 
-// Add takes a step in unless that takes more than most octets, and returns how many it does.
+// Add adds a step, unless the step takes more than most octets, and returns its octets.
 func (j *JournalValue) Add(step *content.Step, most int) (octets int, ok bool) {
 	if j.encoder == nil {
 		j.encoder = json.NewEncoder(&j.buf)
@@ -36,7 +36,7 @@ func (j *JournalValue) Add(step *content.Step, most int) (octets int, ok bool) {
 	if err := j.encoder.Encode(step); err != nil {
 		panic(fmt.Sprintf("encoding %T: %v", step, err))
 	}
-	j.buf.Truncate(j.buf.Len() - 1) // the end of the line
+	j.buf.Truncate(j.buf.Len() - 1) // the newline
 	if octets = j.buf.Len() - before; octets > most {
 		j.buf.Truncate(before)
 		return octets, false
@@ -47,7 +47,7 @@ func (j *JournalValue) Add(step *content.Step, most int) (octets int, ok bool) {
 
 func (j *JournalValue) Last() uint64 { return j.Steps[len(j.Steps)-1].N }
 
-// Value ends it.
+// Value returns the encoded transaction. No step can be added afterwards.
 func (j *JournalValue) Value(settled bool) []byte {
 	j.buf.WriteByte(']')
 	if settled {

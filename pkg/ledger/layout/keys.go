@@ -12,38 +12,38 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// Keys makes and reads the keys in etcd. The internal keys stand outside every prefix that an API watch follows.
-// Names are written label-reversed, so that a name and all names below it are one range (name.Name.Key).
+// Keys makes and parses the keys in etcd. Internal keys are outside every prefix that an API watch follows. Names
+// are label-reversed, so that a name and all names below it are one range (name.Name.Key).
 type Keys struct {
-	// Prefix is that of the whole server, without a trailing slash: "/registry/kubizone".
+	// Prefix is the prefix of the whole server without a trailing slash: "/registry/kubizone".
 	Prefix string
 }
 
-// defaultView stands for the empty view in keys; no RFC 1123 label looks like it.
+// defaultView replaces the empty view in keys; it is no RFC 1123 label.
 const defaultView = "@"
 
-// byReference stands in a view's place for objects that wait for a zone object, not for a name.
+// byReference replaces the view in keys of objects that wait for a zone object.
 const byReference = "@ref"
 
-// Object is the key of an object of the group.
+// Object returns the key of an object of kubi.zone.
 func (k Keys) Object(resource, namespace, object string) string {
 	return k.Prefix + "/kubi.zone/" + resource + "/" + namespace + "/" + object
 }
 
-// Delegation is the key of a Delegation object.
+// Delegation returns the key of a Delegation.
 func (k Keys) Delegation(namespace, object string) string {
 	return k.Object("delegations", namespace, object)
 }
 
-// Zone is the key of a Zone object.
+// Zone returns the key of a Zone.
 func (k Keys) Zone(namespace, object string) string { return k.Object("zones", namespace, object) }
 
-// Record is the key of a Record object.
+// Record returns the key of a Record.
 func (k Keys) Record(namespace, object string) string {
 	return k.Object("records", namespace, object)
 }
 
-// Objects is the prefix of all objects of a resource: "zones" of kubi.zone, or one of another group with that, as
+// Objects returns the prefix of all objects of a resource. A resource of another group includes that group:
 // "bind9clusters.bind9.kubi.zone".
 func (k Keys) Objects(resource string) string {
 	resource, group, ok := strings.Cut(resource, ".")
@@ -53,7 +53,7 @@ func (k Keys) Objects(resource string) string {
 	return k.Prefix + "/" + group + "/" + resource + "/"
 }
 
-// ObjectName splits an object's key.
+// ObjectName splits the key of an object.
 func (k Keys) ObjectName(key string) (namespace, object string, ok bool) {
 	rest := key[strings.LastIndexByte(key, '/')+1:]
 	head := strings.TrimSuffix(key, "/"+rest)
@@ -64,24 +64,24 @@ func (k Keys) ObjectName(key string) (namespace, object string, ok bool) {
 	return head[i+1:], rest, true
 }
 
-// Resources are those whose objects stand here. Each counts the versions of its objects for itself (subrev), so a new
-// kind is named here before one of it is written.
+// Resources lists the resources in this store. Each counts its own versions (subrev), so a new kind must be listed
+// before its first object is written.
 var Resources = append([]string{"zones", "records", "delegations", "deliveries", "dnsclasses", "updatekeys"}, FleetResources...)
 
-// FleetResources are those of the servers that zones are delivered to. No decision reads them.
+// FleetResources are the resources of the BIND fleets. No decision reads them.
 var FleetResources = []string{"bind9clusters.bind9.kubi.zone", "bind9instances.bind9.kubi.zone", "clusterbind9providers.bind9.kubi.zone"}
 
-// Internal is the prefix of every key that is the ledger's own.
+// Internal returns the prefix of all internal keys.
 func (k Keys) Internal() string { return k.Prefix + "/ledger/" }
 
-// Room is the prefix of one kind of internal keys.
+// Room returns the prefix of one kind of internal keys.
 func (k Keys) Room(room string) string { return k.Internal() + room + "/" }
 
-// Config is the key of the store's format.
+// Config returns the key of the store's format.
 func (k Keys) Config() string { return k.Internal() + "config" }
 
-// Asked is the key by which a server asks the others for the next commit at a zone. It is overwritten each time, and
-// only time rests on it.
+// Asked returns the key by which a server asks the others for the next commit at a zone. Each request overwrites it.
+// Losing one costs only time.
 func (k Keys) Asked() string { return k.Internal() + "asked" }
 
 func viewKey(view string) string {
@@ -91,14 +91,14 @@ func viewKey(view string) string {
 	return view
 }
 
-// Key is the key, or for the kinds that ask about a range the prefix, of a fact.
+// Key returns the key of a fact, or the prefix if the fact is about a range.
 func (k Keys) Key(f law.Key) string {
 	switch f.Kind {
 	case law.KindHolding, law.KindZonesBelow:
 		return k.Room("names") + viewKey(f.View) + "/" + f.Name.Key()
 	case law.KindLastSerial:
 		if f.Name.IsZero() {
-			return k.Room("serials") + "@floor" // no view is called so: it has no "/"
+			return k.Room("serials") + "@floor" // no view has this name: there is no "/"
 		}
 		return k.Room("serials") + viewKey(f.View) + "/" + f.Name.Key()
 	case law.KindZone:
@@ -139,17 +139,17 @@ func (k Keys) Key(f law.Key) string {
 		}
 		return k.Room("members") + f.Zone + "/"
 	}
-	panic(fmt.Sprintf("no key for a fact of kind %d", f.Kind)) // a new kind without a key is a bug of this package
+	panic(fmt.Sprintf("no key for a fact of kind %d", f.Kind)) // a kind without a key is a bug of this package
 }
 
-// IsRange reports whether a fact is about everything under its key.
+// IsRange reports whether a fact is about all keys under a prefix.
 func IsRange(k law.Key) bool {
 	return k.Kind == law.KindZonesBelow || k.Kind == law.KindOwnersBelow || k.Kind == law.KindForeign || k.Kind == law.KindAwaited ||
 		k.Kind == law.KindTouched
 }
 
-// MostKeys is the number of keys that are read for a fact about a range; 0: all. No refusal rests on what stands below
-// the apex of a zone, which are all of its owners.
+// MostKeys returns the number of keys to read for a range, 0 for all. No refusal depends on the owners below an
+// apex, which are all owners of the zone.
 func MostKeys(k law.Key) int64 {
 	if k.Kind == law.KindForeign && !k.Name.IsZero() || k.Kind == law.KindOwnersBelow && k.Owner.IsApex() {
 		return law.FirstKeys
@@ -159,32 +159,31 @@ func MostKeys(k law.Key) int64 {
 	return 0
 }
 
-// Rooms are the kinds of internal keys, in key order; beside them there are only asked and config.
+// Rooms lists the kinds of internal keys, in key order, without asked and config.
 var Rooms = []string{"condensed", "counts", "cuts", "debts", "journal", "members", "names",
 	"orphans", "outbox", "owners", "rules", "serials", "withdrawn"}
 
-// ZoneRooms are the kinds of keys of a zone that are purged with it, in this order. A zone that is made at the name
-// meanwhile reads members of the earlier zone (law.LastSerial.Zone); once the records of that are released they have
-// no reader (S2.10). The last kinds say what of a zone is to be withdrawn from a provider that
-// cannot list what it has.
+// ZoneRooms lists the kinds of keys that are purged with a zone, in this order. A new zone at the name reads members
+// of the earlier zone (law.LastSerial.Zone) until the earlier Records are released (S2.10). The last kinds name the
+// RRsets to withdraw from a provider that cannot list them.
 var ZoneRooms = []string{"members", "counts", "cuts", "debts", "rules", "withdrawn",
 	"owners", "journal", "condensed"}
 
-// OwnRooms is the number of the first ZoneRooms that are purged of an ended zone while it is still delivered.
+// OwnRooms is the number of the first ZoneRooms that are purged while an ended zone is still delivered.
 const OwnRooms = 6
 
-// Journal is the prefix of a zone's journal, Step the key of the transaction that ended with step n.
+// Journal returns the prefix of a zone's journal, and Step the key of the transaction whose last step is n.
 func (k Keys) Journal(zone string) string { return k.Room("journal") + zone + "/" }
 
 func (k Keys) Step(zone string, n uint64) string {
 	return k.Journal(zone) + fmt.Sprintf("%016x", n)
 }
 
-// StepSettled marks a change of Settled without a step: it stands behind the step
-// it follows and is written anew each time.
+// StepSettled returns the key that marks a change of Settled without a step. It follows the key of step n, and is
+// overwritten each time.
 func (k Keys) StepSettled(zone string, n uint64) string { return k.Step(zone, n) + ".settled" }
 
-// ParseStep reads zone and step from a journal key.
+// ParseStep returns zone and step of a journal key.
 func (k Keys) ParseStep(key string) (zone string, n uint64, ok bool) {
 	rest, ok := strings.CutPrefix(key, k.Room("journal"))
 	if !ok {
@@ -199,20 +198,20 @@ func (k Keys) ParseStep(key string) (zone string, n uint64, ok bool) {
 	return zone, n, err == nil
 }
 
-// Cut is the key of what a parent counts of a child (law.CountedCut), PendingCut that of what it has to count yet
+// Cut returns the key of a child's cut in its parent (law.CountedCut), PendingCut that of a cut yet to be counted
 // (law.PendingCut), and Outbox that of a work item.
 func (k Keys) Cut(parent, child string) string        { return k.Room("cuts") + parent + "/" + child }
 func (k Keys) PendingCut(parent, child string) string { return k.Room("debts") + parent + "/" + child }
 func (k Keys) Outbox(id string) string                { return k.Room("outbox") + id }
 
-// Objects of the three resources that wait are told apart in orphans/ by one letter.
+// A letter in the keys of orphans/ is the resource of the waiting object.
 const (
 	WaitingDelegation = "d"
 	WaitingRecord     = "r"
 	WaitingZone       = "z"
 )
 
-// WaitingLetter is that of a resource.
+// WaitingLetter returns the letter of a resource.
 func WaitingLetter(resource string) string {
 	switch resource {
 	case "zones":
@@ -223,8 +222,7 @@ func WaitingLetter(resource string) string {
 	return WaitingRecord
 }
 
-// Waiting returns the keys under which something that waits is found again. resource is "records", "zones" or
-// "delegations".
+// Waiting returns the keys of a waiting object. resource is "records", "zones" or "delegations".
 func (k Keys) Waiting(w *law.Waiting, resource, namespace, object string) []string {
 	var keys []string
 	suffix := "/" + WaitingLetter(resource) + "/" + namespace + "/" + object
@@ -237,7 +235,7 @@ func (k Keys) Waiting(w *law.Waiting, resource, namespace, object string) []stri
 	return keys
 }
 
-// WaitingAt is the prefix of what waits at a name, or at and below it.
+// WaitingAt returns the prefix of the objects waiting at a name, or at and below it.
 func (k Keys) WaitingAt(view string, n name.Name, exact bool) string {
 	p := k.Room("orphans") + viewKey(view) + "/" + n.Key()
 	if exact {
@@ -246,12 +244,12 @@ func (k Keys) WaitingAt(view string, n name.Name, exact bool) string {
 	return p
 }
 
-// WaitingFor is the prefix of what waits for a Zone object.
+// WaitingFor returns the prefix of the objects waiting for a Zone object.
 func (k Keys) WaitingFor(target *law.Ref) string {
 	return k.Room("orphans") + byReference + "/" + target.Namespace + "/" + target.Name + "/"
 }
 
-// WaitingObject reads letter, namespace and object from the end of a waiting key.
+// WaitingObject returns letter, namespace and object from a waiting key.
 func WaitingObject(key string) (letter, namespace, object string, ok bool) {
 	parts := strings.Split(key, "/")
 	if len(parts) < 3 {
@@ -265,18 +263,18 @@ func WaitingObject(key string) (letter, namespace, object string, ok bool) {
 type Waiter struct {
 	UID     string `json:"uid"`
 	Created int64  `json:"t"`
-	// Moves says that the record has left a zone for another one, see law.Waiting.
+	// Moves is true if the Record moves from one zone to another; see law.Waiting.
 	Moves bool `json:"m,omitempty"`
-	// KeptOut is the namespace that held the name, see law.Waiting.
+	// KeptOut is the namespace that held the name; see law.Waiting.
 	KeptOut string `json:"k,omitempty"`
 }
 
-// MembersBelow is the prefix of the members at and below an owner.
+// MembersBelow returns the prefix of the members at and below an owner.
 func (k Keys) MembersBelow(zone string, owner name.Rel) string {
 	return k.Room("members") + zone + "/" + owner.Key()
 }
 
-// ParseMember reads zone, owner, namespace and object from a member key.
+// ParseMember returns zone, owner, namespace and object of a member key.
 func (k Keys) ParseMember(key string) (zone string, owner name.Rel, namespace, object string, err error) {
 	rest, _ := strings.CutPrefix(key, k.Room("members"))
 	zone, rest, _ = strings.Cut(rest, "/")
@@ -294,7 +292,7 @@ func (k Keys) ParseMember(key string) (zone string, owner name.Rel, namespace, o
 	return zone, owner, namespace, object, err
 }
 
-// ParseName reads view and fqdn from a names/ or serials/ key.
+// ParseName returns view and fqdn of a names/ or serials/ key.
 func (k Keys) ParseName(room, key string) (view string, fqdn name.Name, err error) {
 	rest, _ := strings.CutPrefix(key, k.Room(room))
 	view, rest, ok := strings.Cut(rest, "/")
@@ -308,7 +306,7 @@ func (k Keys) ParseName(room, key string) (view string, fqdn name.Name, err erro
 	return view, fqdn, err
 }
 
-// ParseWithdrawal reads a key of withdrawn/.
+// ParseWithdrawal parses a key of withdrawn/.
 func (k Keys) ParseWithdrawal(key string) (law.Key, error) {
 	zone, namespace, ok := strings.Cut(strings.TrimPrefix(key, k.Room("withdrawn")), "/")
 	if !ok {
@@ -317,7 +315,7 @@ func (k Keys) ParseWithdrawal(key string) (law.Key, error) {
 	return law.WithdrawalKey(zone, namespace), nil
 }
 
-// ParseOwner reads zone and owner from a key of owners/.
+// ParseOwner returns zone and owner of a key of owners/.
 func (k Keys) ParseOwner(key string) (zone string, owner name.Rel, err error) {
 	rest, _ := strings.CutPrefix(key, k.Room("owners"))
 	zone, rest, _ = strings.Cut(rest, "/")
@@ -325,19 +323,17 @@ func (k Keys) ParseOwner(key string) (zone string, owner name.Rel, err error) {
 	return zone, owner, err
 }
 
-// These are estimates of what the ledger's own keys take: those of a Record or Zone that have its name in them, and
-// the journal of a zone with small changes. JournalSteps and JournalOctets of package journal bound the journal of a
-// zone.
+// Estimated octets of internal keys: namesOctets for those that include the name of a Record or Zone, stepsOctets
+// for a journal of small changes. JournalSteps and JournalOctets of package journal are its bounds.
 const (
 	namesOctets = 1 << 10
 	stepsOctets = 16 << 10
-	// dataOctets are those of one value of a Record in the fact of its name, however short it is.
+	// dataOctets for each value of a Record in its owner fact, however short.
 	dataOctets = 80
 )
 
-// StoredOctets is what an object takes in etcd: its key, its form of so many octets and, as an
-// estimate, the ledger's own keys. values are a Record's, or the namespaces of a Delegation, each of which has its
-// rule in a key of its own.
+// StoredOctets estimates the octets of an object in etcd: its key, its encoded form of octets, and internal keys.
+// values is the number of a Record's values, or of a Delegation's namespaces, which have a rules key each.
 func (k Keys) StoredOctets(key string, octets, values int) int64 {
 	stored := int64(len(key)+octets) + namesOctets + int64(values)*dataOctets
 	switch {
@@ -349,18 +345,17 @@ func (k Keys) StoredOctets(key string, octets, values int) int64 {
 	return stored
 }
 
-// Condensed is the key that says what is condensed of a zone's journal up to which step, CondensedPart one of its
-// parts.
+// Condensed returns the key of the header of a zone's condensed step, and CondensedPart that of a part.
 func (k Keys) Condensed(zone string) string { return k.Room("condensed") + zone + "/" }
 
 func (k Keys) CondensedPart(zone string, n uint64, part int) string {
 	return k.Condensed(zone) + fmt.Sprintf("%016x/%08x", n, part)
 }
 
-// MigrationLock is the key of the lock of migrations; it stands beside the internal keys, and is never encrypted.
+// MigrationLock returns the key of the lock of migrations. It is not an internal key, and is never encrypted.
 func (k Keys) MigrationLock() string { return k.Prefix + "/migrating" }
 
-// WaitingValue is the value under each of the keys of Waiting; moves as in law.Waiting.
+// WaitingValue returns the value of the keys of Waiting; moves as in law.Waiting.
 func WaitingValue(uid string, created int64, moves bool) string {
 	return string(Encode(Waiter{UID: uid, Created: created, Moves: moves}))
 }

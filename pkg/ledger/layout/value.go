@@ -11,8 +11,8 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// Encode writes an internal value. The types are this module's own and always encode. No browser reads it: "<" stays
-// one octet, and is not six.
+// Encode encodes an internal value as JSON; types of this module always encode. It does not escape "<", ">" and "&",
+// which would take six octets each.
 func Encode(v any) []byte {
 	b, err := json.Marshal(v)
 	if err == nil && bytes.Contains(b, escaped) {
@@ -28,13 +28,12 @@ func Encode(v any) []byte {
 	return b
 }
 
-// escaped is how <, > and & begin where they are escaped. Control characters, which no value has, do too.
+// escaped is the prefix of an escaped <, > or &, and of control characters, which no value has.
 var escaped = []byte(`\u00`)
 
-// Decode reads an internal value into a pointer to a struct.
 func Decode(data []byte, into any) error { return json.Unmarshal(data, into) }
 
-// Rewrite changes an internal value as the server would that reads and writes it.
+// Rewrite decodes a value, edits it, and encodes it again.
 func Rewrite[T any](data []byte, edit func(*T)) ([]byte, error) {
 	var v T
 	if err := Decode(data, &v); err != nil {
@@ -44,7 +43,7 @@ func Rewrite[T any](data []byte, edit func(*T)) ([]byte, error) {
 	return Encode(v), nil
 }
 
-// DecodeFact reads the stored value of a single-key fact.
+// DecodeFact decodes the value of a single-key fact.
 func DecodeFact(k law.Key, data []byte) (any, error) {
 	var v any
 	switch k.Kind {
@@ -70,7 +69,7 @@ func DecodeFact(k law.Key, data []byte) (any, error) {
 	return v, Decode(data, v)
 }
 
-// DecodeName reads a key of names/ and what stands there.
+// DecodeName decodes a key of names/ and its value.
 func (k Keys) DecodeName(key string, value []byte) (law.Key, *law.Holding, error) {
 	view, fqdn, err := k.ParseName("names", key)
 	if err != nil {
@@ -84,7 +83,7 @@ func (k Keys) DecodeName(key string, value []byte) (law.Key, *law.Holding, error
 	return fact, v.(*law.Holding), nil
 }
 
-// Unreadable is the error for a key of the ledger that does not parse.
+// Unreadable returns the error for an internal key or value that does not parse.
 func Unreadable(key string, err error) error {
 	return fmt.Errorf("%s does not parse (%w): run kubizone fsck, which says what is damaged", key, err)
 }
