@@ -10,7 +10,7 @@
 //	key                                   value                 content
 //	asked                                 text                  a server, and the zone where it asks for the next commit
 //	config                                JSON                  format, least reader, encryption keys
-//	names/<view>/<fqdn>                   law.Holding           the zone of the name, with the facts that writes of other zones need
+//	names/<view>/<fqdn>                   law.Holding           the zone of the name, and facts for writes of other zones
 //	serials/<view>/<fqdn>                 law.LastSerial        the last serial of a name without a zone (S6.8)
 //	owners/<uid>/<owner>                  law.Owner             digests of the RRsets at an owner, and its claims (S4.7)
 //	members/<uid>/<owner>/<ns>/<record>   law.Member            a Record of the zone, for cascades; no decision reads it

@@ -31,6 +31,7 @@ func Encode(v any) []byte {
 // escaped is the prefix of an escaped <, > or &, and of control characters, which no value has.
 var escaped = []byte(`\u00`)
 
+// Decode decodes an internal value into a pointer to a struct.
 func Decode(data []byte, into any) error { return json.Unmarshal(data, into) }
 
 // Rewrite decodes a value, edits it, and encodes it again.

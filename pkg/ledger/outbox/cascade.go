@@ -23,8 +23,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// carryOut does what is left of a work, and consumes its item. A new server, a new slice of time and the next window go
-// on in one way: behind the cursor.
+// carryOut processes the rest of a work, and deletes its item at the end. A new server, a new slice and the next
+// window all continue after the cursor.
 func (box *Outbox) carryOut(ctx context.Context, s *standing) error {
 	if s.Work.Left != "" && box.Terminates(s.Work.Left) {
 		return nil
@@ -47,8 +47,8 @@ func (box *Outbox) carryOut(ctx context.Context, s *standing) error {
 	}
 }
 
-// decideFound decides the candidates of a work, window by window. When what moves has moved the lock of the work ends,
-// and what waits has no part in how long it took (S2.11).
+// decideFound decides the candidates of a work, window by window. First it decides those that move and unlocks the
+// zones, so that the waiting ones do not prolong the lock (S2.11).
 func (box *Outbox) decideFound(ctx context.Context, s *standing) error {
 	if !s.cursor.Moved {
 		if slices.ContainsFunc(s.Work.Scans, s.moves) {
@@ -70,12 +70,12 @@ func (box *Outbox) decideFound(ctx context.Context, s *standing) error {
 		return err
 	}
 	if isTrial(&s.Work) && len(s.Work.Scans) > 0 && box.isGaining(s.Work.View, s.Work.Scans[0].Name) {
-		return nil // it leaves the name to the cascade that brings records there, and to the next round
+		return nil // leave the name to the cascade that brings Records there, and to the next round
 	}
 	return box.decideWindows(ctx, s)
 }
 
-// decideWindows decides the candidates that follow the cursor, and moves it.
+// decideWindows decides the candidates after the cursor, and advances it.
 func (box *Outbox) decideWindows(ctx context.Context, s *standing) error {
 	for more := true; more; {
 		w, err := box.findWindow(ctx, s)
@@ -101,7 +101,7 @@ func (box *Outbox) decideWindows(ctx context.Context, s *standing) error {
 			if err != nil {
 				return err
 			}
-			if paused { // a cascade that waits keeps no candidates
+			if paused { // a paused cascade keeps no candidates
 				found, more = nil, true
 			}
 		}
@@ -109,8 +109,8 @@ func (box *Outbox) decideWindows(ctx context.Context, s *standing) error {
 	return nil
 }
 
-// finishWork ends what the item of a work names, each part in a transaction: withdrawals, then the marks at the zones,
-// then the keys that it purges. The item goes with the last part (I4). It is not through where the item was extended.
+// finishWork ends a work, each part in a transaction: withdrawals, marks at the zones, then the keys to purge. The
+// item goes with the last part (I4). through is false if the item was extended.
 func (box *Outbox) finishWork(ctx context.Context, s *standing) (through bool, err error) {
 	for s.Work.Times == s.cursor.Times {
 		purges := s.Work.Purge != ""
@@ -127,7 +127,8 @@ func (box *Outbox) finishWork(ctx context.Context, s *standing) (through bool, e
 	return false, nil
 }
 
-// endPart commits the next part of the end of a work. purges says that the last part is not to come yet.
+// endPart commits the next part of the end of a work. If purges is true, a purge follows, so this part is not the
+// last.
 func (box *Outbox) endPart(ctx context.Context, s *standing, purges bool) (last bool, err error) {
 	rest := s.Work
 	w := &commit.Write{Object: commit.Object{Resource: "zones", Key: box.mem.Layout.Outbox(s.Work.ID)}, Expected: s.Mod}
@@ -148,7 +149,7 @@ func (box *Outbox) endPart(ctx context.Context, s *standing, purges bool) (last 
 		w.Namespace, w.Name, w.Hint = at.Namespace, at.Name, box.mem.Layout.Zone(at.Namespace, at.Name)
 	}
 	last = len(rest.Zones) == 0 && len(rest.Releases) == 0 && !purges
-	leaves := len(s.damaged) > 0 && !isTrial(&s.Work) // the next round tries that which the trial left out
+	leaves := len(s.damaged) > 0 && !isTrial(&s.Work) // for a trial, the next round tries the damaged records
 	if last {
 		rest = s.remainder()
 	}
@@ -173,10 +174,10 @@ func (box *Outbox) endPart(ctx context.Context, s *standing, purges bool) (last 
 	return last, nil
 }
 
-// purgeKeys deletes the internal keys of a removed zone, page by page, and rests between the pages. The work marks no
-// zone any longer, so no decision reads these keys. A purge that was interrupted goes on with what is left.
+// purgeKeys deletes the internal keys of a removed zone, page by page, with pauses. No zone has the mark of the work
+// any more, so no decision reads these keys. After an interruption it continues with the remaining keys.
 func (box *Outbox) purgeKeys(ctx context.Context, s *standing) error {
-	if len(s.Work.Scans) > 0 { // the server that goes on has nothing to decide anew
+	if len(s.Work.Scans) > 0 { // after an interruption, do not decide again
 		next := s.Work
 		next.Scans, next.Cursor, next.Damaged = nil, nil, s.damaged
 		if err := s.rewriteItem(ctx, box, next); err != nil {
@@ -203,7 +204,7 @@ func (box *Outbox) purgeKeys(ctx context.Context, s *standing) error {
 			if !more {
 				break
 			}
-			if _, err := box.betweenGoes(ctx, s, began, 0); err != nil { // it rests whether clients write or not
+			if _, err := box.betweenGoes(ctx, s, began, 0); err != nil { // 0: pause as if clients wrote
 				return err
 			}
 		}
@@ -214,7 +215,7 @@ func (box *Outbox) purgeKeys(ctx context.Context, s *standing) error {
 	return nil
 }
 
-// waitsForDelivery reports whether the zone ended, and Delivery has yet to withdraw it (S3.7, S8.4).
+// waitsForDelivery reports whether Delivery has yet to withdraw the ended zone (S3.7, S8.4).
 func (box *Outbox) waitsForDelivery(ctx context.Context, s *standing) (bool, error) {
 	if s.Work.Ended == nil || s.Work.Had == nil {
 		return false, nil

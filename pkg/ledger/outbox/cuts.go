@@ -26,9 +26,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// PayNow counts the cuts that a write left pending before the write is answered, so that a client that changed a
-// child's name servers sees the parent changed. A cut that cannot be counted now stays pending, and the sweep counts
-// it (I4).
+// PayNow counts the pending cuts of a write before the write is answered, so that the client sees its change of name
+// servers in the parent. If a cut cannot be counted now, sweepCuts counts it later (I4).
 func (box *Outbox) PayNow(ctx context.Context, cuts []law.PendingCut) {
 	for _, d := range cuts {
 		if err := box.payCut(ctx, d); err != nil {
@@ -38,14 +37,13 @@ func (box *Outbox) PayNow(ctx context.Context, cuts []law.PendingCut) {
 	}
 }
 
-// payCut counts one child's NS and glue in its parent and consumes the pending cut, in one transaction of the parent.
-// The pending cut's own revision guards what was read of the child: any later change there leaves the cut pending
-// again.
+// payCut counts a child's NS and glue in the parent and deletes the pending cut, in one transaction of the parent.
+// It compares the revision of the pending cut, as each later change of the child puts that again.
 func (box *Outbox) payCut(ctx context.Context, d law.PendingCut) (err error) {
 	defer box.com.Recover(ctx, nil, &err)
 	cutKey := box.mem.Layout.PendingCut(d.Parent.UID, d.Child.UID)
-	// Several callers may count one pending cut. They queue here before they read: a caller that waited finds the cut
-	// counted, where all of them would read and all but one fail.
+	// Several callers may count one pending cut. They take this lock before they read: otherwise all would read, and
+	// all but one would fail.
 	unlock, err := box.com.LockKey(ctx, cutKey)
 	if err != nil {
 		return err
@@ -64,8 +62,8 @@ func (box *Outbox) payCut(ctx context.Context, d law.PendingCut) (err error) {
 		if item != nil {
 			ask.Work, ask.WorkBy = item.Work.ID, item.Work.By
 		}
-		// This is before the parent's queue, because it reads each host of the child, and other writers of the parent
-		// do not wait for that.
+		// Read the child before joining the parent's queue: this reads each host of the child, and other writers of
+		// the parent do not wait for it.
 		parent, kept, err := box.countCut(ctx, &ask)
 		if err != nil || kept {
 			return err
@@ -74,18 +72,18 @@ func (box *Outbox) payCut(ctx context.Context, d law.PendingCut) (err error) {
 		w := box.cutWrite(ask, parent)
 		w.Key, w.Expected, w.Item = cutKey, r.Kvs[0].ModRevision, item
 		switch out, err := box.com.Commit(ctx, w); {
-		case errors.Is(err, commit.ErrThrough): // the child's cascade ended meanwhile, or the parent has another name
+		case errors.Is(err, commit.ErrThrough): // the child's cascade has ended, or the parent has another name
 		case err != nil:
 			return err
 		case out.OK:
-			box.PayNow(ctx, w.Plan.PendingCuts) // the hold of the parent has ended
+			box.PayNow(ctx, w.Plan.PendingCuts) // counting may end the parent's hold
 			return nil
 		}
 	}
 }
 
-// cutWrite is the write of a pending cut, as it was counted for parent. Error: commit.ErrThrough, where the parent has
-// another name meanwhile.
+// cutWrite returns the write that counts a pending cut as read for parent. Its error is commit.ErrThrough if the
+// parent has another name by then.
 func (box *Outbox) cutWrite(ask records.CutAsk, parent *law.Zone) *commit.Write {
 	d := ask.Owed
 	w := &commit.Write{Object: commit.Object{Resource: "zones", Namespace: d.Parent.Namespace, Name: d.Parent.Name},
@@ -97,7 +95,7 @@ func (box *Outbox) cutWrite(ask records.CutAsk, parent *law.Zone) *commit.Write 
 			return law.Outcome{Need: []law.Key{key, law.CutKey(d.Parent.UID, d.Child.UID)}}
 		}
 		if ask.Parent, _ = p.(*law.Zone); !parentStands(ask.Parent, d) {
-			return law.Outcome{Plan: &law.Plan{}} // its keys go with it
+			return law.Outcome{Plan: &law.Plan{}} // the keys of the parent are purged with it
 		}
 		return records.DecideCut(seen, ask)
 	}
@@ -111,13 +109,13 @@ func (box *Outbox) cutWrite(ask records.CutAsk, parent *law.Zone) *commit.Write 
 	return w
 }
 
-// parentStands reports whether the parent of a pending cut is what it was when it was owed.
+// parentStands reports whether the parent of a pending cut still exists.
 func parentStands(parent *law.Zone, d law.PendingCut) bool {
 	return parent != nil && parent.UID == d.Parent.UID && !parent.Pending
 }
 
-// findGaining returns the item of the cascade that brings records of the parent of a pending cut to its child, nil for
-// none.
+// findGaining returns the item of the cascade that moves records of the parent to the child of a pending cut, nil
+// for none.
 func (box *Outbox) findGaining(ctx context.Context, d law.PendingCut) (*commit.Item, error) {
 	h := box.mem.HoldingOf(law.HoldingKey(d.View, d.FQDN))
 	if h == nil || h.UID != d.Child.UID {
@@ -135,9 +133,9 @@ func (box *Outbox) findGaining(ctx context.Context, d law.PendingCut) (*commit.I
 	return nil, nil
 }
 
-// countCut looks up what the child of a pending cut has that its parent is to count. It returns that parent, nil
-// where it does not stand. The pending cut guards what is read of the child. kept: it waits until the hold of the child
-// ends, which has it counted.
+// countCut reads the child of a pending cut into ask. parent is nil if it no longer exists. The revision of the
+// pending cut proves the reads of the child. If kept is true, the cut stays pending until the hold of the child
+// ends, when it is counted.
 func (box *Outbox) countCut(ctx context.Context, ask *records.CutAsk) (parent *law.Zone, kept bool, err error) {
 	parent, err = box.mem.ZoneAt(ctx, box.mem.Layout.Zone(ask.Owed.Parent.Namespace, ask.Owed.Parent.Name))
 	if err != nil || !parentStands(parent, ask.Owed) {
@@ -178,7 +176,7 @@ func (box *Outbox) countCut(ctx context.Context, ask *records.CutAsk) (parent *l
 	return parent, false, err
 }
 
-// readChild reads a zone and its holding; nil: it does not stand.
+// readChild reads a zone and its holding; nil if the zone does not exist.
 func (box *Outbox) readChild(ctx context.Context, child law.Ref) (*law.Zone, *law.Holding, error) {
 	object, _, err := box.mem.ReadZone(ctx, child.Namespace, child.Name)
 	if err != nil || object == nil || string(object.UID) != child.UID || object.Status.FQDN == "" {
@@ -196,7 +194,7 @@ func (box *Outbox) readChild(ctx context.Context, child law.Ref) (*law.Zone, *la
 	return z, h, err
 }
 
-// setsAt returns the RRsets that a zone's records make at one owner.
+// setsAt returns the RRsets of a zone's Records at one owner.
 func (box *Outbox) setsAt(ctx context.Context, zone string, owner name.Rel) (sets []content.RRset, err error) {
 	_, err = etcd.Scan(ctx, box.mem.Client, box.mem.Layout.MembersBelow(zone, owner)+"/", "", 0, func(kv *mvccpb.KeyValue) error {
 		_, _, ns, object, err := box.mem.Layout.ParseMember(string(kv.Key))
@@ -217,8 +215,8 @@ func (box *Outbox) setsAt(ctx context.Context, zone string, owner name.Rel) (set
 	return sets, err
 }
 
-// sweepCuts counts cuts that stayed pending: after a crash, or when the time of the writer was up. A young one is left
-// to its writer, but by the first sweep of a server.
+// sweepCuts counts the cuts that stayed pending, after a crash or a timeout of the writer. It leaves a new one to
+// its writer, except in the first sweep of a server.
 func (box *Outbox) sweepCuts(ctx context.Context, last sightings) sightings {
 	return box.sweepRoom(ctx, "debts", last, func(kv *mvccpb.KeyValue, known time.Duration) {
 		var d law.PendingCut
@@ -229,7 +227,7 @@ func (box *Outbox) sweepCuts(ctx context.Context, last sightings) sightings {
 		if last != nil && known < sweepEvery {
 			return
 		}
-		by := etcd.PaidBy(ctx, etcd.Payer{Namespace: d.Child.Namespace, Weight: 1}) // whose writer would have
+		by := etcd.PaidBy(ctx, etcd.Payer{Namespace: d.Child.Namespace, Weight: 1}) // its writer would have paid
 		if err := box.payCut(by, d); err != nil {
 			klog.FromContext(ctx).Error(err, "counting a delegated zone's name servers failed; it is tried again",
 				"parent", d.Parent.Namespace+"/"+d.Parent.Name, "child", d.Child.Namespace+"/"+d.Child.Name)

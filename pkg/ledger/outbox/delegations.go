@@ -22,7 +22,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// DelegationTx is the write of a decision about a Delegation; placed is set to the object as it will stand.
+// DelegationTx returns the write of a decision about a Delegation. Commit sets *placed to the object to be stored,
+// nil for a deletion.
 func (box *Outbox) DelegationTx(ask zones.DelegationAsk, before, after *v1alpha1.Delegation, expected int64) (tx *commit.Write,
 	placed **v1alpha1.Delegation) {
 	spec, of := ask.After, after
@@ -53,20 +54,20 @@ func (box *Outbox) DelegationTx(ask zones.DelegationAsk, before, after *v1alpha1
 	return tx, placed
 }
 
-// takenAtOnce bounds the Delegations that a cascade decides side by side. Those of a zone that goes do not depend on
+// takenAtOnce bounds the Delegations that a cascade decides in parallel. Those of a removed zone do not depend on
 // each other.
 const takenAtOnce = 8
 
-// takeIn decides anew the Delegations of a work: those of a zone that goes, those that wait for a zone, and those for
-// which others left no room in it, where one of these has changed. It comes before the candidates of the work are
-// collected, so that these are decided by the new rules.
+// takeIn decides the Delegations of a work again: those of a removed zone, those waiting for a zone, and those for
+// which others had left no room in it. It precedes the collection of candidates, which are then decided by the new
+// rules.
 func (box *Outbox) takeIn(ctx context.Context, s *standing) error {
 	for i := range s.Work.Scans {
 		scan := &s.Work.Scans[i]
 		if scan.Kind != law.ScanReferring && scan.Kind != law.ScanNamespaces {
 			continue
 		}
-		names, err := box.delegationsOf(ctx, s.Work.Purge, "") // none where no zone goes
+		names, err := box.delegationsOf(ctx, s.Work.Purge, "") // none unless a zone is removed
 		if err != nil {
 			return err
 		}
@@ -79,8 +80,8 @@ func (box *Outbox) takeIn(ctx context.Context, s *standing) error {
 			return err
 		}
 		slices.Sort(names)
-		// The work of a new zone decides all that waits for it after this, and the work of a Delegation what its own
-		// namespaces have.
+		// The work of a new zone later decides all objects that wait for it, and the work of a Delegation all of its
+		// namespaces.
 		covered := s.Work.Purge == "" && scan.Kind == law.ScanReferring
 		for some := range slices.Chunk(slices.Compact(names), takenAtOnce) {
 			group, within := errgroup.WithContext(ctx)
@@ -109,14 +110,14 @@ func (box *Outbox) takeIn(ctx context.Context, s *standing) error {
 	return nil
 }
 
-// delegationsOf returns the names of the Delegations that give a namespace its rules in the zone with that uid; "":
-// those of all namespaces.
+// delegationsOf returns the names of the Delegations with rules for a namespace, "" for all namespaces, in the zone
+// with that uid.
 func (box *Outbox) delegationsOf(ctx context.Context, zone, namespace string) (names []string, err error) {
 	key := law.RulesKey(zone, namespace)
 	prefix := box.mem.Layout.Key(key)
 	var opts []clientv3.OpOption
 	if namespace != "" {
-		opts = append(opts, clientv3.WithRange(prefix+"\x00")) // that key alone
+		opts = append(opts, clientv3.WithRange(prefix+"\x00")) // a single key
 	}
 	_, err = etcd.Scan(ctx, box.mem.Client, prefix, "", 0, func(kv *mvccpb.KeyValue) error {
 		v, err := layout.DecodeFact(key, kv.Value)
@@ -131,8 +132,8 @@ func (box *Outbox) delegationsOf(ctx context.Context, zone, namespace string) (n
 	return slices.Compact(names), err
 }
 
-// reconsiderDelegation decides a Delegation anew, in a transaction of its own. covered says that what its rules may
-// concern is decided after this.
+// reconsiderDelegation decides a Delegation again in its own transaction. If covered is true, the names under its
+// rules are decided afterwards anyway.
 func (box *Outbox) reconsiderDelegation(ctx context.Context, namespace, name string, covered bool) error {
 	for {
 		o, mod, err := box.readDelegation(ctx, namespace, name)
@@ -152,7 +153,7 @@ func (box *Outbox) reconsiderDelegation(ctx context.Context, namespace, name str
 	}
 }
 
-// readDelegation reads one Delegation from etcd; nil when there is none.
+// readDelegation reads a Delegation from etcd; nil if absent.
 func (box *Outbox) readDelegation(ctx context.Context, namespace, name string) (*v1alpha1.Delegation, int64, error) {
 	key := box.mem.Layout.Delegation(namespace, name)
 	r, err := box.mem.Client.Get(ctx, key)

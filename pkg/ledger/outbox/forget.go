@@ -20,31 +20,29 @@ import (
 )
 
 const (
-	// SerialsEvery is the time between two sweeps of the last serials of names without a zone.
+	// SerialsEvery is the period of sweeps of last serials.
 	SerialsEvery = time.Hour
-	// KeepsFor is the time after which a server writes down that it kept a last serial: a server that runs for a day
-	// counts most of it, and a serial that is kept for sixty days is written 240 times.
+	// KeepsFor is the time after which a server records how long it kept a last serial. A server that runs for a day
+	// records most of it, and a serial kept for sixty days is written 240 times.
 	KeepsFor = 6 * time.Hour
-	// MaxLeftBy bounds the names that are remembered of one namespace's zones. A name costs the namespace two writes
-	// and the store some 300 octets, which is 3 MiB for each namespace. Beyond that, the names with the least time
-	// left go first.
+	// MaxLeftBy bounds the last serials kept for one namespace's zones. Each costs the namespace two writes and the
+	// store about 300 octets: 3 MiB for each namespace. Beyond that, the serials with the least time left go first.
 	MaxLeftBy = 10000
-	// sweptAtOnce are written in one transaction.
+	// sweptAtOnce bounds the keys written in a transaction.
 	sweptAtOnce = 100
 )
 
-// forgettable is a last serial of a namespace's.
+// forgettable is the last serial of a name.
 type forgettable struct {
 	key  string
 	mod  int64
 	left int64
 }
 
-// sweepSerials removes serials that no secondary can remember (S6.8). It counts the time that servers ran, which no
-// clock moves: with clocks, one that is ahead by a year for a minute would remove all of them, and a zone that is
-// made again later would begin behind its secondaries. The first server that kept a serial for KeepsFor subtracts
-// that from the time left, and the others begin anew at its revision. Together they never count more than passed, and
-// less where servers end sooner.
+// sweepSerials removes last serials that no secondary can remember (S6.8). It counts the running time of servers,
+// independent of clocks: a clock a year ahead for a minute would remove all of them, and a zone created again would
+// begin behind its secondaries. The first server that kept a serial for KeepsFor subtracts that from the time left,
+// and the others restart at the new revision. So the time counted never exceeds the time passed.
 func (box *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
 	by := map[string][]forgettable{}
 	var cmps []clientv3.Cmp
@@ -55,7 +53,7 @@ func (box *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
 	seen := box.sweepRoom(ctx, "serials", last, func(kv *mvccpb.KeyValue, known time.Duration) {
 		var last law.LastSerial
 		if layout.Decode(kv.Value, &last) != nil {
-			return // fsck says so
+			return // fsck reports it
 		}
 		key := string(kv.Key)
 		switch next, due := Keep(last, known); {
@@ -73,15 +71,15 @@ func (box *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
 			write(f.key, f.mod, clientv3.OpDelete(f.key))
 		}
 	}
-	for n := 0; n < len(ops); n += sweptAtOnce { // where one has changed meanwhile they have their turn in an hour
+	for n := 0; n < len(ops); n += sweptAtOnce { // keys changed meanwhile wait for the next sweep
 		end := min(len(ops), n+sweptAtOnce)
 		_, _ = box.mem.Client.Txn(ctx).If(cmps[n:end]...).Then(ops[n:end]...).Commit()
 	}
 	return seen
 }
 
-// Keep subtracts the time that a server has kept a last serial; nil: the serial may go. due says that the result is
-// to be written.
+// Keep subtracts d from the time left of a last serial; nil: the serial may go. If due is true, the result must be
+// written.
 func Keep(last law.LastSerial, d time.Duration) (next *law.LastSerial, due bool) {
 	passed := int64(d.Seconds())
 	if passed >= last.Left {
@@ -91,8 +89,8 @@ func Keep(last law.LastSerial, d time.Duration) (next *law.LastSerial, due bool)
 	return &last, d >= KeepsFor
 }
 
-// SweepCondensed removes what is condensed of zones that have settled since, with parts that no key names. That of a
-// zone which is gone its work purges. Where more is condensed of a zone meanwhile, it has its turn in an hour.
+// SweepCondensed deletes the condensed steps of settled zones, and parts that no key names. Those of a removed zone
+// are purged by its work. If more was condensed meanwhile, the next sweep deletes it.
 func (box *Outbox) SweepCondensed(ctx context.Context) error {
 	newest := map[string]int64{} // the last revision of the keys, by uid
 	room := box.mem.Layout.Room("condensed")
@@ -107,7 +105,7 @@ func (box *Outbox) SweepCondensed(ctx context.Context) error {
 	for _, h := range box.mem.Holdings(func(h *law.Holding) bool { return newest[h.UID] > 0 }) {
 		z, _, err := box.mem.ReadZone(ctx, h.Namespace, h.Name)
 		if err != nil || z == nil || string(z.UID) != h.UID || z.Status.FQDN == "" || journal.Unsettled(z) {
-			continue // it has just gone or ended, or is needed
+			continue // removed, ended or still needed
 		}
 		key := box.mem.Layout.Condensed(h.UID)
 		if _, err := box.mem.Client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(key), "<", newest[h.UID]+1).WithPrefix()).

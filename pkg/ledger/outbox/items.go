@@ -17,22 +17,21 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// items are the items of the outbox, by key. A watch keeps them, so that a server with many items reads none of them
-// again for each new one.
+// items caches the outbox by key, through a watch, so that a server with many items does not read all again for a
+// new one.
 type items struct {
 	mu sync.Mutex
 	by map[string]*listed
 }
 
-// listed is an item at its last revision, and the time at which this server met it at that: no clock of another server
-// counts.
+// listed is an item, and the time at which this server first saw its revision; no clock of another server counts.
 type listed struct {
 	commit.Item
-	since int64 // the revision at which the work was owed
+	since int64 // creation revision of the item
 	met   time.Time
 }
 
-// noteItem takes over the present value of a key.
+// noteItem caches the present value of a key. It returns nil if the value does not parse.
 func (t *items) noteItem(ctx context.Context, kv *mvccpb.KeyValue) *listed {
 	one := &listed{Item: commit.Item{Mod: kv.ModRevision}, since: kv.CreateRevision, met: time.Now()}
 	if err := layout.Decode(kv.Value, &one.Work); err != nil {
@@ -48,7 +47,7 @@ func (t *items) noteItem(ctx context.Context, kv *mvccpb.KeyValue) *listed {
 	return one
 }
 
-// loadItems reads the outbox whole. It returns a revision at or before which it is read.
+// loadItems reads all of the outbox, and returns a revision from which to watch.
 func (box *Outbox) loadItems(ctx context.Context) (rev int64, err error) {
 	room := box.mem.Layout.Room("outbox")
 	_, rev, err = etcd.ReadKey(ctx, box.mem.Client, room)
@@ -73,8 +72,7 @@ func (box *Outbox) loadItems(ctx context.Context) (rev int64, err error) {
 	return rev, nil
 }
 
-// beginItems reads the outbox whole, each second until that succeeds. It returns the revision of loadItems; 0: ctx has
-// ended.
+// beginItems repeats loadItems each second until that succeeds, and returns its revision, 0 if ctx ends first.
 func (box *Outbox) beginItems(ctx context.Context) int64 {
 	for {
 		rev, err := box.loadItems(ctx)
@@ -86,8 +84,8 @@ func (box *Outbox) beginItems(ctx context.Context) int64 {
 	}
 }
 
-// followItems keeps the items, from a revision on, until ctx ends. It has the outbox looked at for an item that this
-// server owes: the writer may have asked for that before the watch told of it.
+// followItems keeps items up to date from rev until ctx ends. It wakes the outbox for an item that this server owns,
+// as the writer may have done so before the watch had the item.
 func (box *Outbox) followItems(ctx context.Context, rev int64) {
 	for ctx.Err() == nil {
 		_ = etcd.Watch(ctx, box.mem.Client, box.mem.Layout.Room("outbox"), rev, func(events []*clientv3.Event) error {

@@ -11,23 +11,22 @@ import (
 )
 
 const (
-	// maxLanes bounds the namespaces whose cascades run side by side on one server.
+	// maxLanes bounds the namespaces whose cascades run in parallel on a server.
 	maxLanes = 8
-	// laneSlice is the time for which a work runs while others wait for a place.
+	// laneSlice is the time after which a work gives way to waiting ones.
 	laneSlice = 5 * time.Second
 )
 
-// lanes has one lane for each namespace whose works are being carried out. Works of one namespace follow each other.
-// As many run at a time as there are places, and the others wait in the order in which they came. A lane gives its
-// place up to them, and waits behind them, after each work and within a work after a slice. So no namespace's cascades
-// wait for the end of another's, however many records or zones that one has set moving.
+// lanes schedules works. Each namespace has one lane, in which its works run one after the other. As many lanes run
+// as there are places; the others wait in order. If others wait, a lane releases its place after each work, and
+// within a work after a slice. So no namespace waits for the end of another's cascades, however large they are.
 type lanes struct {
 	sync.WaitGroup
-	places  chan struct{} // those that are taken; a channel serves its senders in the order in which they came
-	waiting atomic.Int32  // lanes that have no place
+	places  chan struct{} // taken places; a channel serves its senders in order
+	waiting atomic.Int32  // lanes without a place
 	slice   time.Duration
 	busy    sync.Map // by namespace
-	// missed says that a work was due while its lane was busy.
+	// missed is true if a work was due while its lane was busy.
 	missed atomic.Bool
 }
 
@@ -35,10 +34,10 @@ func newLanes(most int, slice time.Duration) *lanes {
 	return &lanes{places: make(chan struct{}, most), slice: slice}
 }
 
-// place is what a lane has while it runs: since when, zero for none.
+// place is a lane's place: the time when it was taken, zero for none.
 type place struct{ since time.Time }
 
-// takeLane takes a lane until leaveLane, and reports whether it was free.
+// takeLane takes a lane until leaveLane. It returns false if the lane is busy.
 func (p *lanes) takeLane(name string) bool {
 	_, busy := p.busy.LoadOrStore(name, true)
 	if busy {
@@ -47,13 +46,13 @@ func (p *lanes) takeLane(name string) bool {
 	return !busy
 }
 
-// leaveLane frees a lane, and reports whether a work waits for one.
+// leaveLane frees a lane, and reports whether a work was due meanwhile.
 func (p *lanes) leaveLane(name string) bool {
 	p.busy.Delete(name)
 	return p.missed.Swap(false)
 }
 
-// takePlace waits for a place behind the lanes that wait already.
+// takePlace waits for a place, after the lanes already waiting.
 func (p *lanes) takePlace(ctx context.Context, at *place) error {
 	p.waiting.Add(1)
 	defer p.waiting.Add(-1)
@@ -66,7 +65,7 @@ func (p *lanes) takePlace(ctx context.Context, at *place) error {
 	}
 }
 
-// givePlaceUp gives a place, if the lane has it, to the next lane that waits.
+// givePlaceUp releases the place, if the lane has one.
 func (p *lanes) givePlaceUp(at *place) {
 	if !at.since.IsZero() {
 		*at = place{}
@@ -74,7 +73,7 @@ func (p *lanes) givePlaceUp(at *place) {
 	}
 }
 
-// yieldPlace lets the lanes that wait go first, between two works.
+// yieldPlace lets waiting lanes go first, between two works.
 func (p *lanes) yieldPlace(ctx context.Context, at *place) error {
 	if p.waiting.Load() == 0 {
 		return nil
@@ -83,7 +82,7 @@ func (p *lanes) yieldPlace(ctx context.Context, at *place) error {
 	return p.takePlace(ctx, at)
 }
 
-// isOverdue reports whether a lane has had its slice while another waits.
+// isOverdue reports whether a lane has used its slice while another waits.
 func (p *lanes) isOverdue(at *place) bool {
 	return at != nil && p.waiting.Load() > 0 && time.Since(at.since) >= p.slice
 }

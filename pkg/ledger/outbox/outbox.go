@@ -24,27 +24,27 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// Outbox carries out what writes owe.
+// Outbox processes the pending work of writes.
 type Outbox struct {
 	mem                                *facts.Memory
 	jr                                 *journal.Journal
 	com                                *commit.Committer
 	placer                             *objects.Placer
-	terminating                        func(namespace string) bool // of ledger.Config
+	terminating                        func(namespace string) bool // ledger.Config.Terminating
 	serialsEvery, usageEvery, tryEvery time.Duration
 	maxLeftBy                          int
 	announce                           Announce
 	items                              items
 	lanes                              *lanes
-	failed                             sync.Map // retry by id
+	failed                             sync.Map // retry by work ID
 }
 
-// Announce is called for each Record and Zone that the rules allow no more since a cascade came to it, with the time at
-// which it ends, and with 0 where a rule came back (S2.12, S3.5). It must not wait.
+// Announce is called for each Record and Zone that a cascade finds no longer allowed, with the time at which it
+// ends, and again with 0 when a rule allows it again (S2.12, S3.5). It must not block.
 type Announce func(o metav1.Object, endsAt int64, message string)
 
-// New returns an Outbox over these packages. terminating says whether a namespace is being deleted; nil: none is.
-// announce may be nil.
+// New returns an Outbox. terminating reports whether a namespace is being deleted; nil: none is. announce may be
+// nil.
 func New(mem *facts.Memory, jr *journal.Journal, com *commit.Committer, placer *objects.Placer, terminating func(string) bool,
 	announce Announce, serialsEvery, usageEvery, tryEvery time.Duration, maxLeftBy int) *Outbox {
 	if announce == nil {
@@ -56,16 +56,16 @@ func New(mem *facts.Memory, jr *journal.Journal, com *commit.Committer, placer *
 }
 
 const (
-	// MigrationID is the prefix of the ids of works that a migration owes.
+	// MigrationID is the prefix of the IDs of works of migrations.
 	MigrationID = "migration-"
-	// trialID is that of works that rounds owe.
+	// trialID is the prefix of the IDs of works of rounds.
 	trialID = "waits-"
 )
 
-// isTrial reports whether a round owes the work.
+// isTrial reports whether the work comes from a round.
 func isTrial(w *law.Work) bool { return strings.HasPrefix(w.ID, trialID) }
 
-// isGaining reports whether a cascade brings records to a name, or to one above or below it. Rounds leave such a name
+// isGaining reports whether a cascade moves records to a name, or to one above or below it. Rounds leave such a name
 // to the cascade.
 func (box *Outbox) isGaining(view string, n name.Name) bool {
 	if n.IsZero() {
@@ -75,12 +75,12 @@ func (box *Outbox) isGaining(view string, n name.Name) bool {
 	return h != nil && h.Gains(n)
 }
 
-// Terminates reports whether a namespace is being deleted, as far as this server has heard (S2.6).
+// Terminates reports whether a namespace is being deleted, as far as this server knows (S2.6).
 func (box *Outbox) Terminates(namespace string) bool {
 	return box.terminating != nil && box.terminating(namespace)
 }
 
-// readFact reads a fact from etcd; nil: there is none.
+// readFact reads a fact from etcd; nil if absent.
 func (box *Outbox) readFact(ctx context.Context, k law.Key) (any, error) {
 	r, err := box.mem.Client.Get(ctx, box.mem.Layout.Key(k))
 	if err != nil || len(r.Kvs) == 0 {
@@ -89,8 +89,8 @@ func (box *Outbox) readFact(ctx context.Context, k law.Key) (any, error) {
 	return layout.DecodeFact(k, r.Kvs[0].Value)
 }
 
-// decideZone decides about a Zone that no client writes, again until that is committed or has become needless. item is
-// that of the cascade, nil for none. ask makes the question about the Zone as it stands; nil: there is nothing to
+// decideZone decides a Zone without a client, and retries until that is committed or no longer needed. item is that
+// of the cascade, nil for none. ask returns the request to the law for the present Zone, nil if there is nothing to
 // decide.
 func (box *Outbox) decideZone(ctx context.Context, item *commit.Item, ref law.Ref,
 	ask func(*v1alpha1.Zone) (func(*law.Seen) law.Outcome, error)) error {

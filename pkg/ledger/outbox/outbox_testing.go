@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// CarryOut carries out all that is in the outbox, one work after the other. It does nothing else of what Run does:
-// stories of the ledger stand still between the end of a cascade and the cuts, which Run pays too.
+// CarryOut processes the outbox once, one work after the other. It does nothing else that Run does: stories of the
+// ledger pause between the end of a cascade and the cuts, which Run counts too.
 func (box *Outbox) CarryOut(ctx context.Context) {
 	if _, err := box.loadItems(ctx); err != nil {
 		return
@@ -19,12 +19,12 @@ func (box *Outbox) CarryOut(ctx context.Context) {
 	}
 }
 
-// TryWaiting makes a round, without a rest.
+// TryWaiting makes a round without pauses.
 func (box *Outbox) TryWaiting(ctx context.Context) error {
 	_, err := box.tryRange(ctx, box.mem.Layout.Room("orphans"), "", maxListed, 0)
 	return err
 }
 
-// SetLanes has at most n cascades run at once, each for a slice: with laneSlice a test that a lane gives way would need
-// a cascade of many seconds.
+// SetLanes sets the number of lanes and their slice. With laneSlice, a test of giving way would need a cascade of
+// many seconds.
 func (box *Outbox) SetLanes(n int, slice time.Duration) { box.lanes = newLanes(n, slice) }

@@ -23,15 +23,14 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/journal"
 )
 
-// sweepEvery is the time between two looks into the outbox, dutyEvery that between two of most duties.
+// sweepEvery is the period of sweeps of the outbox, dutyEvery that of most other duties.
 const (
 	sweepEvery = 500 * time.Millisecond
 	dutyEvery  = 4 * sweepEvery
 )
 
-// Run carries out what writes owe, and does its other duties beside that, so that neither waits for the other. It
-// returns when ctx ends. Several servers may run it on one store: every step is decided by the law, guarded, and worth
-// nothing the second time.
+// Run processes the outbox and, in parallel, the other duties, until ctx ends. Several servers may run on one store:
+// a repeated step changes nothing.
 func (box *Outbox) Run(ctx context.Context) error {
 	defer box.lanes.Wait()
 	var duties sync.WaitGroup
@@ -43,7 +42,7 @@ func (box *Outbox) Run(ctx context.Context) error {
 		{dutyEvery, box.sweepCuts}, {dutyEvery, box.sweepMarks}, {dutyEvery, box.sweepWithdrawals},
 		{box.usageEvery, box.sweepUsage}, {box.serialsEvery, box.sweepSerials}, {box.serialsEvery,
 			func(ctx context.Context, _ sightings) sightings {
-				_ = box.SweepCondensed(ctx) // what is left of it goes in an hour
+				_ = box.SweepCondensed(ctx) // the next sweep retries
 				return nil
 			}},
 	} {
@@ -68,7 +67,7 @@ func (box *Outbox) Run(ctx context.Context) error {
 	}
 }
 
-// sweepOutbox begins to carry out what is due in the outbox, lane by lane.
+// sweepOutbox starts the works that are due, lane by lane.
 func (box *Outbox) sweepOutbox(ctx context.Context, all bool) {
 	due := map[string][]*standing{} // by namespace, oldest first
 	for _, s := range box.listDue(all) {
@@ -100,8 +99,8 @@ func (box *Outbox) sweepOutbox(ctx context.Context, all bool) {
 	}
 }
 
-// listDue returns the works that this server is to carry out, oldest first: its own, those of which another server
-// has said nothing for foreignAfter, and with all also those that no server carries out yet.
+// listDue returns the works for this server, oldest first: its own, those of another server silent for foreignAfter
+// and, if all is true, those that no server has begun.
 func (box *Outbox) listDue(all bool) (works []*standing) {
 	box.items.mu.Lock()
 	for _, one := range box.items.by {
@@ -125,7 +124,7 @@ func (box *Outbox) listDue(all bool) (works []*standing) {
 	return works
 }
 
-// takeUp carries a work out if it is still due: it may have ended after the outbox was read.
+// takeUp processes a work, unless it ended after the outbox was read.
 func (box *Outbox) takeUp(ctx context.Context, s *standing) {
 	s.beaten = time.Now()
 	err := func() (err error) {
@@ -147,9 +146,9 @@ func (box *Outbox) takeUp(ctx context.Context, s *standing) {
 	}
 }
 
-// sweepMarks has zones delivered that their cascades held back too long (S7.2). It takes away the marks of works whose
-// items are lost, by a fault of the store, since no cascade would: they keep names locked and zones back. An item goes
-// with the last of its marks, so one that stands here has its item, or has lost it.
+// sweepMarks settles zones that their cascades held back too long (S7.2). It removes marks of works whose items a
+// fault of the store has lost: such marks would lock names and hold zones forever. An item goes with the last of its
+// marks, so a mark without an item is such a fault.
 func (box *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
 	box.mem.Forget(time.Now().Add(-facts.Remembers))
 	now := box.mem.Now().Unix()
@@ -158,7 +157,7 @@ func (box *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
 		var err error
 		for _, mark := range h.Works {
 			failed := box.decideZone(ctx, nil, h.Ref, func(*v1alpha1.Zone) (func(*law.Seen) law.Outcome, error) {
-				// Where a work with its id is owed anew after this, it marks the zone by a write of that, and this one
+				// If a work with this ID is created after the read, it writes its mark to the zone, and this write
 				// fails.
 				r, err := box.mem.Client.Get(ctx, box.mem.Layout.Outbox(mark.ID), clientv3.WithKeysOnly())
 				if err != nil || len(r.Kvs) > 0 {
@@ -181,20 +180,20 @@ func (box *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
 }
 
 const (
-	// A work that failed rests before it is tried again, each time twice as long. longestWait is the longest rest of
-	// one that has not failed, and waits for Delivery.
+	// After a failure, a work pauses before each retry, twice as long each time, up to longestRest. longestWait is
+	// the limit while it waits for Delivery.
 	firstRest   = time.Second
 	longestRest = 5 * time.Minute
 	longestWait = 10 * time.Second
 )
 
-// retry is the rest of a work that failed at this server and has not gone through since.
+// retry is the pause of a work that failed on this server.
 type retry struct {
 	rest  time.Duration
 	until time.Time
 }
 
-// countFailure counts one more failure of a work, and returns how long it rests.
+// countFailure counts a failure of a work, and returns the pause.
 func (box *Outbox) countFailure(id string, longest time.Duration) time.Duration {
 	last, _ := box.failed.Load(id)
 	failed, _ := last.(retry)

@@ -12,19 +12,18 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 )
 
-// sightings are the keys of a room as a duty met them last. A duty goes through the room again and again and acts on
-// the keys that are due. A key that no server changes becomes due by the clock of this server alone: no clock of a
-// client or of another server counts.
+// sightings are the keys of a room at a duty's last sweep. A key that no server changes becomes due by the clock of
+// this server alone.
 type sightings map[string]sighting
 
-// sighting is the revision of a key, and the time at which this server first met the key at it.
+// sighting is the revision of a key, and the time at which this server first saw it.
 type sighting struct {
 	mod int64
 	at  time.Time
 }
 
-// sweepRoom calls f for each key of a room, with the time for which this server has known the key at its revision. It
-// returns the sightings for the next sweep: the last ones where the room could not be read to its end.
+// sweepRoom calls f for each key of a room, with the time for which this server has known its revision. It returns
+// the sightings for the next sweep: last, if the room could not be read to its end.
 func (box *Outbox) sweepRoom(ctx context.Context, room string, last sightings, f func(kv *mvccpb.KeyValue, known time.Duration)) sightings {
 	now := sightings{}
 	if _, err := etcd.Scan(ctx, box.mem.Client, box.mem.Layout.Room(room), "", 0, func(kv *mvccpb.KeyValue) error {

@@ -26,24 +26,24 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// A cascade decides records one after the other, each on what the last one left. It submits many at once to the
-// zone's queue, in order, where they are committed like the writes of clients (package commit).
+// A cascade decides records in order, each on the result of the last. It submits many at once to the queue of the
+// zone, where they are committed like writes of clients (package commit).
 //
-// The order is that of S2.7. Records that leave one zone for another do so before the records that wait with them are
-// decided, and then all of these come in, in order. So the order in which they take a name does not depend on where
-// they come from.
+// The order is that of S2.7. Records that move to another zone leave their zone before the waiting records are
+// decided, and then all of them come in, in order. So the zone from which they come does not matter for who takes a
+// name.
 
 const (
-	// maxSteps bounds the records that are read and decided in one go: about as many as one transaction takes.
+	// maxSteps bounds the records read and decided at once, about the number that fits into a transaction.
 	maxSteps = 16
-	// fewSteps bounds them for sharedFor after a client's write: the next write waits for the go that it meets in its
-	// zone. The bound grows by one in stepsGrow, so that names do not stay locked for long beside a busy neighbour.
+	// For sharedFor after a client's write the bound is fewSteps, as the client's next write waits for the steps in
+	// the queue. It grows by one in each stepsGrow, so that names do not stay locked for long beside a busy client.
 	fewSteps  = 3
 	stepsGrow = 5 * time.Second
 	sharedFor = 100 * time.Millisecond
 )
 
-// stepsAtOnce returns the number of records for the next go of a work.
+// stepsAtOnce returns the number of records to submit next.
 func (box *Outbox) stepsAtOnce(work *law.Work) int {
 	since := time.Unix(work.Since, 0)
 	if wrote := time.Unix(0, box.com.Clients.Load()); wrote.After(since) && time.Since(wrote) < sharedFor {
@@ -52,17 +52,17 @@ func (box *Outbox) stepsAtOnce(work *law.Work) int {
 	return maxSteps
 }
 
-// step is a candidate with its record as it was read.
+// step is a candidate with its Record and write.
 type step struct {
 	candidate
-	// w is its write, and o the record as it was read.
 	w *commit.Write
 	o *v1alpha1.Record
-	// stands says that the record is in the zone that the step probably changes.
+	// stands is true if the Record is in the zone that the step probably changes.
 	stands bool
 }
 
-// stepOf returns the write of a record that is decided anew (S2.5). Error: facts.ErrDamaged.
+// stepOf returns the write that decides a Record again (S2.5). The error is facts.ErrDamaged if the Record cannot be
+// read.
 func (box *Outbox) stepOf(s *standing, c candidate, o *v1alpha1.Record, mod int64) (*commit.Write, error) {
 	r, err := objects.LawRecord(o)
 	before, waits, unread := objects.Adopted(o)
@@ -84,7 +84,7 @@ func (box *Outbox) stepOf(s *standing, c candidate, o *v1alpha1.Record, mod int6
 		w.Payer = o.Namespace
 	}
 	if ask.Waits != nil && c.keptOut != "" {
-		ask.Waits.KeptOut, w.Payer = c.keptOut, o.Namespace // what waits at others' names is not paid by them
+		ask.Waits.KeptOut, w.Payer = c.keptOut, o.Namespace // holders do not pay for Records that wait at their names
 	}
 	w.Ask = func(seen *law.Seen) law.Outcome { return records.DecideRecord(seen, ask) }
 	w.Primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
@@ -104,7 +104,7 @@ func (box *Outbox) stepOf(s *standing, c candidate, o *v1alpha1.Record, mod int6
 	return w, nil
 }
 
-// isUnchanged reports whether the decision is what the object says already.
+// isUnchanged reports whether the object already has the decided status.
 func isUnchanged(o *v1alpha1.Record, plan *law.Plan) bool {
 	p, is := plan.Record, &o.Status
 	have := meta.FindStatusCondition(is.Conditions, v1alpha1.ConditionAdopted)
@@ -123,8 +123,8 @@ func isUnchanged(o *v1alpha1.Record, plan *law.Plan) bool {
 	return string(is.ZoneRef.UID) == p.Zone.UID && have.Status == "True" && endsAt == p.EndsAt
 }
 
-// decideRecords decides candidates anew, in order, at most maxSteps. Those that stand in a zone stay or leave first.
-// Then what waits comes in, with what left for another zone (I1).
+// decideRecords decides up to maxSteps candidates again, in order. First the Records that are in a zone stay or
+// leave. Then the waiting ones come in, with those that have left for another zone (I1).
 func (box *Outbox) decideRecords(ctx context.Context, s *standing, cs []candidate) error {
 	box.mem.Fault("cascade-step")
 	box.mem.Stats.CascadeSteps.Add(int64(len(cs)))
@@ -150,9 +150,9 @@ func (box *Outbox) decideRecords(ctx context.Context, s *standing, cs []candidat
 	return err
 }
 
-// commitSteps commits steps, together those that probably change one zone. A step that does not go in with the others
-// is decided by itself. inside says that the records stand in these zones: what leaves for another zone is not taken in
-// there yet. leaves says of each record by its uid whether it does so.
+// commitSteps commits steps, grouped by probable zone. If a step does not fit in, it is decided alone. If inside is
+// true, the Records are in these zones, and a Record that leaves is not yet taken in elsewhere. leaves tells, by
+// uid, which Records leave for another zone.
 func (box *Outbox) commitSteps(ctx context.Context, s *standing, steps []*step, inside bool) (leaves map[string]bool, err error) {
 	leaves = map[string]bool{}
 	for len(steps) > 0 {
@@ -181,8 +181,8 @@ func (box *Outbox) commitSteps(ctx context.Context, s *standing, steps []*step, 
 	return leaves, nil
 }
 
-// reconsiderRecord decides a record anew, in a transaction of its own. With leaving, it does not wait until another
-// zone has taken the record in.
+// reconsiderRecord decides a Record again in its own transaction. Unless leaving is true, it repeats until another
+// zone has taken a leaving Record in.
 func (box *Outbox) reconsiderRecord(ctx context.Context, s *standing, c candidate, leaving bool) (leaves bool, err error) {
 	for {
 		steps, err := box.readSteps(ctx, s, []candidate{c})
@@ -202,8 +202,8 @@ func (box *Outbox) reconsiderRecord(ctx context.Context, s *standing, c candidat
 	}
 }
 
-// noteStep tells what a committed step says, and pays what it owes. It reports whether the step releases the record for
-// another zone to take it in (I1).
+// noteStep announces the result of a committed step, and counts its pending cuts. It reports whether the Record
+// leaves for another zone (I1).
 func (box *Outbox) noteStep(ctx context.Context, st *step) (leaves bool) {
 	p := st.w.Plan.Record
 	if p != nil && p.Zone != nil && (p.EndsAt != 0) != (st.o.Status.EndsAt != nil) {
@@ -213,7 +213,7 @@ func (box *Outbox) noteStep(ctx context.Context, st *step) (leaves bool) {
 	return p != nil && p.Reason == law.ReasonMoving
 }
 
-// decideMended decides the records that the work left out and that can be read again.
+// decideMended decides the damaged Records of the work that can be read again.
 func (box *Outbox) decideMended(ctx context.Context, s *standing) error {
 	for _, record := range s.damaged {
 		o, _, err := box.mem.ReadRecord(ctx, record.Namespace, record.Name)
@@ -223,7 +223,7 @@ func (box *Outbox) decideMended(ctx context.Context, s *standing) error {
 		s.damaged = slices.DeleteFunc(slices.Clone(s.damaged), func(r law.Ref) bool { return r == record })
 		if err == nil && o != nil && (record.UID == "" || string(o.UID) == record.UID) {
 			var c candidate
-			_, waits, _ := objects.Adopted(o) // what cannot be read is left out again
+			_, waits, _ := objects.Adopted(o) // damaged ones are left out again
 			if c, err = box.recordCandidate(ctx, o, waits); err == nil {
 				_, err = box.reconsiderRecord(ctx, s, c, false)
 			}
@@ -235,7 +235,8 @@ func (box *Outbox) decideMended(ctx context.Context, s *standing) error {
 	return nil
 }
 
-// readSteps reads the records of candidates in one round trip, and makes their steps. Those that are gone are left out.
+// readSteps reads the Records of candidates in one round trip, and returns their steps, without Records that are
+// gone.
 func (box *Outbox) readSteps(ctx context.Context, s *standing, cs []candidate) ([]*step, error) {
 	if len(cs) == 0 {
 		return nil, nil
@@ -265,7 +266,8 @@ func (box *Outbox) readSteps(ctx context.Context, s *standing, cs []candidate) (
 	return steps, nil
 }
 
-// readStep makes the step of a candidate whose record stands so; nil: it is gone. Error: facts.ErrDamaged.
+// readStep returns the step of a candidate from its stored Record; nil: the Record is gone. The error is
+// facts.ErrDamaged if it cannot be read.
 func (box *Outbox) readStep(ctx context.Context, s *standing, c candidate, kv *mvccpb.KeyValue) (*step, error) {
 	if kv == nil {
 		return nil, nil

@@ -13,19 +13,19 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// The status of a Delegation has the number of Records that its namespaces have in its zone (S4.3). A write of a
-// Record changes a key of counts/ at once. A sweep writes the Delegations, so that a record's write costs no other
-// object, and a Delegation is written once in UsageEvery at most, whatever its namespaces write.
+// The status of a Delegation has the number of its namespaces' Records in the zone (S4.3). A write of a Record
+// changes only its counts/ key. A sweep updates the Delegations, at most once in UsageEvery, whatever the namespaces
+// write.
 
 const (
-	// UsageEvery is how often Delegations are swept.
+	// UsageEvery is the period of the sweep of Delegations.
 	UsageEvery = 10 * time.Second
-	// usageAtOnce bounds the counts of one sweep; the others wait for the next.
+	// usageAtOnce bounds the counts of a sweep; the others wait for the next.
 	usageAtOnce = 500
 )
 
-// sweepUsage writes into Delegations how many Records their namespaces have, where that has changed. The first sweep
-// counts all zones: no server may have noted what was written before this one started.
+// sweepUsage writes the changed numbers of Records into Delegations. The first sweep counts all zones, as nobody
+// noted the writes before this server started.
 func (box *Outbox) sweepUsage(ctx context.Context, last sightings) sightings {
 	delegated := map[string]*law.Holding{}
 	for _, h := range box.mem.Holdings(func(h *law.Holding) bool { return h.Delegations > 0 }) {
@@ -50,7 +50,7 @@ func (box *Outbox) sweepUsage(ctx context.Context, last sightings) sightings {
 	return sightings{}
 }
 
-// countUsage writes the count of one Delegation.
+// countUsage updates one Delegation.
 func (box *Outbox) countUsage(ctx context.Context, uid, namespace, name string) error {
 	for {
 		o, mod, err := box.readDelegation(ctx, namespace, name)

@@ -25,28 +25,28 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// A write that takes something away does not know what waited for it. What waits is tried in a round instead, and where
-// a client takes a value away, what waits there is tried at once (S2.7). To try is to decide without a write. What a
-// zone would take in is owed as a cascade, which has the order among all that wait at the name. So a round of an idle
-// cluster writes nothing, and a try that is lost costs a minute.
+// A write that frees a name does not look for waiting objects. A round tries them instead; when a client removes a
+// value, those at the name are tried at once (S2.7). To try is to decide without a write. If a zone would take an
+// object in, a cascade is created, which orders all objects waiting at the name. So a round of an idle cluster
+// writes nothing, and a lost trial costs a minute.
 
 const (
 	// TryEvery is the time between two rounds.
 	TryEvery = time.Minute
-	// maxTried bounds what a round tries of one namespace, by lot. So a namespace that has much waiting does not make
-	// others wait longer.
+	// maxTried bounds the objects of one namespace that a round tries, chosen by lot. So a namespace with many
+	// waiting objects does not delay others.
 	maxTried = 100
-	// maxListed bounds the keys that a round reads. The next one goes on behind them. maxBelow bounds those that are
-	// read where a value went: what is behind them waits for its round.
+	// maxListed bounds the keys read by a round; the next continues after them. maxBelow bounds the keys read at a
+	// freed name; the rest waits for its round.
 	maxListed = 100_000
 	maxBelow  = 2_000
-	// idleShare is how many times as long as it works a round rests, so that clients have the server.
+	// A round pauses idleShare times as long as it works, in favour of clients.
 	idleShare = 3
-	// countRest is the time between two looks whether anything waits.
+	// countRest is the pause before counting the waiting objects again.
 	countRest = 500 * time.Millisecond
 )
 
-// followRounds tries what waits, each tryEvery, until ctx ends.
+// followRounds makes a round each tryEvery, until ctx ends.
 func (box *Outbox) followRounds(ctx context.Context) {
 	for next := ""; etcd.Pause(ctx, box.tryEvery); {
 		var err error
@@ -55,10 +55,10 @@ func (box *Outbox) followRounds(ctx context.Context) {
 	}
 }
 
-// followFreed tries what waits at names at which clients took values away, and below their base names, until ctx ends.
-// While nothing waits it reads no more than that, and not often: most clusters have nothing that waits, and all write.
+// followFreed tries the objects that wait at freed names, and at or below their base names, until ctx ends. While
+// nothing waits, it only counts, and seldom: most clusters have no waiting objects, and all have writes.
 func (box *Outbox) followFreed(ctx context.Context) {
-	var waited time.Time // when something waited last, as far as this server knows
+	var waited time.Time // when an object last waited, as far as known
 	for at, ok := box.com.NextFreed(ctx); ok; at, ok = box.com.NextFreed(ctx) {
 		if time.Since(waited) > TryEvery {
 			r, err := box.mem.Client.Get(ctx, box.mem.Layout.Room("orphans"), clientv3.WithPrefix(), clientv3.WithCountOnly())
@@ -82,8 +82,8 @@ func (box *Outbox) logUntried(ctx context.Context, err error) {
 	}
 }
 
-// tryRange tries what waits under a prefix, from a key on, and owes a cascade for what would come in. next is the key
-// to go on with, "" at the end of the prefix. rest is how many times as long it rests as it works.
+// tryRange tries the waiting objects under a prefix, beginning at from, and creates cascades for those that would
+// come in. next is the key to continue with, "" at the end of the prefix. It pauses rest times as long as it works.
 func (box *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest int) (next string, err error) {
 	chosen, next, err := box.drawWaiting(ctx, prefix, from, most)
 	if err != nil {
@@ -105,9 +105,9 @@ func (box *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest
 	return next, nil
 }
 
-// hasRulesDue reports whether the cascade of a Delegation of the zone that a work takes a namespace's names into has
-// yet to decide these names. A round leaves them to it: what own's rules give back is own's act and ends a hold (S7.5),
-// and what a round brings is the tenant's. An item that cannot be read, or is behind the first ones, makes none wait.
+// hasRulesDue reports whether the cascade of a Delegation has yet to decide the names of a namespace in the zone of
+// w. Rounds leave them to that cascade: Records restored by own's rules are own's act and end a hold (S7.5), but
+// Records taken in by a round are the tenant's. Unreadable items, and those beyond maxBelow, delay nobody.
 func (box *Outbox) hasRulesDue(ctx context.Context, w *law.Work, namespace string) (bool, error) {
 	r, err := box.mem.Client.Get(ctx, box.mem.Layout.Outbox(zones.DelegationWorkPrefix), clientv3.WithPrefix(),
 		clientv3.WithLimit(maxBelow))
@@ -123,7 +123,7 @@ func (box *Outbox) hasRulesDue(ctx context.Context, w *law.Work, namespace strin
 	}), nil
 }
 
-// oweTrial owes a cascade for what a namespace has waiting, where none with its id stands.
+// oweTrial creates the cascade of a trial, unless an item with its ID exists.
 func (box *Outbox) oweTrial(ctx context.Context, w *law.Work, namespace string) error {
 	if due, err := box.hasRulesDue(ctx, w, namespace); err != nil || due {
 		return err
@@ -136,8 +136,8 @@ func (box *Outbox) oweTrial(ctx context.Context, w *law.Work, namespace string) 
 	return err
 }
 
-// drawWaiting reads the waiting keys under a prefix from a key on, about so many as most, and draws at most maxTried of
-// each namespace.
+// drawWaiting reads about most waiting keys under a prefix, beginning at from, and chooses at most maxTried of each
+// namespace by lot.
 func (box *Outbox) drawWaiting(ctx context.Context, prefix, from string, most int) (chosen []candidate, next string, err error) {
 	drawn, met := map[string][]candidate{}, map[string]int{}
 	next, err = etcd.Scan(ctx, box.mem.Client, prefix, from, most, func(kv *mvccpb.KeyValue) error {
@@ -157,14 +157,14 @@ func (box *Outbox) drawWaiting(ctx context.Context, prefix, from string, most in
 	for _, of := range drawn {
 		chosen = append(chosen, of...)
 	}
-	// One that refers to a zone and has a name stands under both.
+	// An object that refers to a zone and has a name is under both keys.
 	slices.SortFunc(chosen, func(x, y candidate) int {
 		return cmp.Or(cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.letter, y.letter), cmp.Compare(x.Name, y.Name))
 	})
 	return slices.Compact(chosen), next, err
 }
 
-// tryCandidate decides something that waits without a write, and returns the cascade that would take it in, nil for
+// tryCandidate decides a waiting object without a write, and returns the cascade that would take it in, nil for
 // none.
 func (box *Outbox) tryCandidate(ctx context.Context, c candidate) (_ *law.Work, err error) {
 	defer box.com.Recover(ctx, nil, &err)
@@ -177,7 +177,7 @@ func (box *Outbox) tryCandidate(ctx context.Context, c candidate) (_ *law.Work, 
 		return nil, err
 	}
 	_, waits, err := objects.Adopted(o)
-	if err != nil || waits == nil || box.isGaining(waits.View, waits.FQDN) { // the cascade that brings Records there decides first
+	if err != nil || waits == nil || box.isGaining(waits.View, waits.FQDN) { // a cascade moves Records there
 		return nil, err
 	}
 	if c, err = box.recordCandidate(ctx, o, waits); err != nil {
@@ -194,17 +194,17 @@ func (box *Outbox) tryCandidate(ctx context.Context, c candidate) (_ *law.Work, 
 	return box.trialOf(o, waits, out.Plan), nil
 }
 
-// trialOf returns the cascade that a record which waits so needs to come in by a plan, nil for none.
+// trialOf returns the cascade that takes in a waiting Record by a plan, nil if none is needed.
 func (box *Outbox) trialOf(o *v1alpha1.Record, waits *law.Waiting, plan *law.Plan) *law.Work {
 	p := plan.Record
 	if p.Zone == nil && plan.Work != nil {
-		return plan.Work // its name is another namespace's, which the rules allow it no more
+		return plan.Work // another namespace has the name, against the rules
 	}
 	if have := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAdopted); p.FQDN.IsZero() || p.Zone == nil && have != nil &&
 		have.Reason == p.Reason {
 		return nil
 	}
-	// A name is held by its base name, so all that waits there is decided together, in the order of S2.8.
+	// The base name decides the holder, so all objects waiting there are decided together, in the order of S2.8.
 	work := &law.Work{Reason: "what waited may come in", View: p.View, By: o.Namespace, Since: box.mem.Now().Unix()}
 	at, exact := p.FQDN, true
 	if plan.Zone != nil {

@@ -20,33 +20,34 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// candidate is something to decide anew.
+// candidate is a Record or pending Zone to decide again.
 type candidate struct {
 	law.Ref
 	letter  string
 	created int64
-	came    bool   // it stood in another zone than the one that takes it
-	stands  bool   // it is in the zone
+	came    bool   // moves from another zone
+	stands  bool   // is in the zone
 	keptOut string // law.Waiting.KeptOut
 }
 
-// maxWindow bounds the candidates of a cascade in memory: some five megabytes. With more of them the scans of the
-// work are read once for each window.
+// maxWindow bounds the candidates of a cascade in memory, to about five megabytes. If there are more, each window
+// scans again.
 const maxWindow = 1 << 14
 
-// window is the next part of what a work decides anew, in order (S2.8, S2.14). First what moves from one zone to
-// another: of the gaining zone's own namespace; what held its base name in the zone that it leaves; and the rest. Then
-// zones, since they take records; records that stand in the zone; and those that wait: of the zone's own namespace, of
-// the namespace that had the name when they began to wait, and all others. Within each, age decides, then uid.
+// window is the next part of the candidates of a work, in order (S2.8, S2.14). First Records that move from another
+// zone: those of the gaining zone's own namespace, then the rest. Then zones, since they take records; Records in
+// the zone; and waiting Records: of the zone's own namespace, of the namespace that had the name when they began to
+// wait, and all others. Within each, the older first, then by uid.
 type window struct {
 	own string
-	// after is the cursor of the work: the window begins behind it. Until what moves has moved it is of that alone.
+	// after is the cursor of the work, before the window. Until after.Moved is true, the window has only Records
+	// that move.
 	after law.Cursor
 	found []candidate
 	more  bool
 }
 
-// windowOf returns the window behind the cursor of a work, without candidates.
+// windowOf returns the empty window after the cursor of a work.
 func windowOf(s *standing) *window {
 	w := &window{after: s.cursor}
 	if len(s.Work.Zones) > 0 {
@@ -57,7 +58,7 @@ func windowOf(s *standing) *window {
 	return w
 }
 
-// cursorAt is the cursor of a work that has come to a candidate.
+// cursorAt returns the cursor of a work that has decided c.
 func (w *window) cursorAt(c candidate) law.Cursor {
 	at := w.after
 	at.Created, at.UID = c.created, c.UID
@@ -88,7 +89,7 @@ func (w *window) compareCandidates(x, y candidate) int {
 	return compareCursors(w.cursorAt(x), w.cursorAt(y))
 }
 
-// addCandidate adds a candidate where it may be of this part.
+// addCandidate adds a candidate, if it belongs after the cursor.
 func (w *window) addCandidate(c candidate) {
 	if w.after.UID != "" && compareCursors(w.cursorAt(c), w.after) <= 0 || !w.after.Moved && !c.came {
 		return
@@ -98,7 +99,7 @@ func (w *window) addCandidate(c candidate) {
 	}
 }
 
-// cutToSize keeps the first candidates, each once.
+// cutToSize sorts the candidates, removes duplicates, and keeps the first maxWindow.
 func (w *window) cutToSize() []candidate {
 	slices.SortFunc(w.found, w.compareCandidates)
 	w.found = slices.CompactFunc(w.found, func(x, y candidate) bool { return x.UID == y.UID })
@@ -108,9 +109,9 @@ func (w *window) cutToSize() []candidate {
 	return w.found
 }
 
-// findWindow finds the next candidates of a work. What moves has left no zone without being taken in by the next one,
-// unless the work was interrupted: so it need not be looked for among all that waits, of which strangers may have much
-// (S2.11).
+// findWindow finds the next candidates of a work. It does not search the waiting objects, which strangers may have
+// in large numbers (S2.11), for Records that have left one zone and not reached the next: only an interrupted work
+// leaves such Records.
 func (box *Outbox) findWindow(ctx context.Context, s *standing) (*window, error) {
 	w := windowOf(s)
 	for _, scan := range s.Work.Scans {
@@ -137,12 +138,12 @@ func (box *Outbox) findWindow(ctx context.Context, s *standing) (*window, error)
 	return w, nil
 }
 
-// moves reports whether a scan finds Records that are to leave a zone for the one that the work names first.
+// moves reports whether a scan finds Records that leave their zone for the first zone of the work.
 func (s *standing) moves(scan law.Scan) bool {
 	return scan.Kind == law.ScanMembers && (len(s.Work.Zones) == 0 || s.Work.Zones[0].UID != scan.Zone)
 }
 
-// scannedKeys is the prefix of the keys that a scan goes through; "": it goes through none.
+// scannedKeys returns the prefix of the keys to scan, "" for none.
 func (box *Outbox) scannedKeys(scan law.Scan) string {
 	switch scan.Kind {
 	case law.ScanMembers:
@@ -157,7 +158,7 @@ func (box *Outbox) scannedKeys(scan law.Scan) string {
 	return ""
 }
 
-// candidateAt reads what stands at a key that a scan goes through. It is not ok where that is not to be decided.
+// candidateAt decodes a scanned key. ok is false if its object need not be decided.
 func (box *Outbox) candidateAt(s *standing, scan law.Scan, kv *mvccpb.KeyValue) (c candidate, ok bool, err error) {
 	if scan.Kind != law.ScanMembers {
 		var w layout.Waiter
@@ -168,12 +169,12 @@ func (box *Outbox) candidateAt(s *standing, scan law.Scan, kv *mvccpb.KeyValue) 
 			return c, false, fmt.Errorf("%q is no waiting key", kv.Key)
 		}
 		c.UID, c.created, c.came, c.keptOut = w.UID, w.Created, w.Moves, w.KeptOut
-		// takeIn has seen to Delegations. What has moved, or came since, was decided then.
+		// takeIn decides Delegations. Objects that moved or came later were decided then.
 		decided := kv.CreateRevision > s.since && !s.again && slices.ContainsFunc(s.Work.Scans, s.moves)
 		return c, c.letter != layout.WaitingDelegation && scan.Of(c.Namespace) && !decided, nil
 	}
-	// A record that came in since the work was owed was decided then, and holds at that revision (I5). So a client that
-	// goes on writing does not keep the work from its end.
+	// A Record that came in after the work was created was decided then, and that holds (I5). So a client that keeps
+	// writing does not prolong the work.
 	if s.since > 0 && kv.ModRevision > s.since {
 		return c, false, nil
 	}
@@ -190,8 +191,8 @@ func (box *Outbox) candidateAt(s *standing, scan law.Scan, kv *mvccpb.KeyValue) 
 	return c, true, nil
 }
 
-// scanNamespaces finds the records that some namespaces have in a zone, and what of them waits there for it. It reads
-// what is in these namespaces, not what others have in the zone.
+// scanNamespaces finds the Records of some namespaces in a zone, and those that wait for it. It reads these
+// namespaces, not the zone's members.
 func (box *Outbox) scanNamespaces(ctx context.Context, s *standing, scan law.Scan, found func(candidate)) error {
 	var rev int64
 	for _, namespace := range scan.Namespaces {
@@ -218,7 +219,7 @@ func (box *Outbox) scanNamespaces(ctx context.Context, s *standing, scan law.Sca
 			if err == nil && spec.Waiting().For(&scan) {
 				found(candidate{Ref: spec.Ref, letter: layout.WaitingZone, created: o.CreationTimestamp.Unix()})
 			}
-			return err // with its key
+			return err // the error names the key
 		}); err != nil {
 			return err
 		}
@@ -226,7 +227,7 @@ func (box *Outbox) scanNamespaces(ctx context.Context, s *standing, scan law.Sca
 	return nil
 }
 
-// recordScanned reads a record that a scan of namespaces comes to. It is ok where it is in the zone, or waits for it.
+// recordScanned decodes a scanned Record. ok is true if the Record is in the zone or waits for it.
 func (box *Outbox) recordScanned(ctx context.Context, scan *law.Scan, key string, data []byte, mod int64) (c candidate, ok bool,
 	err error) {
 	o := &v1alpha1.Record{}
@@ -245,8 +246,8 @@ func (box *Outbox) recordScanned(ctx context.Context, scan *law.Scan, key string
 	return c, err == nil, err
 }
 
-// recordCandidate is a record to decide anew that was found by its object. Where it waits, its key says which
-// namespace kept it out (S2.14).
+// recordCandidate returns the candidate for a Record. The key of a waiting Record has the namespace that kept it out
+// (S2.14).
 func (box *Outbox) recordCandidate(ctx context.Context, o *v1alpha1.Record, waits *law.Waiting) (candidate, error) {
 	c := candidate{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID)}, letter: layout.WaitingRecord,
 		created: o.CreationTimestamp.Unix()}

@@ -20,21 +20,21 @@ import (
 )
 
 const (
-	// countsFor is the longest time that a server counts of a withdrawal before it writes it down: a server that ends
-	// loses no more. For a short period it is an eighth of that.
+	// countsFor is the longest time that a server counts before it records it: a server that ends loses no more. For
+	// a short period it is an eighth of the period.
 	countsFor = 10 * time.Minute
-	// minCount bounds what short periods write.
+	// minCount bounds the writes of short periods.
 	minCount = 10 * time.Second
-	// maxCounted bounds the withdrawals that one sweep writes; the others have their turn in the next.
+	// maxCounted bounds the withdrawals that a sweep writes; the others wait for the next.
 	maxCounted = 100
 )
 
-// countEvery is the time after which a server writes down what it counted of a period.
+// countEvery returns the time after which a server records its count.
 func countEvery(period time.Duration) time.Duration { return max(minCount, min(countsFor, period/8)) }
 
-// sweepWithdrawals counts how long servers ran since the rules of a zone took something from a namespace, and has that
-// released when the period is over (S2.5, S3.5). As with last serials no clock moves it: each server counts from when
-// it met what another wrote down last, and the first one that is due writes.
+// sweepWithdrawals counts the running time of servers since a withdrawal, and starts the release at the end of the
+// grace period (S2.5, S3.5). As for last serials, no clock counts: each server counts from when it first saw the
+// last record, and the first that is due writes.
 func (box *Outbox) sweepWithdrawals(ctx context.Context, last sightings) sightings {
 	written := 0
 	var zones map[string]law.Place
@@ -54,14 +54,14 @@ func (box *Outbox) sweepWithdrawals(ctx context.Context, last sightings) sightin
 		}
 		written++
 		if zones == nil {
-			zones = map[string]law.Place{} // by uid, as far as the memory of this server goes
+			zones = map[string]law.Place{} // by uid, as far as this server knows
 			for k, h := range box.mem.Holdings(func(*law.Holding) bool { return true }) {
 				zones[h.UID] = law.Place{Ref: h.Ref, View: k.View, FQDN: k.Name}
 			}
 		}
 		place, ok := zones[k.Object]
 		if !ok {
-			return // the zone is gone, or about to be
+			return // the zone is gone or being removed
 		}
 		if err := box.countWithdrawal(ctx, k, kv.ModRevision, place, w, known); err != nil && ctx.Err() == nil {
 			klog.FromContext(ctx).Error(err, "the end of a withdrawal failed; it is tried again", "key", string(kv.Key))
@@ -69,7 +69,7 @@ func (box *Outbox) sweepWithdrawals(ctx context.Context, last sightings) sightin
 	})
 }
 
-// countWithdrawal notes how long servers ran since a withdrawal, and owes the release when its period is over.
+// countWithdrawal records the time passed since a withdrawal, and creates the release when the period is over.
 func (box *Outbox) countWithdrawal(ctx context.Context, k law.Key, mod int64, place law.Place, w law.Withdrawal,
 	passed time.Duration) (err error) {
 	defer box.com.Recover(ctx, nil, &err)

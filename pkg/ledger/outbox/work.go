@@ -21,22 +21,21 @@ import (
 // standing is a work in progress.
 type standing struct {
 	commit.Item
-	// cursor is how far the work has come. It goes into the item with each sign of life, and begins anew where the
-	// item was extended.
+	// cursor is the progress of the work. Each renewal of the lease stores it in the item. It restarts if the item
+	// was extended.
 	cursor law.Cursor
-	// again says that the work may have been interrupted.
+	// again is true if the work may have been interrupted.
 	again bool
-	// damaged are the records that are left out. They go into the item with the cursor.
+	// damaged are the Records left out. They are stored with the cursor.
 	damaged []law.Ref
-	// place is that of its lane; nil: it needs none.
+	// place is the place of the lane; nil: none needed.
 	place *place
-	// since is the revision at which the work was owed, and beaten the time at which this server last said in the
-	// item that it carries the work out.
+	// since is the creation revision of the item, and beaten the time of this server's last renewal.
 	since  int64
 	beaten time.Time
 }
 
-// beginWork takes over how far the work has come, as its item says. An item that was extended since begins anew.
+// beginWork loads the progress from the item. If the item was extended since, the work restarts.
 func (s *standing) beginWork() {
 	if s.cursor = (law.Cursor{Times: s.Work.Times}); s.damaged == nil {
 		s.damaged = s.Work.Damaged
@@ -46,10 +45,10 @@ func (s *standing) beginWork() {
 	}
 }
 
-// hasBegun reports whether candidates of the work have been decided: all that comes before these is through.
+// hasBegun reports whether candidates were decided, so that the steps before them are done.
 func (s *standing) hasBegun() bool { return s.cursor != law.Cursor{Times: s.cursor.Times} }
 
-// rewriteItem replaces the item as it was last read.
+// rewriteItem replaces the item at its last read revision. If it has changed, rewriteItem reads it instead.
 func (s *standing) rewriteItem(ctx context.Context, box *Outbox, next law.Work) error {
 	key := box.mem.Layout.Outbox(s.Work.ID)
 	r, err := box.mem.Client.Txn(ctx).If(etcd.RevisionIs(key, s.Mod)).Then(etcd.OpPut(key, layout.Encode(next))).Commit()
@@ -64,15 +63,14 @@ func (s *standing) rewriteItem(ctx context.Context, box *Outbox, next law.Work) 
 }
 
 const (
-	// foreignAfter is the time for which another server's cascade is left to that server when it says nothing.
-	// beatEvery is the time between two signs of life.
+	// foreignAfter is the silence after which this server takes over another's cascade. beatEvery is the period of
+	// renewals.
 	foreignAfter = 3 * time.Second
 	beatEvery    = time.Second
 )
 
-// renewLease says in the item, once a second, that this server carries the work out. Two servers may begin, after a
-// start or when one stood still: the first to say so goes on, and the other looks on. Only time rests on it, since each
-// step is guarded.
+// renewLease renews this server's lease in the item, once in beatEvery. If two servers begin a work, the first to
+// renew continues, and the other gives up. A lost lease costs only time, as each step is compared.
 func (s *standing) renewLease(ctx context.Context, box *Outbox) error {
 	if time.Since(s.beaten) < beatEvery {
 		return nil
@@ -80,7 +78,7 @@ func (s *standing) renewLease(ctx context.Context, box *Outbox) error {
 	return s.noteProgress(ctx, box)
 }
 
-// noteProgress writes into the item which server carries the work out, and how far it has come.
+// noteProgress writes this server's ID and the progress into the item.
 func (s *standing) noteProgress(ctx context.Context, box *Outbox) error {
 	s.beaten = time.Now()
 	next := s.Work
@@ -92,14 +90,13 @@ func (s *standing) noteProgress(ctx context.Context, box *Outbox) error {
 	return s.rewriteItem(ctx, box, next)
 }
 
-// maxRest bounds the rest of a cascade after one go, however long that took.
+// maxRest bounds the pause of a cascade, however long its last steps took.
 const maxRest = 20 * time.Millisecond
 
-// betweenGoes is called after each go of a work, which began at a time and met so many writes of clients. It renews the
-// lease, and rests where clients have written meanwhile, in whichever zone, so that they have server and etcd: a
-// cascade that always has writes under way makes each of theirs wait, and each of several cascades rests the longer.
-// When the slice of its lane is over it gives the place to another one, and waits for its next turn: paused. Another
-// server may go on with the work meanwhile.
+// betweenGoes is called after steps that started at began, when clients was the time of the last client write. It
+// renews the lease. If clients have written since, in any zone, it pauses, or each of their writes would wait for
+// steps; the pause grows with the number of cascades. At the end of the slice it gives the place to another lane and
+// waits for the next turn: then paused is true, and another server may have taken over.
 func (box *Outbox) betweenGoes(ctx context.Context, s *standing, began time.Time, clients int64) (paused bool, err error) {
 	if err := s.renewLease(ctx, box); err != nil {
 		return false, err
@@ -120,16 +117,15 @@ func (box *Outbox) betweenGoes(ctx context.Context, s *standing, began time.Time
 	return true, s.noteProgress(ctx, box)
 }
 
-// A record that cannot be read does not stop a cascade. The cascade leaves it out and notes it in its item, and takes
-// its marks from the zones as if the record had been decided. The item stays with what was left out alone, but
-// that of a round: the next one tries what waits. A server that can read the record again, or finds it gone, ends the
-// item.
+// A damaged record does not stop a cascade. The cascade notes it in the item, and removes its marks from the zones
+// as if the record had been decided. The item remains with the damaged records only, except for a trial, as the next
+// round tries again. A server that can read the record again, or finds it gone, ends the item.
 
-// MaxDamaged bounds the records that an item notes. With more of them the store is damaged, or the encryption
-// configuration is wrong, and the cascade waits for a repair.
+// MaxDamaged bounds the damaged records of an item. With more, the store is damaged or the encryption configuration
+// wrong, and the cascade waits for a repair.
 const MaxDamaged = 100
 
-// leaveOut notes a record that cannot be read, for the reason cause.
+// leaveOut notes a damaged record.
 func (s *standing) leaveOut(ctx context.Context, record law.Ref, cause error) error {
 	if slices.Contains(s.damaged, record) {
 		return nil
@@ -143,7 +139,7 @@ func (s *standing) leaveOut(ctx context.Context, record law.Ref, cause error) er
 	return nil
 }
 
-// remainder returns the item of a work that has left records out and is otherwise through.
+// remainder returns the item of a finished work with its damaged records.
 func (s *standing) remainder() law.Work {
 	w := s.Work
 	return law.Work{ID: w.ID, Reason: w.Reason, View: w.View, By: w.By, Since: w.Since, Damaged: s.damaged}

@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// askPending makes the question whether a pending zone may stand, as a new child (S3.2); nil: it is not to be decided.
-// No zone takes in what terminates (S2.6).
+// askPending returns the request whether a pending zone may be established, as a new child (S3.2); nil: nothing to
+// decide. No zone takes in an object that terminates (S2.6).
 func (box *Outbox) askPending(o *v1alpha1.Zone) (func(*law.Seen) law.Outcome, error) {
 	if o.Status.FQDN != "" || o.DeletionTimestamp != nil || box.Terminates(o.Namespace) {
 		return nil, nil
@@ -28,13 +28,12 @@ func (box *Outbox) askPending(o *v1alpha1.Zone) (func(*law.Seen) law.Outcome, er
 	return func(seen *law.Seen) law.Outcome { return zones.DecideZone(seen, ask) }, err
 }
 
-// reparentZones decides anew which zone is the parent of each zone that the scans of a work go through: of those below
-// a name (S3.4–S3.11), and of those that are to say that the zone to which they refer has another name, or no longer
-// (S1.6).
+// reparentZones decides again the parents of the zones found by the scans of a work: zones below a name
+// (S3.4–S3.11), and zones that must report that their zoneRef's target has another name, or no longer (S1.6).
 func (box *Outbox) reparentZones(ctx context.Context, s *standing) error {
 	for _, scan := range s.Work.Scans {
 		decided := map[string]bool{}
-		for again := true; again; { // a zone made meanwhile may have come by what one above it said before
+		for again := true; again; { // a zone created meanwhile may rest on an earlier state of one above
 			found, err := box.findZones(ctx, &scan)
 			if err != nil {
 				return err
@@ -57,7 +56,7 @@ func (box *Outbox) reparentZones(ctx context.Context, s *standing) error {
 	return nil
 }
 
-// findZones returns the standing zones that a scan goes through, those above others first.
+// findZones returns the established zones found by a scan, from the top down.
 func (box *Outbox) findZones(ctx context.Context, scan *law.Scan) (found []*law.Holding, err error) {
 	if scan.Kind == law.ScanReferring {
 		return box.mem.ZonesReferring(scan), nil
@@ -73,7 +72,7 @@ func (box *Outbox) findZones(ctx context.Context, scan *law.Scan) (found []*law.
 	if err != nil {
 		return nil, err
 	}
-	above := []*law.ZoneBelow{nil} // those that enclose the last one, the nearest last
+	above := []*law.ZoneBelow{nil} // the enclosing zones of the last one, the nearest last
 	for i := range v.(*law.ZonesBelow).Zones {
 		below := &v.(*law.ZonesBelow).Zones[i]
 		if below.FQDN == scan.Name && !scan.At {
@@ -90,7 +89,7 @@ func (box *Outbox) findZones(ctx context.Context, scan *law.Scan) (found []*law.
 	return found, nil
 }
 
-// reparentZone decides anew which zone is the parent of a zone, and what its holding says.
+// reparentZone decides the parent of a zone and its holding again.
 func (box *Outbox) reparentZone(ctx context.Context, s *standing, ref law.Ref) error {
 	return box.decideZone(ctx, &s.Item, ref, func(o *v1alpha1.Zone) (func(*law.Seen) law.Outcome, error) {
 		if o.Status.FQDN == "" {
