@@ -13,8 +13,8 @@ import (
 	"k8s.io/apiserver/pkg/storage/etcd3"
 )
 
-// Wrap puts the mapping between a client and its users; it must not have been used yet. clientv3's Kubernetes
-// interface goes through KV, so it is mapped too.
+// Wrap maps a client, which must not have been used yet. clientv3's Kubernetes interface uses KV, so it is mapped
+// too.
 func (m *Mapping) Wrap(c *clientv3.Client) {
 	k := &kv{KV: c.KV, m: m}
 	w := &watcher{Watcher: c.Watcher, kv: k, closed: make(chan struct{})}
@@ -22,7 +22,7 @@ func (m *Mapping) Wrap(c *clientv3.Client) {
 	c.KV, c.Watcher = k, w
 }
 
-// Compactor maps what the compactor of a client that is not wrapped reads: its key has etcd's revisions.
+// Compactor maps the revisions that the compactor of an unwrapped client reads from its key.
 func Compactor(inner etcd3.Compactor) etcd3.Compactor { return compactor{inner} }
 
 type compactor struct{ etcd3.Compactor }
@@ -50,7 +50,7 @@ func (k *kv) Delete(ctx context.Context, key string, opts ...clientv3.OpOption) 
 	return r.Del(), err
 }
 
-// Compact keeps what can be read at the version.
+// Compact compacts below the version, which stays readable.
 func (k *kv) Compact(ctx context.Context, version int64, opts ...clientv3.CompactOption) (*clientv3.CompactResponse, error) {
 	r, err := k.KV.Compact(ctx, wholeRevision(version), opts...)
 	if err == nil {
@@ -97,7 +97,7 @@ func (k *kv) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error
 	return r, nil
 }
 
-// GetStream maps each piece. Inside a revision there is one.
+// GetStream maps each chunk. For a version inside a revision there is a single chunk.
 func (k *kv) GetStream(ctx context.Context, key string, opts ...clientv3.OpOption) (clientv3.GetStreamChan, error) {
 	op := clientv3.OpGet(key, opts...)
 	if k.readsInside(op) {
@@ -132,7 +132,7 @@ func (k *kv) GetStream(ctx context.Context, key string, opts ...clientv3.OpOptio
 			select {
 			case out <- r:
 			case <-ctx.Done():
-				for range in { // its sender does not look at the context
+				for range in { // the sender ignores ctx
 				}
 				return
 			}
@@ -141,17 +141,17 @@ func (k *kv) GetStream(ctx context.Context, key string, opts ...clientv3.OpOptio
 	return out, nil
 }
 
-// readsInside reports whether an operation reads objects at a version inside a revision. Writes of other keys have no
-// version inside.
+// readsInside reports whether an operation reads objects at a version inside a revision. Other keys have no such
+// version.
 func (k *kv) readsInside(op clientv3.Op) bool {
-	if revision, _ := Split(op.Rev()); !isInside(op.Rev()) || revision < 2 { // etcd begins at revision 1, with nothing
+	if revision, _ := Split(op.Rev()); !isInside(op.Rev()) || revision < 2 { // etcd begins at revision 1, empty
 		return false
 	}
 	touched, _ := k.m.resourcesIn(spanOf(op))
 	return len(touched) > 0
 }
 
-// mapBranch numbers the writes of a branch and maps what it reads, in place.
+// mapBranch numbers the writes of a branch and maps its reads, in place.
 func (k *kv) mapBranch(ops []clientv3.Op, cmps []clientv3.Cmp) (subs []int64, err error) {
 	if subs, err = k.m.numberWrites(ops, func(key string) bool { return comparesPresent(cmps, key) }); err != nil {
 		return nil, err
@@ -174,22 +174,22 @@ func (k *kv) mapBranch(ops []clientv3.Op, cmps []clientv3.Cmp) (subs []int64, er
 				return nil, fmt.Errorf("%s: a transaction does not read objects at a version inside a revision", op.KeyBytes())
 			}
 			if op.Rev() > 0 {
-				clientv3.WithRev(max(1, wholeRevision(op.Rev())))(op) // 0 would be now
+				clientv3.WithRev(max(1, wholeRevision(op.Rev())))(op) // 0 would read the latest
 			}
 		}
 	}
 	return subs, nil
 }
 
-// mapFilters maps what a read asks of the modification and creation of keys that are no objects, whose versions are all
-// the last of a revision. Those of objects etcd cannot know: an octet in the value says them.
+// mapFilters maps the filters by modification and creation for keys other than objects, whose versions are the last
+// of a revision. etcd cannot filter objects, as their sub-revisions are in the values.
 func (m *Mapping) mapFilters(op *clientv3.Op) error {
 	if touched, _ := m.resourcesIn(spanOf(*op)); hasFilters(*op) && len(touched) > 0 {
 		return errFilter
 	}
 	clientv3.WithMinModRev(op.MinModRev() / Objects)(op)
 	clientv3.WithMinCreateRev(op.MinCreateRev() / Objects)(op)
-	// 0 would be any; nothing is written at 1.
+	// 0 would be unlimited; revision 1 has no writes.
 	if version := op.MaxModRev(); version != 0 {
 		clientv3.WithMaxModRev(max(1, wholeRevision(version)))(op)
 	}
@@ -203,7 +203,7 @@ func hasFilters(op clientv3.Op) bool {
 	return op.MinModRev() != 0 || op.MinCreateRev() != 0 || op.MaxModRev() != 0 || op.MaxCreateRev() != 0
 }
 
-// comparesPresent reports whether the compares, as etcd has them, hold only while the key is there.
+// comparesPresent reports whether the mapped compares hold only if the key exists.
 func comparesPresent(cmps []clientv3.Cmp, key string) bool {
 	for i := range cmps {
 		c := cmps[i].GetCompare()
@@ -217,7 +217,7 @@ func comparesPresent(cmps []clientv3.Cmp, key string) bool {
 
 func (k *kv) Txn(ctx context.Context) clientv3.Txn { return &txn{Txn: k.KV.Txn(ctx), kv: k} }
 
-// txn numbers its writes at Commit, when all that is written and compared is known.
+// txn numbers its writes at Commit, when all operations and compares are known.
 type txn struct {
 	clientv3.Txn
 	kv               *kv
@@ -246,7 +246,7 @@ func (t *txn) Commit() (*clientv3.TxnResponse, error) {
 	return r, nil
 }
 
-// mapTxn makes the transaction one of etcd. Its operations are its own; the compares are also the caller's.
+// mapTxn maps compares and operations to etcd's. It copies the compares, which belong to the caller.
 func (t *txn) mapTxn() (err error) {
 	if t.cmps, err = t.kv.m.mapCompares(t.cmps); err != nil {
 		return err
@@ -258,8 +258,8 @@ func (t *txn) mapTxn() (err error) {
 	return err
 }
 
-// mapCompares maps versions to revisions. A key has one version in a revision, so equal revisions are equal versions;
-// an order holds only where the version is the end of its revision.
+// mapCompares maps versions to revisions. A key has one version in a revision, so equality is preserved. An order is
+// preserved only if the version is the end of its revision.
 func (m *Mapping) mapCompares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 	out := make([]clientv3.Cmp, len(cmps))
 	for i := range cmps {
@@ -282,9 +282,9 @@ func (m *Mapping) mapCompares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 		revision, sub := Split(version)
 		equality := c.Result == etcdserverpb.Compare_EQUAL || c.Result == etcdserverpb.Compare_NOT_EQUAL
 		switch {
-		case version == 1 && c.Result == etcdserverpb.Compare_LESS: // absent: its version is 0, and the one after that 1
+		case version == 1 && c.Result == etcdserverpb.Compare_LESS: // an absent key has version 0, so its end is 1
 			revision = 1
-		case revision == 0 && version != 0: // divided it would be the one of what is absent
+		case revision == 0 && version != 0: // it would be mapped to the revision of an absent key
 			return nil, fmt.Errorf("%s is compared with %d, which is the version of no write", c.Key, version)
 		case equality, c.Result == etcdserverpb.Compare_LESS && version > 0 && sub == 0, c.Result == etcdserverpb.Compare_GREATER &&
 			(version == 0 || sub == Last):
@@ -301,7 +301,8 @@ func (m *Mapping) mapCompares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 	return out, nil
 }
 
-// mapAnswer maps the answer to a transaction whose writes have these sub-revisions; nil: none writes an object.
+// mapAnswer maps the response to a transaction. subs are the sub-revisions of its writes; nil: none writes an
+// object.
 func (m *Mapping) mapAnswer(r *etcdserverpb.TxnResponse, subs []int64) {
 	revision := r.Header.GetRevision()
 	mapHeader(r.Header)

@@ -10,10 +10,10 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// numberWrites gives the writes of one branch of a transaction their sub-revisions, from the last to the first, and
-// stores them in the values of puts. It is the same count that countEvents makes of the events; so what etcd may
-// leave out (a deletion of what is absent) or multiply (a range) must be the only write of its resource. present
-// reports whether the transaction compares that a key is there.
+// numberWrites numbers the writes of a branch from the last to the first, and encodes the values of puts.
+// countEvents numbers their events in the same way, so a write that etcd may skip (the deletion of an absent key) or
+// multiply (of a range) must be the only write of its resource. present reports whether the transaction compares
+// that a key exists.
 func (m *Mapping) numberWrites(ops []clientv3.Op, present func(key string) bool) ([]int64, error) {
 	subs, written := make([]int64, len(ops)), make([]int64, len(m.resources))
 	uncounted := make([]bool, len(m.resources))
@@ -44,7 +44,7 @@ func (m *Mapping) numberWrites(ops []clientv3.Op, present func(key string) bool)
 			subs[i] = Objects - written[r]
 		}
 		if op.IsPut() && len(touched) > 0 {
-			if len(op.ValueBytes()) == 0 { // or etcd keeps the value, and with it an octet of another write
+			if len(op.ValueBytes()) == 0 { // else etcd keeps the value, with another write's octet
 				return nil, fmt.Errorf("%s: an object is put with its value", op.KeyBytes())
 			}
 			op.WithValueBytes(encodeValue(op.ValueBytes(), subs[i]))
@@ -66,11 +66,11 @@ func (m *Mapping) writesObjects(ops []clientv3.Op) bool {
 	return false
 }
 
-// countEvents appends the sub-revisions of the events of one revision to subs. It returns false where the writer did
-// not number: two events of a resource would have one sub-revision, or there are too many.
+// countEvents appends the sub-revisions of the events of one revision to subs. It returns false if the writer did
+// not number them: two events of a resource would have the same sub-revision, or there are too many.
 func (m *Mapping) countEvents(events []*clientv3.Event, subs []int64) ([]int64, bool) {
 	first := len(subs)
-	next := make([]int64, len(m.resources)) // how far each has been counted
+	next := make([]int64, len(m.resources)) // counted events by resource
 	for range events {
 		subs = append(subs, Last)
 	}
@@ -82,7 +82,7 @@ func (m *Mapping) countEvents(events []*clientv3.Event, subs []int64) ([]int64, 
 		next[r]++
 		sub := Objects - next[r]
 		if events[i].Type == mvccpb.Event_PUT {
-			// The reads go by the octet, so the events do.
+			// Reads use the octet, so events do too.
 			own := sub
 			if _, sub = decodeValue(events[i].Kv.Value); sub > own {
 				return nil, false

@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// Objects is the number of objects of a resource that one transaction may write.
+	// Objects is the limit of objects of a resource in a transaction.
 	Objects = 128
-	// Last is the sub-revision of the last object of a resource in its revision, and of a lone one.
+	// Last is the sub-revision of the last or only object of a resource in its revision.
 	Last = Objects - 1
 
-	octet = 0x80 // the bit that no stored form of Kubernetes begins with, but CBOR
+	octet = 0x80 // the bit with which no stored form of Kubernetes begins, except CBOR
 )
 
-// Version returns the version of a sub-revision. Revision 0, which is before everything, stays 0.
+// Version returns the version of a sub-revision. Revision 0 stays 0.
 func Version(revision, sub int64) int64 {
 	if revision == 0 {
 		return 0
@@ -33,14 +33,14 @@ func Version(revision, sub int64) int64 {
 // Split is the inverse of Version.
 func Split(version int64) (revision, sub int64) { return version / Objects, version % Objects }
 
-// wholeRevision returns the last revision with nothing above the version.
+// wholeRevision returns the last revision that is entirely at or below the version.
 func wholeRevision(version int64) int64 { return (version+1)/Objects - 1 }
 
-// isInside reports whether a version lies before the end of its revision.
+// isInside reports whether a version is before the end of its revision.
 func isInside(version int64) bool { return version > 0 && version%Objects != Last }
 
-// encodeValue returns a value as etcd has it: at the last sub-revision as it is, unless it would be taken for one
-// with an octet.
+// encodeValue returns the stored form of a value. At the last sub-revision it has no octet, unless its first octet
+// would be taken for that.
 func encodeValue(value []byte, sub int64) []byte {
 	if sub == Last && value[0] < octet {
 		return value
@@ -48,7 +48,7 @@ func encodeValue(value []byte, sub int64) []byte {
 	return append([]byte{octet | byte(sub)}, value...)
 }
 
-// decodeValue is the inverse of encodeValue. An empty value was not asked for, or is a deletion's.
+// decodeValue is the inverse of encodeValue. An empty value is that of a deletion or a read of keys only.
 func decodeValue(value []byte) (rest []byte, sub int64) {
 	if len(value) == 0 || value[0] < octet {
 		return value, Last
@@ -56,13 +56,14 @@ func decodeValue(value []byte) (rest []byte, sub int64) {
 	return value[1:], int64(value[0] &^ octet)
 }
 
-// Mapping knows which keys are objects.
+// Mapping maps between versions and etcd's revisions. It knows the prefixes of objects.
 type Mapping struct {
-	resources []string // prefixes, none of which contains another
+	resources []string // prefixes; none contains another
 	each      []int    // their indexes
 }
 
-// New returns the mapping of resources, each given by the prefix of its objects.
+// New returns the mapping of resources, each given by the prefix of its objects. A prefix must end in "/" and not
+// contain another.
 func New(resources ...string) (*Mapping, error) {
 	for i, r := range resources {
 		if !strings.HasSuffix(r, "/") {
@@ -81,7 +82,7 @@ func New(resources ...string) (*Mapping, error) {
 	return m, nil
 }
 
-// resourceIndex returns the index of the resource that a key belongs to, or -1.
+// resourceIndex returns the index of a key's resource, or -1.
 func (m *Mapping) resourceIndex(key []byte) int {
 	for i, r := range m.resources {
 		if len(key) > len(r) && string(key[:len(r)]) == r {
@@ -91,7 +92,7 @@ func (m *Mapping) resourceIndex(key []byte) int {
 	return -1
 }
 
-// span is a range of keys as etcd has it: no end is one key, the end "\x00" is none.
+// span is a range of keys as in etcd: end "" means a single key, and "\x00" no end.
 type span struct{ key, end string }
 
 func spanOf(op clientv3.Op) span { return span{string(op.KeyBytes()), string(op.RangeBytes())} }
@@ -103,12 +104,13 @@ func (s span) contains(key string) bool {
 	return key >= s.key && (s.end == "\x00" || key < s.end)
 }
 
-// covers reports whether all keys of a resource lie in the range.
+// covers reports whether the range has all keys of a resource.
 func (s span) covers(resource string) bool {
 	return s.end != "" && s.key <= resource && (s.end == "\x00" || s.end >= clientv3.GetPrefixRangeEnd(resource))
 }
 
-// resourcesIn returns the resources that the range may have objects of. in says that it has no other keys.
+// resourcesIn returns the resources that may have objects in the range. in is true if the range has only keys of one
+// resource.
 func (m *Mapping) resourcesIn(s span) (touched []int, in bool) {
 	if s.end == "" {
 		for i, r := range m.resources {
@@ -128,8 +130,7 @@ func (m *Mapping) resourcesIn(s span) (touched []int, in bool) {
 	return touched, in && len(touched) == 1
 }
 
-// mapKV turns a key of etcd into what the caller sees. sub is the sub-revision of its write, or negative where its
-// value has it.
+// mapKV maps a key-value pair to the caller's view. A negative sub takes the sub-revision from the value.
 func (m *Mapping) mapKV(kv *mvccpb.KeyValue, sub int64) {
 	if kv == nil {
 		return
@@ -144,7 +145,7 @@ func (m *Mapping) mapKV(kv *mvccpb.KeyValue, sub int64) {
 	created := kv.CreateRevision == kv.ModRevision
 	kv.ModRevision = Version(kv.ModRevision, sub)
 	kv.CreateRevision = Version(kv.CreateRevision, Last)
-	if created { // etcd3 and clientv3 tell a creation by this equality
+	if created { // etcd3 and clientv3 recognize a creation by this equality
 		kv.CreateRevision = kv.ModRevision
 	}
 }

@@ -14,9 +14,9 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// burst is how many events of shared revisions a watch hands over before it pauses. A watcher of the watch cache has
-// room for ten, and is closed when it does not take the next in time. Events of small transactions that follow each
-// other within a pause count together. A lone write is not counted: its commit is its pause.
+// burst is the number of events of shared revisions before a pause. A watcher of the watch cache has room for ten,
+// and is closed if it does not take the next in time. Events of small transactions within a pause count together.
+// Lone writes are not counted, as their commits take long enough.
 const burst = 8
 
 const pause = time.Millisecond
@@ -26,31 +26,30 @@ type watcher struct {
 	kv     *kv
 	closed chan struct{}
 	mu     sync.Mutex
-	ended  bool // closed is
+	ended  bool // closed is closed
 	all    sync.WaitGroup
 }
 
-// view is one watch: what its caller asked for, and how far it is.
+// view is the state of one watch.
 type view struct {
 	m       *Mapping
 	asked   span
-	narrow  bool  // asked is a part of the resource that is watched
-	since   int64 // the first version to be shown; 0: any
+	narrow  bool  // asked is a part of the watched resource
+	since   int64 // first version to show; 0: any
 	objects bool
-	before  bool // previous values are asked for
+	before  bool // previous values are requested
 	begun   bool
 	last    int64     // revision
 	handed  int       // events of shared revisions since the last pause
-	paused  time.Time // since when nothing was handed over
+	paused  time.Time // time of the last events
 }
 
-// Watch asks etcd for all of a resource, since only a whole revision can be numbered, and from the beginning of the
-// revision that it begins in.
+// Watch watches whole resources in etcd, from the start of a revision, since only whole revisions can be numbered.
 func (w *watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOption) clientv3.WatchChan {
 	out := make(chan clientv3.WatchResponse, 1)
 	op := clientv3.OpWatch(key, opts...)
 	v := &view{m: w.kv.m, asked: spanOf(op), since: op.Rev(), before: op.IsPrevKV()}
-	opts = opts[:len(opts):len(opts)] // of each kind the last one counts
+	opts = opts[:len(opts):len(opts)] // of each kind, the last option counts
 	touched, in := v.m.resourcesIn(v.asked)
 	if v.objects = len(touched) > 0; v.objects {
 		if op.IsFilterDelete() || op.IsFilterPut() {
@@ -92,7 +91,7 @@ func (w *watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOpti
 	return out
 }
 
-// beginWatch counts a watch that Close waits for. It returns false where Close no longer waits.
+// beginWatch registers a watch for Close. It returns false after Close.
 func (w *watcher) beginWatch() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -108,7 +107,8 @@ func refusedWatch(out chan clientv3.WatchResponse, err error) clientv3.WatchChan
 	return out
 }
 
-// handOver passes a response to the caller, in parts where transactions wrote many objects.
+// handOver passes a response to the caller, with pauses between parts if transactions wrote many objects. It returns
+// false if the watch ends.
 func (w *watcher) handOver(ctx context.Context, v *view, out chan<- clientv3.WatchResponse, r clientv3.WatchResponse) bool {
 	send := func(events []*clientv3.Event) bool {
 		part := r
@@ -145,7 +145,7 @@ func (w *watcher) handOver(ctx context.Context, v *view, out chan<- clientv3.Wat
 	return send(r.Events[from:])
 }
 
-// waitPause returns false where the watch ends meanwhile.
+// waitPause returns false if the watch ends.
 func (w *watcher) waitPause(ctx context.Context) bool {
 	select {
 	case <-time.After(pause):
@@ -156,26 +156,26 @@ func (w *watcher) waitPause(ctx context.Context) bool {
 	return false
 }
 
-// mapWatchResponse maps a response. It reports whether anything in it is for the caller: an empty response would look
+// mapWatchResponse maps a response. It returns false if nothing is left for the caller: an empty response would look
 // like progress.
 func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchResponse) bool {
-	if h := r.Header; h != nil { // etcd's client gives one header to several watches, and resumes by it
+	if h := r.Header; h != nil { // etcd's client shares the header between watches, and resumes by it
 		r.Header = &etcdserverpb.ResponseHeader{ClusterId: h.ClusterId, MemberId: h.MemberId, Revision: Version(h.Revision, Last),
 			RaftTerm: h.RaftTerm}
 	}
 	r.CompactRevision = Version(r.CompactRevision, 0)
 	if len(r.Events) == 0 {
-		// A member that lags tells progress from before the beginning.
+		// A lagging member may report progress before the first version.
 		return !r.IsProgressNotify() || r.Header.GetRevision() >= v.since-1
 	}
 	if begins, _ := Split(v.since); v.objects && !v.begun && r.Events[0].Kv.ModRevision == begins && begins > 1 {
-		// A compaction at a revision may have removed what the revision deleted, and what stood before it. It came
-		// after this response if the revision before still exists.
+		// A compaction at this revision may have removed its deleted keys and their values before. If the revision
+		// before still exists, the response is older than any such compaction.
 		switch _, err := k.KV.Get(ctx, v.asked.key, clientv3.WithRev(begins-1), clientv3.WithCountOnly()); {
 		case errors.Is(err, rpctypes.ErrCompacted):
 			*r = compactedResponse(r, begins)
 			return true
-		case ctx.Err() != nil: // its caller has left, and reads no error
+		case ctx.Err() != nil: // the caller has left
 			return false
 		case err != nil:
 			*r = clientv3.WatchResponse{Header: r.Header, Canceled: true, CancelReason: err.Error()}
@@ -212,8 +212,8 @@ func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchRes
 	return len(shown) > 0
 }
 
-// readPrevious reads the previous values that events lack: etcd begins a watch before it notes that the watch asks for
-// them. Without one the storage ends a client's watch. Where it is compacted, it ends so.
+// readPrevious reads missing previous values: etcd begins a watch before it notes that the watch wants them. The
+// storage ends a client's watch without them, also if the previous value is compacted.
 func (k *kv) readPrevious(ctx context.Context, events []*clientv3.Event) {
 	for _, e := range events {
 		if e.IsCreate() || e.PrevKv != nil {
@@ -225,12 +225,12 @@ func (k *kv) readPrevious(ctx context.Context, events []*clientv3.Event) {
 	}
 }
 
-// compactedResponse tells the caller to list anew.
+// compactedResponse ends the watch, so that the caller lists again.
 func compactedResponse(r *clientv3.WatchResponse, revision int64) clientv3.WatchResponse {
 	return clientv3.WatchResponse{Header: r.Header, Canceled: true, CompactRevision: Version(revision, 0)}
 }
 
-// Close ends the watches that began here, and inner.
+// Close ends the watches of this watcher, and waits for them.
 func (w *watcher) Close() error {
 	w.mu.Lock()
 	if !w.ended {

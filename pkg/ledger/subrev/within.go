@@ -19,9 +19,9 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// readInside reads objects at a version inside a revision: what stood before the revision, with the writes of it up
-// to the version. Kubernetes does so by itself: a first page of a cache in the middle of a revision continues at such
-// a version, and so does its check of the cache against etcd.
+// readInside reads objects at a version inside a revision: the state before the revision, with its writes up to the
+// version. Kubernetes needs this: the pages of a list continue at such a version, and so does the check of the watch
+// cache against etcd.
 func (k *kv) readInside(ctx context.Context, op clientv3.Op) (*clientv3.GetResponse, error) {
 	touched, in := k.m.resourcesIn(spanOf(op))
 	if !in || op.IsSortSet() {
@@ -37,14 +37,14 @@ func (k *kv) readInside(ctx context.Context, op clientv3.Op) (*clientv3.GetRespo
 	limit := op.Limit()
 	clientv3.WithRev(Version(revision-1, Last))(&op)
 	if limit > 0 {
-		clientv3.WithLimit(limit + int64(len(writes)))(&op) // deletions must leave a page
+		clientv3.WithLimit(limit + int64(len(writes)))(&op) // room for deletions from the page
 	}
 	answer, err := k.Do(ctx, op)
 	if err != nil {
 		return nil, err
 	}
 	r := answer.Get()
-	end := "" // of the page
+	end := "" // last key of the page
 	if len(r.Kvs) > 0 {
 		end = string(r.Kvs[len(r.Kvs)-1].Key)
 	}
@@ -60,7 +60,7 @@ func (k *kv) readInside(ctx context.Context, op clientv3.Op) (*clientv3.GetRespo
 	return r, nil
 }
 
-// applyWrite takes a page to what it is after a write. shown: an object that the write creates has a place in it.
+// applyWrite applies a write to a page. shown is true if a created object belongs to the page.
 func applyWrite(r *clientv3.GetResponse, e *clientv3.Event, shown bool) {
 	i, found := slices.BinarySearchFunc(r.Kvs, e.Kv.Key, func(kv *mvccpb.KeyValue, key []byte) int { return bytes.Compare(kv.Key, key) })
 	switch {
@@ -81,22 +81,22 @@ func applyWrite(r *clientv3.GetResponse, e *clientv3.Event, shown bool) {
 
 var streams atomic.Int64
 
-// errWatchClosed says that the writes of a revision are not known: the client was closed while they were read.
+// errWatchClosed: the client was closed during the read.
 var errWatchClosed = errors.New("the watch of a revision was closed; read again")
 
-// readWrites reads the writes of a version's revision that are not above the version.
+// readWrites reads the writes of a version's revision up to the version.
 func (k *kv) readWrites(ctx context.Context, resource string, version int64) ([]*clientv3.Event, error) {
 	revision, _ := Split(version)
-	// A watch of a future revision would wait, and one of a compacted revision is an error of this read.
+	// A watch from a future revision would wait; from a compacted one, this read fails.
 	if _, err := k.KV.Get(ctx, resource, clientv3.WithRev(revision), clientv3.WithCountOnly()); err != nil {
 		return nil, err
 	}
-	// The watch has a stream of its own, because progress goes to all watches of a stream.
+	// The watch has a stream of its own, because progress is sent to all watches of a stream.
 	ctx, cancel := context.WithCancel(metadata.AppendToOutgoingContext(clientv3.WithRequireLeader(ctx), "kubizone-read",
 		strconv.FormatInt(streams.Add(1), 10)))
 	defer cancel()
 	in := k.watcher.Watch(ctx, resource, clientv3.WithPrefix(), clientv3.WithRev(Version(revision, 0)))
-	// Progress, which etcd sends once the watch has caught up, says that there is no write up to the version.
+	// etcd sends progress once the watch has caught up. It shows that no further write up to the version exists.
 	ask := time.NewTicker(20 * time.Millisecond)
 	defer ask.Stop()
 	var out []*clientv3.Event
