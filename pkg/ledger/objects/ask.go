@@ -13,8 +13,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// ZoneAsk is what a write of a Zone asks the law, as far as the object says it before and after the write; nil: there
-// is none. A Zone that asks for what cannot be read gets a law.Refusal.
+// ZoneAsk returns the request of a Zone write to the law, as far as it depends on the object; before or after may be
+// nil. The error is a law.Refusal if the new spec does not parse.
 func ZoneAsk(before, after *v1alpha1.Zone) (ask zones.ZoneAsk, err error) {
 	if before != nil {
 		if ask.Before, err = LawZone(before); err != nil {
@@ -42,8 +42,8 @@ func ZoneAsk(before, after *v1alpha1.Zone) (ask zones.ZoneAsk, err error) {
 	return ask, nil
 }
 
-// behindOf returns what a write of status says of a secondary (S6.11): a serial in the place of the zone's own, which
-// the API lets through for that purpose alone.
+// behindOf returns the report of a secondary in a status write (S6.11), nil for none. Such a write sets
+// status.serial, which the API allows only for this purpose.
 func behindOf(before, after *v1alpha1.Zone) *zones.Behind {
 	if before == nil || before.Status.Serial == after.Status.Serial {
 		return nil

@@ -36,14 +36,13 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// ObjectCodec is how the objects of one resource stand in etcd: the resource's
-// own storage codec and its encryption at rest. Transformer nil: no encryption.
+// ObjectCodec encodes the objects of one resource for etcd. Transformer nil: no encryption at rest.
 type ObjectCodec struct {
 	Codec       runtime.Codec
 	Transformer value.Transformer
 }
 
-// Encode returns an object as it stands in etcd under key.
+// Encode returns the stored form of an object under key. It removes the resourceVersion of obj.
 func (c ObjectCodec) Encode(ctx context.Context, key string, obj runtime.Object) ([]byte, error) {
 	if err := (storage.APIObjectVersioner{}).PrepareObjectForStorage(obj); err != nil {
 		return nil, err
@@ -55,7 +54,7 @@ func (c ObjectCodec) Encode(ctx context.Context, key string, obj runtime.Object)
 	return data, err
 }
 
-// Decode reads an object as it stands in etcd under key.
+// Decode decodes the stored form of an object under key.
 func (c ObjectCodec) Decode(ctx context.Context, key string, data []byte, rev int64, into runtime.Object) error {
 	data, err := c.decrypt(ctx, key, data)
 	if err != nil {
@@ -67,7 +66,7 @@ func (c ObjectCodec) Decode(ctx context.Context, key string, data []byte, rev in
 	return (storage.APIObjectVersioner{}).UpdateObject(into, uint64(rev))
 }
 
-// DecodeNew reads an object of a kind that its text says.
+// DecodeNew decodes a stored object of the kind given in its data.
 func (c ObjectCodec) DecodeNew(ctx context.Context, key string, data []byte) (runtime.Object, error) {
 	data, err := c.decrypt(ctx, key, data)
 	if err != nil {
@@ -76,7 +75,7 @@ func (c ObjectCodec) DecodeNew(ctx context.Context, key string, data []byte) (ru
 	return runtime.Decode(c.Codec, data)
 }
 
-// decrypt returns what was encrypted for key, to which an encrypted value is bound as by etcd3's store.
+// decrypt decrypts a value. An encrypted value is bound to its key, as in etcd3's store.
 func (c ObjectCodec) decrypt(ctx context.Context, key string, data []byte) ([]byte, error) {
 	if c.Transformer == nil {
 		return data, nil
@@ -85,7 +84,7 @@ func (c ObjectCodec) decrypt(ctx context.Context, key string, data []byte) ([]by
 	return data, err
 }
 
-// LawZone is the zone an object says it is.
+// LawZone returns the zone of a stored object.
 func LawZone(o *v1alpha1.Zone) (*law.Zone, error) {
 	spec, err := ZoneSpec(o)
 	if err != nil {
@@ -116,7 +115,7 @@ func LawZone(o *v1alpha1.Zone) (*law.Zone, error) {
 	return z, nil
 }
 
-// DescribeHold returns the message of the condition Settled of a zone that is held: why, and how the hold ends (S7.5).
+// DescribeHold returns the message of the condition Settled of a held zone: the cause, and how the hold ends (S7.5).
 func DescribeHold(z *law.Zone, h *law.Held) string {
 	e, back := z.ExcessOf(h), []string(nil)
 	if e.NameServers {
@@ -131,7 +130,7 @@ func DescribeHold(z *law.Zone, h *law.Held) string {
 		law.ToPublish(h.Serial, z.Publish))
 }
 
-// readDeletions reads the numbers by which a mass deletion is found, and deletionsOf writes them (S7.5).
+// readDeletions reads the counters for mass deletions from the status, and deletionsOf writes them (S7.5).
 func readDeletions(o *v1alpha1.ZoneDeletions) (d law.Deletions) {
 	if o == nil {
 		return d
@@ -164,7 +163,7 @@ func deletionsOf(d law.Deletions) *v1alpha1.ZoneDeletions {
 	return o
 }
 
-// publishDeletions returns the serial that the annotation of o names, nil for none (S7.5).
+// publishDeletions returns the serial in the publish-deletions annotation, nil for none (S7.5).
 func publishDeletions(o *v1alpha1.Zone) *uint32 {
 	at, err := strconv.ParseUint(o.Annotations[v1alpha1.AnnotationPublishDeletions], 10, 32)
 	if err != nil {
@@ -174,8 +173,7 @@ func publishDeletions(o *v1alpha1.Zone) *uint32 {
 	return &publish
 }
 
-// ReleaseNow returns the namespaces that the annotation of o names: the period of what rules allow them no more ends
-// (S2.5).
+// ReleaseNow returns the namespaces in the release-now annotation, sorted: their grace periods end (S2.5).
 func ReleaseNow(o metav1.Object) []string {
 	return slices.Compact(slices.Sorted(strings.FieldsFuncSeq(o.GetAnnotations()[v1alpha1.AnnotationReleaseNow], func(c rune) bool {
 		return c == ',' || c == ' '
@@ -199,7 +197,7 @@ func secondsOr(v *int32, def uint32) uint32 {
 	return uint32(*v)
 }
 
-// ZoneSpec is what a Zone object asks for.
+// ZoneSpec returns the spec of a Zone for the law.
 func ZoneSpec(o *v1alpha1.Zone) (*zones.ZoneSpec, error) {
 	s := &zones.ZoneSpec{
 		Ref:        law.Ref{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID)},
@@ -250,8 +248,8 @@ func ZoneSpec(o *v1alpha1.Zone) (*zones.ZoneSpec, error) {
 	return s, nil
 }
 
-// readSigners returns the data of the DS that o says its parent is to contain, sorted. Those of another name than o has
-// are no DS of it (S12.2).
+// readSigners returns the sorted data of the DS for the parent, from the status. DS of a former name are ignored
+// (S12.2).
 func readSigners(o *v1alpha1.Zone) (out []string, err error) {
 	dnssec := o.Status.DNSSEC
 	if dnssec == nil || dnssec.FQDN != o.Status.FQDN {
@@ -268,7 +266,7 @@ func readSigners(o *v1alpha1.Zone) (out []string, err error) {
 	return slices.Compact(out), nil
 }
 
-// lawRule returns what a rule allows. Its fields are at path.
+// lawRule returns a rule of records and zones patterns. path is that of its fields, for errors.
 func lawRule(path string, records []v1alpha1.RecordDelegation, zones []string) (rule rules.Rule, err error) {
 	for i, r := range records {
 		p, err := pattern.Parse(r.Pattern)
@@ -295,7 +293,7 @@ func lawRule(path string, records []v1alpha1.RecordDelegation, zones []string) (
 	return rule, nil
 }
 
-// LawRecord returns the record that an object asks for. Error: its spec does not parse.
+// LawRecord returns the record of an object. Its error names the field that does not parse.
 func LawRecord(o *v1alpha1.Record) (*law.Record, error) {
 	r, err := RecordWithoutData(o)
 	if err != nil {
@@ -321,7 +319,7 @@ func LawRecord(o *v1alpha1.Record) (*law.Record, error) {
 	return r, nil
 }
 
-// RecordWithoutData returns the record that an object asks for, without its values. Error: its type does not parse.
+// RecordWithoutData is LawRecord without values. It fails only if the type does not parse.
 func RecordWithoutData(o *v1alpha1.Record) (*law.Record, error) {
 	t, err := rdata.ParseType(o.Spec.Type)
 	if err != nil {
@@ -337,7 +335,7 @@ func RecordWithoutData(o *v1alpha1.Record) (*law.Record, error) {
 	return r, nil
 }
 
-// Adopted returns what a stored record contributes, or where it waits.
+// Adopted returns the contribution of a stored record, or where it waits; the other is nil.
 func Adopted(o *v1alpha1.Record) (*law.Adopted, *law.Waiting, error) {
 	var fqdn name.Name
 	if o.Status.FQDN != "" {
@@ -375,7 +373,7 @@ func (pl *Placer) setCondition(conditions *[]metav1.Condition, kind, status, rea
 		ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(pl.Now().UTC().Truncate(1e9))})
 }
 
-// PlaceRecord writes what was decided into the object's status (S6.13).
+// PlaceRecord writes a decision into the object's status (S6.13).
 func (pl *Placer) PlaceRecord(o *v1alpha1.Record, p *law.Placement) {
 	o.Status.ObservedGeneration = o.Generation
 	o.Status.FQDN, o.Status.View = p.FQDN.String(), p.View
@@ -402,8 +400,8 @@ func (pl *Placer) PlaceRecord(o *v1alpha1.Record, p *law.Placement) {
 	dropStalled(&o.Status.Conditions, o.Generation)
 }
 
-// dropStalled removes the condition Stalled where nothing is the reason for it any more, or the object has changed
-// since and may have come right (S7.4).
+// dropStalled removes the condition Stalled if its cause is gone, or if the object has changed since and may be
+// right now (S7.4).
 func dropStalled(conditions *[]metav1.Condition, generation int64) {
 	stalled := meta.FindStatusCondition(*conditions, v1alpha1.ConditionStalled)
 	if stalled == nil || stalled.ObservedGeneration == generation && slices.ContainsFunc(*conditions, func(c metav1.Condition) bool {
@@ -414,9 +412,9 @@ func dropStalled(conditions *[]metav1.Condition, generation int64) {
 	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionStalled)
 }
 
-// setReady sets Ready in the content write itself, so that a wait never ends on an old True (S6.13). It is Unknown
-// until every class has confirmed the write, or True at once where no class delivers the zone and its content is
-// settled and served.
+// setReady sets Ready in the content write itself, so that no client takes an old True for this write (S6.13). Ready
+// is Unknown until every class has confirmed the write, or True at once if no class delivers the zone and its
+// content is settled and served.
 func (pl *Placer) setReady(conditions *[]metav1.Condition, delivers, served bool, generation int64) {
 	status, reason, message := "Unknown", v1alpha1.ReasonPending, "written; not yet confirmed by every class in force"
 	switch {
@@ -430,14 +428,13 @@ func (pl *Placer) setReady(conditions *[]metav1.Condition, delivers, served bool
 	pl.setCondition(conditions, v1alpha1.ConditionReady, status, reason, message, generation)
 }
 
-// isDelivered reports whether a class is in force for a zone: one that it names, or a
-// default one for its namespace and view.
+// isDelivered reports whether a class is in force for a zone: a named one, or a default of its namespace and view.
 func (pl *Placer) isDelivered(named bool, namespace, view string) bool {
 	return named || pl.DefaultClass != nil && pl.DefaultClass(namespace, view)
 }
 
-// Served reports whether a zone is delegated and servable, and no class has anything
-// of it, which the finalizer says (S8.3).
+// Served reports whether a zone is delegated and servable, and has not the finalizer that shows that a class may
+// still have it (S8.3).
 func Served(o *v1alpha1.Zone) bool {
 	return meta.IsStatusConditionTrue(o.Status.Conditions, v1alpha1.ConditionDelegated) && meta.IsStatusConditionTrue(o.Status.Conditions,
 		v1alpha1.ConditionServable) &&
@@ -457,8 +454,7 @@ func setParentLabel(o metav1.Object, zone *law.Ref) {
 	o.SetLabels(labels)
 }
 
-// PlaceZone writes what was decided into a Zone object; o is the object to
-// store and is changed in place.
+// PlaceZone writes a decision into o, the object to store.
 func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 	z, s := c.Zone, &o.Status
 	if c.Delegated != nil {
@@ -489,7 +485,7 @@ func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 		s.EndsAt = &metav1.Time{Time: time.Unix(c.EndsAt, 0).UTC()}
 	}
 	if s.FQDN != z.FQDN().String() {
-		s.DNSSEC = nil // its keys are of the former name (S12.2)
+		s.DNSSEC = nil // the keys are those of the former name (S12.2)
 	}
 	s.FQDN, s.View = z.FQDN().String(), z.View
 	s.Serial, s.ContentGeneration = int64(z.Serial), int64(z.N)
@@ -504,7 +500,7 @@ func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 	}
 	setParentLabel(o, c.Holding.Parent)
 	switch held := c.Holding.Held; {
-	case held != nil: // first, since it waits for a person
+	case held != nil: // first, as it waits for a person
 		pl.setCondition(&s.Conditions, v1alpha1.ConditionSettled, "False", v1alpha1.ReasonMassDeletion, DescribeHold(z, held),
 			o.Generation)
 	case len(c.Holding.Works) == 0:
@@ -527,8 +523,7 @@ func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 	delivers := pl.isDelivered(z.HasClass, o.Namespace, z.View)
 	isServed := Served(o) && meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionSettled)
 	ready := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady)
-	// The condition of controllers stays, except where the zone came to classes, or lost the last one, with this
-	// write.
+	// Ready as set by controllers stays, unless this write gave the zone its first class or took the last.
 	if c.Step != nil || ready == nil || !delivers && (isServed || ready.Status == "True") || delivers &&
 		ready.Reason == v1alpha1.ReasonNoClass {
 		pl.setReady(&s.Conditions, delivers, isServed, o.Generation)
@@ -536,20 +531,20 @@ func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 	dropStalled(&s.Conditions, o.Generation)
 }
 
-// DelegationRule returns the rule of a Delegation as the law has it.
+// DelegationRule returns the rule of a Delegation for the law.
 func DelegationRule(o *v1alpha1.Delegation) (rules.Rule, error) {
 	rule, err := lawRule("spec", o.Spec.Records, o.Spec.Zones)
 	rule.Namespaces, rule.DS = slices.Clone(o.Spec.Namespaces), o.Spec.DS
 	return rule, err
 }
 
-// DelegationSpec returns what a Delegation object asks for. Error: a pattern does not parse.
+// DelegationSpec returns the spec of a Delegation for the law. It fails if a pattern does not parse.
 func DelegationSpec(o *v1alpha1.Delegation) (*zones.DelegationSpec, error) {
 	rule, err := DelegationRule(o)
 	return &zones.DelegationSpec{Zone: o.Spec.ZoneRef.Name, Rule: rule, ReleaseNow: ReleaseNow(o)}, err
 }
 
-// PlaceDelegation writes what was decided into the object's status.
+// PlaceDelegation writes a decision into the object's status.
 func (pl *Placer) PlaceDelegation(o *v1alpha1.Delegation, p *law.DelegationPlacement) {
 	o.Status.ObservedGeneration = o.Generation
 	accepted := "False"
@@ -559,14 +554,13 @@ func (pl *Placer) PlaceDelegation(o *v1alpha1.Delegation, p *law.DelegationPlace
 	} else {
 		o.Status.ZoneRef, o.Status.Records = nil, 0
 	}
-	// Tools wait for Ready, whatever the kind.
+	// Tools wait for Ready on every kind.
 	for _, condition := range []string{v1alpha1.ConditionAccepted, v1alpha1.ConditionReady} {
 		pl.setCondition(&o.Status.Conditions, condition, accepted, p.Reason, p.Message, o.Generation)
 	}
 }
 
-// parentLabel is `<name>.<namespace>`, cut with a short hash where that is no
-// label value (S6.12).
+// parentLabel returns `<name>.<namespace>`, cut with a short hash if that is too long for a label value (S6.12).
 func parentLabel(namespace, object string) string {
 	v := object + "." + namespace
 	if len(v) <= validation.LabelValueMaxLength {
@@ -576,14 +570,15 @@ func parentLabel(namespace, object string) string {
 	return strings.TrimRight(v[:validation.LabelValueMaxLength-11], "-.") + "-" + hex.EncodeToString(sum[:5])
 }
 
-// Moving reports whether the record is between two zones.
+// Moving reports whether the record has left a zone for another and not arrived.
 func Moving(o *v1alpha1.Record) bool {
 	adopted := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAdopted)
 	return o.Status.ZoneRef == nil && adopted != nil && adopted.Reason == law.ReasonMoving
 }
 
-// Renames returns the path of a field by which an update gives a zone that stands another name or place; "": none
-// (S1.6). The same name in other letters, or absolute, is none, nor is the namespace that a zoneRef has without one.
+// Renames returns the path of the field by which an update would rename or move an established zone, "" for none
+// (S1.6). Spelling the same name in other case or absolutely is no renaming, nor is adding the default namespace to
+// a zoneRef.
 func Renames(before, after *v1alpha1.Zone) string {
 	x, y := zoneRef(before.Spec.ZoneRef, before.Namespace), zoneRef(after.Spec.ZoneRef, after.Namespace)
 	switch {
@@ -597,7 +592,7 @@ func Renames(before, after *v1alpha1.Zone) string {
 	return ""
 }
 
-// isNamed reports whether domainName is the name that the zone has.
+// isNamed reports whether domainName is the present name of the zone.
 func isNamed(zone *v1alpha1.Zone, domainName string) bool {
 	if name.IsAbsolute(domainName) {
 		n, err := name.Parse(domainName)
@@ -608,14 +603,14 @@ func isNamed(zone *v1alpha1.Zone, domainName string) bool {
 	return zone.Spec.DomainName == domainName || !name.IsAbsolute(zone.Spec.DomainName) && err1 == nil && err2 == nil && x == y
 }
 
-// SamePlace reports whether an update changes nothing that says which zone the record belongs to (S2.1).
+// SamePlace reports whether an update leaves all fields that determine the zone of the record (S2.1).
 func SamePlace(before, after *v1alpha1.Record) bool {
 	x, y := &before.Spec, &after.Spec
 	return x.DomainName == y.DomainName && x.View == y.View && (x.Type == "DS") == (y.Type == "DS") &&
 		apiequality.Semantic.DeepEqual(x.ZoneRef, y.ZoneRef)
 }
 
-// SameContent reports whether an update changes nothing that the zone contains or the decision rests on.
+// SameContent reports whether an update leaves the spec, except for the description.
 func SameContent(before, after *v1alpha1.Record) bool {
 	if before == nil || after == nil {
 		return false
@@ -625,25 +620,25 @@ func SameContent(before, after *v1alpha1.Record) bool {
 	return apiequality.Semantic.DeepEqual(x, y)
 }
 
-// Placer writes what was decided into objects.
+// Placer writes decisions into objects.
 type Placer struct {
 	Now          func() time.Time
-	DefaultClass func(namespace, view string) bool // nil: no class is a default one
-	NameServers  func(*v1alpha1.Zone) bool         // nil: no class has name servers of its own
+	DefaultClass func(namespace, view string) bool // nil: there is no default class
+	NameServers  func(*v1alpha1.Zone) bool         // nil: no class has name servers
 }
 
-// hasClassNameServers reports whether every class of a zone has name servers of its own for it.
+// hasClassNameServers reports whether every class of the zone has name servers for it.
 func (pl *Placer) hasClassNameServers(o *v1alpha1.Zone) bool {
 	return pl.NameServers != nil && pl.NameServers(o)
 }
 
-// IsServableStale reports whether Servable of a zone says something else of its classes than they do now.
+// IsServableStale reports whether the condition Servable disagrees with the present classes of the zone.
 func (pl *Placer) IsServableStale(o *v1alpha1.Zone) bool {
 	servable := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionServable)
 	return servable != nil && (servable.Reason == v1alpha1.ReasonClassNameServers) != pl.hasClassNameServers(o)
 }
 
-// ReadPrerequisites reads what a change set requires, which validation has taken.
+// ReadPrerequisites parses the prerequisites of a validated change set.
 func ReadPrerequisites(list []v1alpha1.ChangeSetPrerequisite) (all []records.Requirement, err error) {
 	for i := range list {
 		p := &list[i]
