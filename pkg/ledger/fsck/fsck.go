@@ -24,66 +24,64 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// Config of one check.
+// Config configures a check.
 type Config struct {
-	// Client to etcd; required, and not closed.
+	// Client is required, and not closed.
 	Client *clientv3.Client
-	// Prefix is that of all keys, without a trailing slash, as the ledger's; required.
+	// Prefix is the prefix of all keys, without a trailing slash, as in ledger.Config; required.
 	Prefix string
 	// Zones and Records are the codecs of the objects, as in ledger.Config; required.
 	Zones, Records objects.ObjectCodec
-	// Delegations is the codec of Delegations; the zero value is that of Records.
+	// Delegations is the codec of Delegations; zero: that of Records.
 	Delegations objects.ObjectCodec
-	// Further are the codecs of layout.FleetResources, by their names; nil: those objects are not read.
+	// Further returns the codec of a resource of layout.FleetResources; nil: their objects are not read.
 	Further func(resource string) objects.ObjectCodec
-	// Revision to check; 0: the present one.
+	// Revision is the etcd revision to check; 0: the present one.
 	Revision int64
 }
 
-// Rule names the invariant (I1–I5 of the ledger) or the sentence of
-// docs/semantics.md (S6.7) that a finding breaks.
+// Rule is the broken invariant (I1–I5 of package ledger) or rule of docs/semantics.md (S6.7).
 type Rule string
 
-// Finding is one difference.
+// Finding is one difference between the store and its recomputation.
 type Finding struct {
-	// Key in etcd that is not as it should be.
+	// Key is the wrong etcd key.
 	Key  string
 	Rule Rule
-	// Have is what stands there, Want what the objects say; in words where the
-	// whole value would not help.
+	// Have is the stored value, and Want the value by the objects. Either may be a description.
 	Have, Want string
 }
 
-// MaxFindings are kept of each kind; more are only counted.
+// MaxFindings bounds the findings listed of each kind.
 const MaxFindings = 1000
 
-// Findings of one kind.
+// Findings are the findings of one kind.
 type Findings struct {
 	List []Finding // at most MaxFindings, by key
-	// Total counts all of them.
+	// Total includes the unlisted findings.
 	Total int
 }
 
-// Report is what a check found.
+// Report is the result of a check.
 type Report struct {
-	// Revision of etcd that was checked.
+	// Revision is the checked etcd revision.
 	Revision int64
-	// Zones, Records, Keys (internal ones) and Steps (of journals) that were looked at.
+	// Numbers of objects, internal keys and journal steps checked.
 	Zones, Records, Keys, Steps int
-	// Damage is what no work in progress explains.
+	// Damage has the differences that no work in progress explains.
 	Damage Findings
-	// Owed is work in progress: outbox items, pending cuts, and what waits for them. A
-	// running server takes it away by itself.
+	// Owed has the work in progress: outbox items, pending cuts, and objects that wait for them. A running server
+	// completes it.
 	Owed Findings
-	// Notes are names of two tenants that the rules in force would keep apart (S4.8). They need no repair:
-	// former rules, or records that are gone, may have let them come.
+	// Notes are names of two tenants that the present rules would keep apart (S4.8). They need no repair: former
+	// rules or deleted records may have allowed them.
 	Notes Findings
 }
 
 // Clean reports whether there is no damage.
 func (r *Report) Clean() bool { return r.Damage.Total == 0 }
 
-// WriteText writes the report for operators: what was checked, each damage, what is owed, then the verdict.
+// WriteText writes the report for operators: numbers, damage, owed, notes, verdict.
 func (r *Report) WriteText(w io.Writer) error {
 	var errs []error
 	line := func(format string, args ...any) {
@@ -116,7 +114,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	return errors.Join(errs...)
 }
 
-// check is one run.
+// check is the state of a check.
 type check struct {
 	ctx    context.Context
 	config Config
@@ -126,9 +124,8 @@ type check struct {
 	condensed map[string]*condensed // by uid
 }
 
-// Run checks the whole store. The error says why it could not be read: etcd is
-// away, or has compacted the revision meanwhile (run it again); the encryption
-// configuration does not open it. Damage of the store is in the report.
+// Run checks the whole store. It returns an error if the store cannot be read: etcd does not answer or has compacted
+// the revision (run it again), or the encryption configuration does not fit. Damage is in the report.
 func Run(ctx context.Context, config Config) (Report, error) {
 	if config.Client == nil || config.Prefix == "" || config.Zones.Codec == nil || config.Records.Codec == nil {
 		return Report{}, errors.New("the Client, the Prefix and the codecs of Zones and Records are required")
@@ -174,7 +171,7 @@ func (c *check) require(ok bool, key string, rule Rule, have, want string, args 
 	}
 }
 
-// reportDifference reports a difference as owed where a work explains it.
+// reportDifference reports a difference as owed if excused, else as damage.
 func (c *check) reportDifference(excused bool, key string, rule Rule, have, want string, args ...any) {
 	if excused {
 		c.reportOwed(key, rule, have, want, args...)
@@ -193,11 +190,11 @@ func (f *Findings) add(x Finding) {
 	}
 }
 
-// Pages keep an answer of etcd below its limits and this process small.
+// Pages keep the responses of etcd within limits, and this process small.
 const page = 1000
 
-// eachObject decodes the objects of a resource. That one does not decode, of which damaged is told, or stands under the
-// key of another, breaks the rule.
+// eachObject decodes the objects of a resource. An object that does not decode, or has the key of another, breaks
+// the rule. damaged is called for the first; it may be nil.
 func eachObject[T metav1.Object](c *check, resource string, rule Rule, codec objects.ObjectCodec, damaged func(key, name string),
 	f func(key string, object T)) error {
 	prefix := c.layout.Objects(resource)
@@ -217,7 +214,7 @@ func eachObject[T metav1.Object](c *check, resource string, rule Rule, codec obj
 	})
 }
 
-// eachKey goes through the keys of a room. rest is what follows the room in a key.
+// eachKey calls f for the keys of a room. rest is the key after the room.
 func eachKey[T any](c *check, room string, f func(key, rest string, value *T)) error {
 	prefix := c.layout.Room(room)
 	return c.eachBetween(prefix, clientv3.GetPrefixRangeEnd(prefix), func(key string, kv *mvccpb.KeyValue) {
@@ -228,7 +225,8 @@ func eachKey[T any](c *check, room string, f func(key, rest string, value *T)) e
 	})
 }
 
-// eachZoneKey goes through the keys of a room that begin with the uid of a zone which stands. rest follows the uid.
+// eachZoneKey calls f for the keys of a room that begin with the uid of an established zone. rest is the key after
+// the uid.
 func eachZoneKey[T any](c *check, room string, f func(z *zone, key, rest string, value *T)) error {
 	return eachKey(c, room, func(key, rest string, value *T) {
 		uid, rest, _ := strings.Cut(rest, "/")
@@ -238,8 +236,8 @@ func eachZoneKey[T any](c *check, room string, f func(z *zone, key, rest string,
 	})
 }
 
-// checkRoom compares the values of such a room with those that are wanted, by key. same says which rule a difference
-// breaks.
+// checkRoom compares the values of a room of zone keys with the wanted values. same returns the rule that a
+// difference breaks.
 func checkRoom[T any](c *check, room string, rule Rule, wanted func(z *zone, want func(key string, value *T)),
 	same func(have, want *T) (Rule, bool)) error {
 	want := map[string]*T{}
@@ -283,7 +281,7 @@ func encodeText(v any) string {
 	return string(b)
 }
 
-// eachBetween goes through a range of keys at the checked revision.
+// eachBetween calls f for a range of keys at the checked revision.
 func (c *check) eachBetween(from, to string, f func(key string, kv *mvccpb.KeyValue), opts ...clientv3.OpOption) error {
 	for {
 		r, err := c.get(from, append(opts, clientv3.WithRange(to), clientv3.WithLimit(page))...)
@@ -300,7 +298,7 @@ func (c *check) eachBetween(from, to string, f func(key string, kv *mvccpb.KeyVa
 	}
 }
 
-// get reads at the checked revision, which the first read fixes.
+// get reads at the checked revision. If that is 0, the first read sets it.
 func (c *check) get(key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
 	r, err := c.config.Client.Get(c.ctx, key, append(opts, clientv3.WithRev(subrev.Version(c.report.Revision, subrev.Last)))...)
 	if err != nil {

@@ -21,9 +21,9 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/journal"
 )
 
-// checkJournals recomputes each zone's content, then undoes its journal step by step from there. The serials form a
-// chain, every state is that of the definition it belongs to, every step takes away what is there, and no step is
-// missing. All keys are read backwards, so that those of a zone come one after the other, the last step first.
+// checkJournals recomputes the content of each zone, and undoes its journal from there, step by step. Serials form a
+// chain, each state fits its content, each step removes existing rows, and no step is missing. Keys are read in
+// descending order: the last step of a zone comes first.
 func (c *check) checkJournals() error {
 	cuts := map[string][]*law.CountedCut{}
 	for e, cut := range c.cuts {
@@ -34,7 +34,7 @@ func (c *check) checkJournals() error {
 	}
 	room, done, of := c.layout.Room("journal"), map[string]bool{}, ""
 	backwards := clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend)
-	var b *back // nil: of a zone that does not stand
+	var b *back // nil: the zone does not exist
 	for end := clientv3.GetPrefixRangeEnd(room); ; {
 		r, err := c.get(room, clientv3.WithRange(end), clientv3.WithLimit(page), backwards)
 		if err != nil {
@@ -67,7 +67,7 @@ func (c *check) checkJournals() error {
 	return nil
 }
 
-// finish checks that the journal reaches far enough.
+// finish checks that the journal reaches back far enough.
 func (b *back) finish() {
 	if b == nil || b.broken {
 		return
@@ -79,16 +79,16 @@ func (b *back) finish() {
 	b.require(b.begun || b.n == 0 || b.steps > 0, b.layout.Room("journal")+b.zone.UID+"/", "S6.8", "no step", "steps up to %d", b.zone.N)
 }
 
-// condensed are the condensed steps since the serial that is delivered of a zone.
+// condensed is the condensed step of a zone since its delivered serial.
 type condensed struct {
 	journal.Condensed
 	key    string
-	parts  map[uint64]int // by the step up to which they go
+	parts  map[uint64]int // number of parts by last step
 	joined bool
 }
 
-// readCondensed reads what was condensed of zones that have not settled since. Parts that the zone's key does not
-// name belong to an attempt that another server was ahead of.
+// readCondensed reads the condensed steps of unsettled zones. Parts not named by the zone's key come from a server
+// that lost a race.
 func (c *check) readCondensed() error {
 	c.condensed = map[string]*condensed{}
 	err := eachZoneKey(c, "condensed", func(z *zone, key, rest string, value *json.RawMessage) {
@@ -120,7 +120,7 @@ func (c *check) readCondensed() error {
 	return err
 }
 
-// checkCondensed compares what was condensed up to the definition at which b is with it.
+// checkCondensed compares the condensed step with the state of b, if it leads to there.
 func (b *back) checkCondensed() {
 	x := b.condensed[b.zone.UID]
 	if x == nil || b.broken || x.joined || x.Step.N != b.n {
@@ -134,7 +134,7 @@ func (b *back) checkCondensed() {
 		"serial %d and state %s, and before it state %s", b.serial, b.state, state)
 }
 
-// back walks from a definition to those before it.
+// back is the content of a zone while its steps are undone.
 type back struct {
 	*check
 	zone   *zone
@@ -144,8 +144,8 @@ type back struct {
 	state  sethash.State
 	header content.Header
 	steps  int
-	begun  bool // the step that made the zone was met
-	broken bool // a misfit was reported; what lies before cannot be judged
+	begun  bool // the creating step was undone
+	broken bool // a difference was reported; earlier steps cannot be judged
 }
 
 func (b *back) readStep(prefix string, kv *mvccpb.KeyValue) {
@@ -188,7 +188,7 @@ func (b *back) readStep(prefix string, kv *mvccpb.KeyValue) {
 	}
 }
 
-// undoStep undoes one step. It returns what does not fit, "" for nothing.
+// undoStep undoes one step. It returns the expectation that the step does not meet, "" for none.
 func (b *back) undoStep(step content.Step) string {
 	switch {
 	case b.begun:

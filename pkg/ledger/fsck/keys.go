@@ -22,10 +22,10 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// isAhead compares serials as kept in objects (RFC 1982).
+// isAhead compares serials as stored in objects (RFC 1982).
 func isAhead(s, of int64) bool { return serial.Serial(s).Ahead(serial.Serial(of)) }
 
-// checkMembers compares members/ with the records that zones have.
+// checkMembers compares members/ with the records of zones.
 func (c *check) checkMembers() error {
 	return checkRoom(c, "members", "I1", func(z *zone, want func(string, *law.Member)) {
 		for _, r := range z.records {
@@ -56,7 +56,7 @@ func (z *zone) addClaim(r *record) {
 	}
 }
 
-// base is the base name of an owner: the labels after its last one that is "*" or begins with "_" (S4.7).
+// base returns the base name of an owner: the labels after the last that is "*" or begins with "_" (S4.7).
 func base(owner name.Rel) name.Rel {
 	labels, out := owner.Labels(), owner
 	for i, at := 0, owner; i < len(labels); i++ {
@@ -68,7 +68,7 @@ func base(owner name.Rel) name.Rel {
 	return out
 }
 
-// checkOwners compares what records and cuts make in owners/.
+// checkOwners compares owners/ with the records and cuts.
 func (c *check) checkOwners() error {
 	return checkRoom(c, "owners", "I1", func(z *zone, want func(string, *law.Owner)) {
 		for o, v := range z.owners {
@@ -99,7 +99,7 @@ func (c *check) checkCounts() error {
 	}, func(have, want *law.Count) (Rule, bool) { return "S5.9", *have == *want })
 }
 
-// checkGiven compares what Delegations make in rules/.
+// checkGiven compares rules/ with the Delegations.
 func (c *check) checkGiven() error {
 	return checkRoom(c, "rules", "S4.3", func(z *zone, want func(string, *law.NamespaceRules)) {
 		for ns, rules := range z.given {
@@ -108,7 +108,7 @@ func (c *check) checkGiven() error {
 	}, func(have, want *law.NamespaceRules) (Rule, bool) { return "S4.3", encodeText(have) == encodeText(want) })
 }
 
-// checkOrphans compares both indexes of what waits.
+// checkOrphans compares both indexes of waiting objects with the objects.
 func (c *check) checkOrphans() error {
 	want, waits := map[string]string{}, map[string]*record{}
 	wants := func(w waiter, resource string, moves bool) (keys []string) {
@@ -139,7 +139,7 @@ func (c *check) checkOrphans() error {
 		c.report.Keys++
 		have := string(kv.Value)
 		var w layout.Waiter
-		if r := waits[key]; r != nil && layout.Decode(kv.Value, &w) == nil && w.KeptOut != "" { // no other key says so (S2.14)
+		if r := waits[key]; r != nil && layout.Decode(kv.Value, &w) == nil && w.KeptOut != "" { // only here (S2.14)
 			r.keptOut, w.KeptOut = w.KeptOut, ""
 			have = string(layout.Encode(w))
 		}
@@ -152,9 +152,8 @@ func (c *check) checkOrphans() error {
 	return err
 }
 
-// checkWaiting asks the law, with facts from the objects alone, whether the next round takes in what waits (S2.7). No
-// other question here is answered by the law. That something waits too long is owed, and never damage: it serves
-// nothing wrong.
+// checkWaiting asks the law, on facts from the objects, whether the next round would take in waiting objects (S2.7).
+// No other check asks the law. Waiting too long is owed, never damage, as it serves nothing wrong.
 func (c *check) checkWaiting() error {
 	for _, r := range c.records {
 		if r.adopted == nil && c.ctx.Err() == nil {
@@ -169,7 +168,7 @@ func (c *check) checkWaiting() error {
 	return c.ctx.Err()
 }
 
-// runLaw runs the law on the model; ok is false where it finds the facts at odds.
+// runLaw runs the law on the model. ok is false if the facts contradict each other.
 func (c *check) runLaw(decide func(*law.Seen) law.Outcome) (out law.Outcome, ok bool) {
 	seen := law.NewSeen()
 	for {
@@ -215,7 +214,7 @@ func (c *check) checkPending(z *zone) {
 	}
 }
 
-// checkSerials checks that what a name remembers is not ahead of a zone that stands there (S6.10).
+// checkSerials checks that the last serial of a name is not ahead of its present zone (S6.10).
 func (c *check) checkSerials() error {
 	stands := map[string]*zone{}
 	for p, z := range c.names {

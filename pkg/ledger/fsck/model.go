@@ -19,24 +19,24 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// model is the store as the objects tell it, with the few internal values that
-// no object determines, as works in progress.
+// model is the store according to its objects, with the few internal values that the objects do not determine, such
+// as works in progress.
 type model struct {
-	zones       map[string]*zone // by uid, pending ones too
+	zones       map[string]*zone // by uid, with pending ones
 	objects     map[law.Ref]*zone
-	names       map[place]*zone // standing zones
-	below       []place         // keys of names, sorted by view and key
+	names       map[place]*zone // established zones
+	below       []place         // names of zones, sorted by view and key
 	works       map[string]*law.Work
-	purging     map[string]bool // uids of removed zones whose keys a work will take away
+	purging     map[string]bool // uids of removed zones with keys to be purged
 	unread      unread
 	pendingCuts map[edge]law.PendingCut
 	withdrawn   map[law.Key]*law.Withdrawal
 	cuts        map[edge]*law.CountedCut
 	records     []*record
-	waiting     []waiter // Delegations that are in force in no zone
+	waiting     []waiter // Delegations without a zone
 }
 
-// waiter is an object that waits somewhere.
+// waiter is a waiting object.
 type waiter struct {
 	law.Ref
 	created int64
@@ -50,16 +50,15 @@ func newModel() model {
 		cuts: map[edge]*law.CountedCut{}}
 }
 
-// unread are zones that cannot be read. Keys that belong to one are not called damage, since an operator would then
-// remove them.
+// unread has the zones that cannot be read. Their keys are not reported as damage, or an operator might delete them.
 type unread struct {
-	named  map[law.Ref]string // keys, by namespace and name
-	uids   map[string]string  // keys, by uid where another key or object tells it
-	behind map[string]int     // how many keys and records belong to one, by its key
+	named  map[law.Ref]string // their keys, by namespace and name
+	uids   map[string]string  // their keys, by uid if another key or object has it
+	behind map[string]int     // number of keys and records of each, by its key
 }
 
-// countUnread counts a key that belongs to a zone that cannot be read. at has the uid, and the object's name where
-// that is known.
+// countUnread counts a key of an unreadable zone. It returns false for other zones. at has the uid, and namespace
+// and name if known.
 func (u *unread) countUnread(at law.Ref) bool {
 	key, ok := u.uids[at.UID]
 	if !ok && at.Name != "" {
@@ -73,16 +72,15 @@ func (u *unread) countUnread(at law.Ref) bool {
 	return ok
 }
 
-// place is a name in a view.
 type place struct {
 	view string
 	fqdn name.Name
 }
 
-// edge is a parent and a child by uid.
+// edge is the uids of a parent and a child.
 type edge struct{ parent, child string }
 
-// zone is one Zone object and what its records make of it.
+// zone is a Zone object with its records and the facts that follow from them.
 type zone struct {
 	*law.Zone
 	key     string
@@ -90,25 +88,25 @@ type zone struct {
 	spec    *zones.ZoneSpec
 	status  v1alpha1.ZoneStatus
 
-	// holding is the holding under the zone's name; nil where it is of another zone or none.
+	// holding is the holding of the zone's name; nil: there is none, or another zone has it.
 	holding *law.Holding
 
-	// delegations is the number of those in force here, and given the rules that they add for a namespace, in the order
-	// of their names (S4.3). ruled has all rules for a namespace, made when first asked for.
+	// delegations counts the Delegations in force. given has their rules by namespace, in the order of their names
+	// (S4.3), and ruled caches all rules by namespace.
 	delegations int
 	given       map[string][]law.DelegatedRule
 	ruled       map[string][]rules.Rule
-	// named are the namespaces for which rules name a name (S4.20), made when first asked for.
+	// named caches the namespaces for which rules name a name (S4.20).
 	named map[name.Rel]map[string]bool
 
 	records []*record
 	owners  map[name.Rel]*law.Owner
 	counts  map[string]int64
-	sorted  []name.Rel             // owners by key, made when first asked for
-	byOwner map[name.Rel][]*record // made when first asked for
+	sorted  []name.Rel             // owners by key; cached
+	byOwner map[name.Rel][]*record // cached
 }
 
-// record is one Record object.
+// record is a Record object.
 type record struct {
 	*law.Record
 	key     string
@@ -116,17 +114,17 @@ type record struct {
 	view    string
 	serial  int64
 	adopted *v1alpha1.AdoptingZone
-	endsAt  int64  // of its status, unix seconds
+	endsAt  int64  // status.endsAt in Unix seconds
 	claims  bool   // condition Adopted is True
-	moving  bool   // it is False with reason Moving
-	keptOut string // law.Waiting.KeptOut, where it waits
+	moving  bool   // Adopted has reason Moving
+	keptOut string // law.Waiting.KeptOut, if it waits
 
 	admission rules.Admission
-	zone      *zone // standing, and adopting it; nil otherwise
+	zone      *zone // established and adopting; else nil
 	owner     name.Rel
 }
 
-// addRecord counts a record in its zone, by a plain fold over its values.
+// addRecord adds a record to its zone, and its values to the owner.
 func (z *zone) addRecord(r *record) {
 	z.records = append(z.records, r)
 	z.counts[r.Namespace]++
@@ -144,17 +142,16 @@ func (z *zone) addRecord(r *record) {
 		guests = 1
 	}
 	for _, v := range r.Values {
-		wire, _ := v.Pack(z.FQDN()) // what has no wire form has no size
+		wire, _ := v.Pack(z.FQDN()) // an unpackable value has no size
 		o.Values = countValue(o.Values, law.OwnerValue{Type: r.Type, Digest: law.DigestOf(v.Text), TTL: r.TTL, Count: 1, Guests: guests,
 			Size: len(wire), SPF: r.Type == rdata.TXT && rdata.IsSPF(v.Text)})
 	}
 }
 
-// maxPointed bounds the hosts of one record that are counted (S4.26).
+// maxPointed bounds the hosts counted for one record (S4.26).
 const maxPointed = 8
 
-// addPointers counts a record of the zone's own namespace at the base names of the first hosts to which it sends
-// clients, once at each.
+// addPointers counts a record of the zone's own namespace once at the base name of each of its first hosts.
 func (z *zone) addPointers(r *record) {
 	if r.Namespace != z.Namespace || !strings.Contains(" CNAME MX NS SRV SVCB HTTPS ", " "+r.Type.String()+" ") {
 		return
@@ -173,7 +170,7 @@ func (z *zone) addPointers(r *record) {
 	}
 }
 
-// ownerAt returns what the zone has at an owner, empty where that is nothing yet.
+// ownerAt returns the owner of a name, and adds an empty one if there is none.
 func (z *zone) ownerAt(owner name.Rel) *law.Owner {
 	o := z.owners[owner]
 	if o == nil {
@@ -193,12 +190,12 @@ func countValue(values []law.OwnerValue, want law.OwnerValue) []law.OwnerValue {
 	return values
 }
 
-// waiting is where the record is found while no zone has it.
+// waiting returns where the record waits.
 func (r *record) waiting() *law.Waiting {
 	return &law.Waiting{View: r.view, FQDN: r.fqdn, Zone: r.ZoneRef, KeptOut: r.keptOut}
 }
 
-// addCut counts a delegated child's cut in its parent's owners.
+// addCut adds a delegated child's cut to the owners of its parent.
 func (z *zone) addCut(cut *law.CountedCut) {
 	for _, set := range cut.Sets {
 		o := z.ownerAt(set.Owner)
@@ -209,7 +206,7 @@ func (z *zone) addCut(cut *law.CountedCut) {
 	}
 }
 
-// compareValues orders by type, digest and ttl, inherited first.
+// compareValues orders values by type, digest and TTL, inherited TTLs first.
 func compareValues(x, y law.OwnerValue) int {
 	return cmp.Or(cmp.Compare(x.Type, y.Type), bytes.Compare(x.Digest[:], y.Digest[:]), cmp.Compare(ttlRank(x.TTL), ttlRank(y.TTL)))
 }
@@ -221,12 +218,12 @@ func ttlRank(ttl *uint32) int64 {
 	return int64(*ttl)
 }
 
-// sameValue leaves the size out, which depends on the zone's name.
+// sameValue ignores the size, which depends on the zone's name.
 func sameValue(x, y law.OwnerValue) bool {
 	return compareValues(x, y) == 0 && x.Count == y.Count && x.Guests == y.Guests
 }
 
-// ownersBelow lists the owners strictly below one, in key order.
+// ownersBelow returns the owners strictly below a name, in key order.
 func (z *zone) ownersBelow(owner name.Rel) []name.Rel {
 	byKey := func(x, y name.Rel) int { return cmp.Compare(x.Key(), y.Key()) }
 	if z.sorted == nil {
@@ -243,7 +240,7 @@ func (z *zone) ownersBelow(owner name.Rel) []name.Rel {
 	return z.sorted[from:to]
 }
 
-// rrset is one RRset of a definition while it is replayed.
+// rrset is an RRset during the replay.
 type rrset struct {
 	ttl  content.TTL
 	data []string // sorted
@@ -254,8 +251,8 @@ type setKey struct {
 	t     rdata.Type
 }
 
-// defineRRsets returns the RRsets of records, and of cuts counted in their zone. Where both give one RRset, while
-// records pass to or from a child, it is one.
+// defineRRsets returns the RRsets of records and counted cuts. While records move to or from a child, both may have
+// the same RRset, which counts once.
 func defineRRsets(records []*record, cuts []*law.CountedCut) map[setKey]*rrset {
 	sets := map[setKey]*rrset{}
 	add := func(owner name.Rel, t rdata.Type, ttl content.TTL, data ...string) {
@@ -289,7 +286,7 @@ func defineRRsets(records []*record, cuts []*law.CountedCut) map[setKey]*rrset {
 	return sets
 }
 
-// recordsAt returns the zone's records with one owner.
+// recordsAt returns the zone's records of one owner.
 func (z *zone) recordsAt(owner name.Rel) []*record {
 	if z.byOwner == nil {
 		z.byOwner = map[name.Rel][]*record{}
@@ -300,7 +297,7 @@ func (z *zone) recordsAt(owner name.Rel) []*record {
 	return z.byOwner[owner]
 }
 
-// rrsetAt returns the RRset that records make at an owner.
+// rrsetAt returns the RRset of the records at an owner.
 func (z *zone) rrsetAt(owner name.Rel, t rdata.Type) (content.RRset, bool) {
 	s := defineRRsets(z.recordsAt(owner), nil)[setKey{owner, t}]
 	if s == nil {
@@ -309,7 +306,7 @@ func (z *zone) rrsetAt(owner name.Rel, t rdata.Type) (content.RRset, bool) {
 	return content.RRset{Owner: owner, Type: t, TTL: s.ttl, Data: s.data}, true
 }
 
-// isCovered reports whether a standing work decides this record anew.
+// isCovered reports whether a work in progress will decide the record again.
 func (c *check) isCovered(r *record) bool {
 	return c.isScanned(func(s *law.Scan) bool {
 		if r.adopted != nil {
@@ -337,7 +334,7 @@ func (c *check) isScanned(by func(*law.Scan) bool) bool {
 	return false
 }
 
-// lookUpFact returns a fact from the model. A nil pointer is one, too: nothing stands there.
+// lookUpFact returns a fact from the model; nil, or a nil pointer: there is none.
 func (c *check) lookUpFact(k law.Key) any {
 	z := c.zones[k.Zone]
 	switch k.Kind {

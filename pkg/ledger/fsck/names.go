@@ -19,13 +19,13 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// This file is written from the text of the semantics, parts 2 to 5. It takes types and patterns from the law, and no
-// decision: an error of those shows here.
+// This file implements the text of the semantics, parts 2 to 5. It uses types and patterns of the law but no
+// decisions, so that errors in those show up here.
 
-// checkNames checks which zone has each record and each zone, and by which rule.
+// checkNames checks the zone and the rule of each record and each zone.
 func (c *check) checkNames() error {
 	for _, r := range c.records {
-		if r.zone != nil { // that of a removed zone is owed already
+		if r.zone != nil { // records of removed zones are already reported as owed
 			c.checkRecord(r)
 		}
 	}
@@ -47,9 +47,9 @@ func (c *check) enclosing(view string, n name.Name) *zone {
 	return nil
 }
 
-// checkRecord checks that a record is in the zone with the longest name at or above its own; for DS the parent's. Its
-// zoneRef and its view restrict that (S2.1, S1.5). A rule of the kind that admitted it there allows it, or its period
-// runs (S4.1, S4.17, S2.5); while the zone is being deleted, rules that go take nothing (S8.4).
+// checkRecord checks that a record is in the zone with the longest name at or above its own (for DS the parent's),
+// as restricted by zoneRef and view (S2.1, S1.5). A rule of the kind that admitted the record must allow it, or its
+// grace period must run (S4.1, S4.17, S2.5). While the zone is being deleted, lost rules withdraw nothing (S8.4).
 func (c *check) checkRecord(r *record) {
 	z, n, rooted, have, end := r.zone, r.fqdn, true, "adopted by zone "+r.zone.key, fmt.Sprintf("endsAt %d", r.endsAt)
 	differ := func(key string, rule Rule, have, want string, args ...any) {
@@ -76,14 +76,14 @@ func (c *check) checkRecord(r *record) {
 		differ(r.key, "I5", have, "endsAt, or a rule that allows %s at %s, and the base name, to namespace %s", r.Type, r.fqdn, r.Namespace)
 	case r.endsAt == 0 && !allowed:
 		differ(r.key, "S4.17", "admission "+string(by), "endsAt, or one of %v, which rules allow", kinds)
-	case r.endsAt != 0 && allowed && by != rules.AdmittedShared: // the namespaces that share it may have changed (S4.13)
+	case r.endsAt != 0 && allowed && by != rules.AdmittedShared: // the sharing namespaces may have changed (S4.13)
 		differ(r.key, "S2.5", end, "none: a rule allows it")
 	case r.endsAt != 0 && (w == nil || w.Over()):
 		differ(r.key, "S2.5", end, "a period that runs, not %s", encodeText(w))
 	}
 }
 
-// rulesFor lists the rules for a namespace: of the zone, and of Delegations (S4.1, S4.3).
+// rulesFor returns the rules for a namespace: those of the zone, and of Delegations (S4.1, S4.3).
 func (z *zone) rulesFor(namespace string) []rules.Rule {
 	given, ok := z.ruled[namespace]
 	if !ok {
@@ -100,10 +100,10 @@ func (z *zone) rulesFor(namespace string) []rules.Rule {
 	return given
 }
 
-// proves are the types by which a rule for them alone names nothing (S4.20).
+// proves has the types that name nothing if a rule lists only these (S4.20).
 var proves = []rdata.Type{rdata.TXT, rdata.CAA, rdata.DS, rdata.TLSA, rdata.SSHFP}
 
-// namesOf returns the names that a rule gives its namespaces literally, each once (S4.20).
+// namesOf returns the names that a rule gives its namespaces literally (S4.20).
 func (z *zone) namesOf(r *rules.Rule) map[name.Rel]bool {
 	out := map[name.Rel]bool{}
 	add := func(text string) {
@@ -127,7 +127,7 @@ func (z *zone) namesOf(r *rules.Rule) map[name.Rel]bool {
 	return out
 }
 
-// addNamed counts what the rule of a Delegation names at its owners (S4.22).
+// addNamed adds the names of a Delegation's rule to the owners (S4.22).
 func (z *zone) addNamed(r *rules.Rule) {
 	for n := range z.namesOf(r) {
 		o := z.ownerAt(n)
@@ -141,8 +141,8 @@ func (z *zone) addNamed(r *rules.Rule) {
 	}
 }
 
-// findReserved returns a name at or above a base name that a rule gives others literally, and none the namespace: the
-// deepest one, the apex where there is none (S4.20).
+// findReserved returns the deepest name at or above a base name that rules give literally to others but not to the
+// namespace, the apex if there is none (S4.20).
 func (z *zone) findReserved(of name.Rel, namespace string) name.Rel {
 	if z.named == nil {
 		z.named = map[name.Rel]map[string]bool{}
@@ -174,8 +174,8 @@ func (z *zone) noteNamed(n name.Rel, namespace string) {
 	z.named[n][namespace] = true
 }
 
-// reachesBelow reports whether a pattern goes on at and below a name that is reserved for others: what is behind its
-// last label with "*" is that name or lies below it.
+// reachesBelow reports whether a pattern is specific to names at or below a reserved one: its labels after the last
+// "*" are that name or one below it.
 func (z *zone) reachesBelow(text string, reserved name.Rel) bool {
 	labels := strings.Split(text, ".")
 	for len(labels) > 0 && strings.Contains(strings.Join(labels, "."), "*") {
@@ -190,15 +190,16 @@ func (z *zone) reachesBelow(text string, reserved name.Rel) bool {
 	return reserved.IsApex() || err == nil && ok && reserved.Encloses(at)
 }
 
-// anyPattern reports whether a pattern of rules for records is one of some.
+// anyPattern reports whether a record rule of given satisfies is.
 func anyPattern(given []rules.Rule, is func(rules.RecordRule) bool) bool {
 	return slices.ContainsFunc(given, func(r rules.Rule) bool { return slices.ContainsFunc(r.Records, is) })
 }
 
-// namedTypes are those that a tenant has by a rule which names them alone: they change which servers answer (S4.5).
+// namedTypes are the types that a tenant gets only by a rule that lists them: they change which servers answer
+// (S4.5).
 var namedTypes = []rdata.Type{rdata.NS, rdata.DS, rdata.DNSKEY, rdata.CDS, rdata.CDNSKEY, rdata.CSYNC, rdata.DNAME}
 
-// findKinds lists by which kinds of rules the zone may have a record (S4.5 to S4.7, S4.12 to S4.14).
+// findKinds returns the kinds of rules by which the zone may have a record (S4.5 to S4.7, S4.12 to S4.14).
 func (z *zone) findKinds(r *record) (kinds []rules.Admission) {
 	own, zone, of := r.Namespace == z.Namespace, z.FQDN(), base(r.owner)
 	is, given := of == r.owner, z.rulesFor(r.Namespace)
@@ -238,8 +239,8 @@ func (z *zone) findKinds(r *record) (kinds []rules.Admission) {
 	return kinds
 }
 
-// checkParent checks what names/ says of the zone above: the nearest one encloses it, and delegates it by a rule, or
-// the zone was established, or it has a period (S3.1 to S3.5, S6.16).
+// checkParent checks the parent in the holding: the nearest zone above delegates the zone by a rule, or the zone was
+// established, or has a grace period (S3.1 to S3.5, S6.16).
 func (c *check) checkParent(z *zone) {
 	h, up, p := z.holding, name.Name{}, (*zone)(nil)
 	if n, ok := z.FQDN().Parent(); ok {
@@ -259,7 +260,7 @@ func (c *check) checkParent(z *zone) {
 				delegates, ds = delegates || match, ds || match && r.DS
 			}
 		}
-		if p.Terminating && h.Withdrawn == "" && h.Parent != nil { // rules that go take nothing any more (S8.4)
+		if p.Terminating && h.Withdrawn == "" && h.Parent != nil { // lost rules withdraw nothing (S8.4)
 			delegates, ds = true, h.DS
 		}
 		want.Enclosed = p.UID
@@ -294,7 +295,7 @@ func (c *check) checkParent(z *zone) {
 	c.reportDifference(excused, z.key, rule, encodeText(h.Ancestry), "%s and the condition Delegated %s", encodeText(want), status)
 }
 
-// checkBeside checks what may not stand beside or below what, or at such a name (S5.6).
+// checkBeside checks for data that may not be at the same name, below a DNAME, at the apex, or at a wildcard (S5.6).
 func (c *check) checkBeside(z *zone) {
 	owners := slices.Clone(z.MadeNames)
 	for owner, o := range z.owners {
@@ -338,7 +339,7 @@ func (c *check) checkBeside(z *zone) {
 	}
 }
 
-// liesBelowDNAME reports whether records put a DNAME above an owner, or, with itself, at it.
+// liesBelowDNAME reports whether records have a DNAME above an owner or, if itself is true, at the owner.
 func (z *zone) liesBelowDNAME(owner name.Rel, itself bool) bool {
 	for at, ok := owner, true; ok; at, ok = at.Parent() {
 		if o := z.owners[at]; o != nil && (itself || at != owner) &&
@@ -349,9 +350,9 @@ func (z *zone) liesBelowDNAME(owner name.Rel, itself bool) bool {
 	return false
 }
 
-// noteNests notes names that one tenant claims by rules with "*" at or below a name that another one claims so, where
-// no rule in force would let that come (S4.8). That is a note, and no damage: a literal or shared rule that stood when
-// the claim came, or a claim between, may be gone, and nothing in a store tells (S4.12, S4.13).
+// noteNests notes names that a tenant claims by rules with "*" at or below another tenant's such name, if no present
+// rule would allow that (S4.8). This is no damage: a former literal or shared rule, or a former claim between, may
+// have allowed it, and the store does not tell (S4.12, S4.13).
 func (c *check) noteNests(z *zone) {
 	for low, o := range z.owners {
 		for _, mine := range o.Claims {
@@ -366,7 +367,7 @@ func (c *check) noteNests(z *zone) {
 				if z.excepts(at, mine.Namespace, i < 0) || at != low && slices.ContainsFunc(of.Claims, func(x law.Claim) bool {
 					return x.Namespace == mine.Namespace
 				}) {
-					break // what is below here may stand by that
+					break // this may have allowed the names below
 				}
 				if i >= 0 {
 					c.report.Notes.add(Finding{Key: c.layout.Key(law.OwnerKey(z.UID, low)), Rule: "S4.8", Have: fmt.Sprintf("claimed by "+
@@ -379,8 +380,8 @@ func (c *check) noteNests(z *zone) {
 	}
 }
 
-// excepts reports whether a rule lets a tenant have a name in spite of other tenants' claims: a shared one, or, where
-// it is not at their very name, a literal one.
+// excepts reports whether a rule lets a tenant have a name despite other tenants' claims: a shared rule or, if
+// literal is true, a literal one.
 func (z *zone) excepts(at name.Rel, namespace string, literal bool) bool {
 	n, err := at.In(z.FQDN())
 	return err == nil && anyPattern(z.rulesFor(namespace), func(p rules.RecordRule) bool {

@@ -27,8 +27,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// checkFormat reads the config key and looks for keys of rooms that this
-// format does not have.
+// checkFormat checks the config key, and that there are no keys of unknown rooms.
 func (c *check) checkFormat() error {
 	key := c.layout.Config()
 	r, err := c.get(key)
@@ -100,7 +99,7 @@ func (c *check) readZones() error {
 	})
 }
 
-// readNames compares names/ with the zones that stand.
+// readNames compares names/ with the established zones.
 func (c *check) readNames() error {
 	err := eachKey(c, "names", func(key, _ string, h *law.Holding) {
 		z := c.zones[h.UID]
@@ -124,7 +123,7 @@ func (c *check) readNames() error {
 	for _, z := range c.zones {
 		if z.holding == nil && !z.Pending {
 			c.reportDamage(c.nameKey(z), "S1.5", "nothing", "held by %s", z.key)
-			z.holding = &law.Holding{Ref: z.Ref} // so that the rest can be checked
+			z.holding = &law.Holding{Ref: z.Ref} // for the other checks
 		}
 	}
 	c.below = slices.SortedFunc(maps.Keys(c.names), comparePlaces)
@@ -137,8 +136,7 @@ func comparePlaces(x, y place) int {
 
 func (c *check) nameKey(z *zone) string { return c.layout.Key(law.HoldingKey(z.View, z.FQDN())) }
 
-// readOutbox takes in the works in progress and compares them with their marks
-// at zones (I4, S7.2).
+// readOutbox reads the works in progress, and compares them with their marks at zones (I4, S7.2).
 func (c *check) readOutbox() error {
 	room := c.layout.Room("outbox")
 	err := eachKey(c, "outbox", func(key, rest string, w *law.Work) {
@@ -153,8 +151,8 @@ func (c *check) readOutbox() error {
 		c.reportOwed(key, "I4", w.Reason, "carried out")
 		for i, p := range w.Zones {
 			z := c.zones[p.UID]
-			// Nothing is to be taken from one that is gone since. The first of a work that only retries is named for
-			// its namespace to come first; the step that first touches it marks it (S7.2).
+			// A removed zone has no mark. The first zone of a work that only retries is listed because its namespace
+			// comes first; the first step that touches the zone marks it (S7.2).
 			if z != nil && !z.Pending && !(i == 0 && onlyRetries(w)) {
 				marked := slices.ContainsFunc(z.holding.Works, func(s law.StandingWork) bool { return s.ID == w.ID })
 				c.require(marked, c.nameKey(z), "I4", "no mark of work "+w.ID, "marked: the work names the zone")
@@ -177,8 +175,7 @@ func (c *check) readOutbox() error {
 	return err
 }
 
-// onlyRetries reports whether the work only decides anew what waits and which the parents are, because something in
-// their way went.
+// onlyRetries reports whether the work only decides waiting objects and parents again, because an obstacle is gone.
 func onlyRetries(w *law.Work) bool {
 	return w.Purge == "" && len(w.Scans) > 0 && !slices.ContainsFunc(w.Scans, func(s law.Scan) bool {
 		return s.Kind != law.ScanWaiting && s.Kind != law.ScanZones && s.Kind != law.ScanPending
@@ -193,7 +190,7 @@ func (c *check) readPendingCuts() error {
 	})
 }
 
-// readWithdrawn reads which periods run (S2.5, S3.5).
+// readWithdrawn reads the grace periods (S2.5, S3.5).
 func (c *check) readWithdrawn() error {
 	return eachZoneKey(c, "withdrawn", func(z *zone, _, namespace string, w *law.Withdrawal) {
 		c.withdrawn[law.WithdrawalKey(z.UID, namespace)] = w
@@ -207,8 +204,7 @@ func (c *check) readCuts() error {
 	})
 }
 
-// standingZone returns the zone that a key belongs to; nil where the zone is gone, which is damage unless a work
-// purges it.
+// standingZone returns the zone of a key; nil if it does not exist, which is damage unless a work purges its keys.
 func (c *check) standingZone(key, uid string) *zone {
 	z := c.zones[uid]
 	if z != nil && !z.Pending {
@@ -247,7 +243,7 @@ func (c *check) readRecords() error {
 	})
 }
 
-// placeRecord puts an adopted record into its zone, comparing its status on the way (S2, S6.12).
+// placeRecord adds an adopted record to its zone, and checks its status (S2, S6.12).
 func (c *check) placeRecord(r *record) {
 	c.require(r.claims == (r.adopted != nil), r.key, "S6.12", "the condition Adopted", "status.zoneRef says the same")
 	if r.adopted == nil {
@@ -275,14 +271,14 @@ func (c *check) placeRecord(r *record) {
 	r.zone = z
 	z.addRecord(r)
 	stated := r.fqdn
-	if r.fqdn = fqdn; stated != fqdn { // a cascade has yet to say so
+	if r.fqdn = fqdn; stated != fqdn { // a cascade has yet to write it
 		c.reportDifference(c.isCovered(r), r.key, "S6.12", "status.fqdn is another", "%s", fqdn)
 	}
 	c.require(r.view == z.View, r.key, "S1.4", "status.view "+r.view, "%q, the zone's", z.View)
 	c.require(!isAhead(r.serial, z.status.Serial), r.key, "S6.12", "status.serial", "%d or less, the zone's", z.status.Serial)
 }
 
-// readDelegations works out what Delegations give in each zone, and which of them wait (S4.3).
+// readDelegations computes the rules of Delegations in each zone, and the waiting Delegations (S4.3).
 func (c *check) readDelegations() error {
 	return eachObject(c, "delegations", "S4.3", c.config.Delegations, nil, func(key string, o *v1alpha1.Delegation) {
 		rule, err := objects.DelegationRule(o)
@@ -322,8 +318,8 @@ func (c *check) readDelegations() error {
 	})
 }
 
-// readServers reads the objects of BIND 9 servers. Nothing follows from them, so all that can be wrong is that one
-// does not decode, or stands under the key of another.
+// readServers reads the objects of BIND 9 servers. No other key follows from them, so it checks only that they
+// decode and have their own keys.
 func (c *check) readServers() error {
 	if c.config.Further == nil {
 		return nil

@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// checkZones compares a zone's status, its key under names/, its spec and its records with each other.
+// checkZones compares the status of each zone with its holding, spec and records.
 func (c *check) checkZones() error {
 	for _, z := range c.names {
 		c.checkName(z)
@@ -43,8 +43,8 @@ func (c *check) checkZones() error {
 	return nil
 }
 
-// checkName checks that the fqdn follows from spec and the zone referred to (S1.6). That zone may have gone, or be
-// another one by now: a zone that stands keeps its name.
+// checkName checks that status.fqdn follows from the spec (S1.6). The zone of zoneRef may be gone or have another
+// name: an established zone keeps its name.
 func (c *check) checkName(z *zone) {
 	text, fqdn := z.spec.DomainName, z.FQDN()
 	relative := !name.IsAbsolute(text)
@@ -57,9 +57,9 @@ func (c *check) checkName(z *zone) {
 	c.require(!relative || z.spec.ZoneRef != nil, z.key, "S1.1", "a relative name without zoneRef", "one of them")
 }
 
-// checkSettled checks that Settled, settledSerial and the marks of cascades agree (S7.2). The mark that a removed
-// zone leaves at the zone that gains its records is set without that zone's object (I1), so until a step touches it
-// the object may still say settled.
+// checkSettled checks that Settled, settledSerial and the marks of cascades agree (S7.2). A removed zone leaves its
+// mark at the zone that gains its records without that zone's object (I1). Until a step writes the object, it may
+// still have Settled True.
 func (c *check) checkSettled(z *zone) {
 	s, h, works, key := z.status, z.holding, len(z.holding.Works), c.nameKey(z)
 	cond := cmp.Or(meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionSettled), &metav1.Condition{})
@@ -79,7 +79,7 @@ func (c *check) checkSettled(z *zone) {
 	c.require(s.SettledSerial == 0 || !isAhead(s.SettledSerial, s.Serial), z.key, "S7.2", settled, "none ahead of the serial, %d", s.Serial)
 }
 
-// checkHolding checks what names/ says of the zone beside its works and its parent.
+// checkHolding checks the holding of a zone, apart from works and parent.
 func (c *check) checkHolding(z *zone) {
 	key, h := c.nameKey(z), z.holding
 	expect := func(rule Rule, what string, have, want any) {
@@ -122,7 +122,7 @@ func refText(r *law.Ref) string {
 	return r.Namespace + "/" + r.Name
 }
 
-// checkCuts recounts what parents count for their delegated children (S6.3).
+// checkCuts recomputes the cuts of delegated children in their parents (S6.3).
 func (c *check) checkCuts() error {
 	want, kept := map[edge]*law.CountedCut{}, map[edge]bool{}
 	for _, z := range c.names {
@@ -145,7 +145,7 @@ func (c *check) checkCuts() error {
 		}
 	}
 	for e, d := range c.pendingCuts {
-		if !kept[e] { // such a one waits, and the end of the hold owes it anew
+		if !kept[e] { // a kept one waits for the end of the hold
 			c.reportOwed(c.layout.PendingCut(e.parent, e.child), "I4", fmt.Sprintf("parent %s/%s, child %s/%s", d.Parent.Namespace,
 				d.Parent.Name, d.Child.Namespace, d.Child.Name), "paid")
 		}
@@ -167,7 +167,7 @@ func (c *check) checkCuts() error {
 	return nil
 }
 
-// checkContent compares what the zone's status says of its definition.
+// checkContent compares hash, state and size in a zone's status with its RRsets.
 func (c *check) checkContent(z *zone, sets map[setKey]*rrset) {
 	rows := 0
 	var elements []sethash.Element
