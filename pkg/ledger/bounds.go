@@ -11,25 +11,25 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/outbox"
 )
 
-// bounds are the sizes and times of a ledger that no flag sets.
+// bounds are the limits and periods of a ledger that no flag sets.
 type bounds struct {
-	// journalOctets bounds the steps kept for each zone.
+	// journalOctets is journal.JournalOctets.
 	journalOctets int
-	// slowCommit is the time of a commit from which on a batch waits for more writes.
+	// slowCommit is commit.SlowCommit.
 	slowCommit time.Duration
-	// serialsEvery is the time between two sweeps of last serials, of which maxLeftBy stay for each namespace.
+	// serialsEvery is the period of sweeps of last serials; maxLeftBy of them stay for each namespace.
 	serialsEvery time.Duration
 	maxLeftBy    int
-	// usageEvery is the time between two counts of what namespaces store.
+	// usageEvery is the period of counting the Records of Delegations.
 	usageEvery time.Duration
-	// takenWithin is the time in which an answer counts what a rule takes away (S2.16).
+	// takenWithin bounds the time for counting revoked objects (S2.16).
 	takenWithin time.Duration
-	// migrations are those of this program; olderEnd is the time in which servers of older programs end, lockSeconds
-	// that for which the lock of a migration outlives its server.
+	// migrations are those of this program. olderEnd is the time for servers of older programs to end, and
+	// lockSeconds the time for which the lock of a migration outlives its server.
 	migrations  []migration
 	olderEnd    time.Duration
 	lockSeconds int
-	// checkEvery and dropGuards are those of facts.Config: controls of tests, which must then find the damage.
+	// checkEvery and dropGuards are those of facts.Config, for negative controls: such tests must find damage.
 	checkEvery int64
 	dropGuards string
 }

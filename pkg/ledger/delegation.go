@@ -17,11 +17,10 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// A write of a Delegation is one transaction: it writes the object, its Zone, with another revision and the same
-// content, the keys of the namespaces that it is for (rules/), and one outbox item that has their records decided
-// anew (S4.3).
+// A write of a Delegation is one transaction. It writes the object, its Zone with a new revision and the same
+// content, the rules/ keys of its namespaces, and an outbox item to decide their Records again (S4.3).
 
-// Delegations decorates the raw storage of Delegations. raw must be built with a client from StorageClient.
+// Delegations decorates the raw storage of Delegations. raw must use a client from StorageClient.
 func (l *Ledger) Delegations(raw storage.Interface) storage.Interface {
 	return &objectStorage[v1alpha1.Delegation, *v1alpha1.Delegation]{Interface: raw,
 		newCommitter: func(w *objectWrite[v1alpha1.Delegation, *v1alpha1.Delegation]) optimistic {
@@ -29,13 +28,13 @@ func (l *Ledger) Delegations(raw storage.Interface) storage.Interface {
 		}}
 }
 
-// delegationWrite is the committer of one Delegation write.
+// delegationWrite is the committer of a Delegation write.
 type delegationWrite struct {
 	*objectWrite[v1alpha1.Delegation, *v1alpha1.Delegation]
 	l *Ledger
 }
 
-// delegationUnchanged reports whether a write of a Delegation asks for nothing that is decided.
+// delegationUnchanged reports whether an update of a Delegation needs no decision.
 func delegationUnchanged(before, after *v1alpha1.Delegation) bool {
 	return apiequality.Semantic.DeepEqual(before.Spec, after.Spec) &&
 		before.Annotations[v1alpha1.AnnotationReleaseNow] == after.Annotations[v1alpha1.AnnotationReleaseNow]
@@ -68,7 +67,7 @@ func (w *delegationWrite) commitWrite(ctx context.Context, key string, expected 
 	return out, nil
 }
 
-// delegationAsk makes the request to the law for a client's write of a Delegation.
+// delegationAsk returns the request to the law for a client's write of a Delegation.
 func (l *Ledger) delegationAsk(before, after *v1alpha1.Delegation) (zones.DelegationAsk, error) {
 	ask, err := objects.DelegationAsk(before, after)
 	if err != nil {

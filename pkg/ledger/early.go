@@ -14,18 +14,18 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// EarlyRecord decides a Record write before it begins, from the memory of this server, so a write that will pass
-// costs no read. rule is the delegation that decides (`zone example.org., pattern "*.dev"`), "" where none does or
-// memory does not tell. The error is a 403 in the words of the write itself. It is proven: a refused write ends with
-// a transaction that compares every fact of the decision. Doubtful cases, and 422, are left to the write. before is
-// nil for a creation. Both objects are left as they are.
+// EarlyRecord decides a Record write before it begins, from this server's memory, so that an allowed write costs no
+// read. rule is the deciding delegation (`zone example.org., pattern "*.dev"`), "" if there is none or memory does
+// not suffice. The error is the 403 of the write itself, proved by a transaction that compares all facts of the
+// decision. Doubtful cases, and 422, are left to the write. before is nil for a creation. The objects are not
+// changed.
 func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record) (rule string, err error) {
 	if objects.SameContent(before, after) { // S2.4
 		return "", nil
 	}
 	defer l.com.Recover(ctx, nil, &err)
-	// Which namespace may have a name does not depend on the data. Without data there is nothing to parse and to hash,
-	// which is the larger part of a decision.
+	// The right to a name does not depend on the data. Without data there is no parsing and hashing, the larger part
+	// of a decision.
 	ask, _, err := l.recordAsk(ctx, before, after, objects.RecordWithoutData)
 	if err != nil {
 		return "", nil
@@ -46,9 +46,9 @@ func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record
 		return "", nil
 	}
 	if set, _ := setOf(ctx); set != nil {
-		return "", nil // others of the set may make room for it
+		return "", nil // other writes of the set may make room
 	}
-	// The write will be refused. With its data, the reason may be one that comes first.
+	// The write will be refused. With the data, another reason may come first.
 	if ask, _, err = l.recordAsk(ctx, before, after, objects.LawRecord); err != nil {
 		return "", nil
 	}

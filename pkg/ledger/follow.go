@@ -24,38 +24,38 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// Base is a zone as the store has it at one revision, where a view starts.
+// Base is a zone at the revision where a view starts.
 type Base struct {
 	Identity content.Identity
 	Zone     *law.Zone
 	Settled  bool
-	// Since are the steps after the content that is delivered, where that is an earlier one and the journal has them
-	// all (S7.2, S7.5).
+	// Since has the steps after the delivered content, if that is earlier and the journal has all of them (S7.2,
+	// S7.5).
 	Since []content.Step
-	// Hash is status.hash: a header that was damaged differs from it (S6.7).
+	// Hash is status.hash, which reveals a damaged header (S6.7).
 	Hash string
-	// Sets are the RRsets of the definition in canonical order, those of delegated children's cuts included. Records of
-	// one owner and type have one each, to be merged.
+	// Sets are the RRsets of the definition in canonical order, with delegated children's cuts. Each Record has an
+	// RRset of its own; those of one owner and type are to be merged.
 	Sets []content.RRset
 }
 
-// Sink receives what Follow reads. Its methods are called one after the other.
+// Sink receives the zones from Follow. Its methods are called one after the other.
 type Sink interface {
-	// Reset begins a new start: zones that no Base names afterwards are gone.
+	// Reset begins a new start. Zones without a Base after it are gone.
 	Reset()
-	// Base passes one zone; at the start, and again after the feed was cut off.
+	// Base passes a zone of the start.
 	Base(Base)
-	// Unreadable names a Zone of the start whose object cannot be read, so that there is no Base of it.
+	// Unreadable names a Zone of the start whose object cannot be read, so it gets no Base.
 	Unreadable(namespace, name string, err error)
-	// Ready says that all zones of the start have been given.
+	// Ready ends the start: all zones were passed.
 	Ready()
-	// Apply passes one journal transaction of the zone with this uid.
+	// Apply passes a journal transaction of the zone with this uid.
 	Apply(uid string, tx content.Transaction)
 }
 
-// Follow feeds a view of every zone until ctx ends: all zones at one revision,
-// then every journal transaction in order (I2). Where its watch is cut off it goes on
-// behind what it has had; when etcd has compacted that, it starts over.
+// Follow feeds a view of every zone until ctx ends: all zones at one revision, then every journal transaction in
+// order (I2). After an interruption of the watch it continues; if etcd has compacted the next revision, it starts
+// again.
 func (l *Ledger) Follow(ctx context.Context, sink Sink) error {
 	for ctx.Err() == nil {
 		rev, err := l.readBase(ctx, sink)
@@ -94,7 +94,7 @@ func (l *Ledger) followJournal(ctx context.Context, sink Sink, rev int64) error 
 	}, clientv3.WithFilterDelete())
 }
 
-// readBase reads every zone, its records and its cuts at one revision.
+// readBase passes every zone with its records and cuts at one revision, which it returns.
 func (l *Ledger) readBase(ctx context.Context, sink Sink) (int64, error) {
 	sink.Reset()
 	r := &baseReader{l: l, sink: sink, bases: map[string]*Base{}}
@@ -105,7 +105,7 @@ func (l *Ledger) readBase(ctx context.Context, sink Sink) (int64, error) {
 	}
 	for uid, b := range r.bases {
 		slices.SortFunc(b.Sets, content.RRset.Compare)
-		delete(r.bases, uid) // a large zone is not held twice
+		delete(r.bases, uid) // do not hold a large zone twice
 		if err := r.readSince(ctx, b); err != nil {
 			return 0, err
 		}
@@ -114,10 +114,10 @@ func (l *Ledger) readBase(ctx context.Context, sink Sink) (int64, error) {
 	return r.rev, nil
 }
 
-// baseReader collects what the zones contain at the revision rev, which its first read fixes.
+// baseReader collects the content of zones at revision rev, set by its first read.
 //
-// One damaged object stops no other. An unreadable object is left out, and the content state of its zone says that
-// something of it is missing: the view of that zone cannot be proven.
+// A damaged object stops no other. It is left out, so the content state of its zone does not fit: the view of that
+// zone cannot be proven.
 type baseReader struct {
 	l     *Ledger
 	sink  Sink
@@ -125,7 +125,7 @@ type baseReader struct {
 	bases map[string]*Base // by the uid of the zone
 }
 
-// skip leaves out what cannot be read. It returns an error where the reading ends.
+// skip logs an unreadable value. It returns an error only if ctx has ended.
 func (r *baseReader) skip(ctx context.Context, key string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -175,7 +175,7 @@ func (r *baseReader) readRecords(ctx context.Context) error {
 		}
 		b := r.bases[a.Zone.UID]
 		if b == nil {
-			return nil // its zone is gone; the cascade will say so
+			return nil // its zone is gone; the cascade follows
 		}
 		if a.Owner.IsZero() {
 			var ok bool
@@ -203,8 +203,8 @@ func (r *baseReader) readCuts(ctx context.Context) error {
 	})
 }
 
-// readSince reads the steps of an unsettled zone since what is delivered of it. Where these are not kept any more the
-// zone is served again when it settles.
+// readSince reads the steps of an unsettled zone after its delivered content. If the journal lacks them, the zone is
+// served again when it settles.
 func (r *baseReader) readSince(ctx context.Context, b *Base) (err error) {
 	z := b.Zone
 	if b.Settled || z.SettledSerial == 0 {
@@ -212,8 +212,8 @@ func (r *baseReader) readSince(ctx context.Context, b *Base) (err error) {
 	}
 	_, b.Since, err = r.l.jr.StepsFrom(ctx, z.UID, z.SettledSerial, z.N, false, r.rev)
 	if errors.Is(err, rpctypes.ErrCompacted) {
-		// The steps of the present may still fit. Otherwise the journal cannot be followed from rev either, and all
-		// is read again.
+		// The present steps may still fit. Otherwise the journal cannot be followed from rev either, and all is read
+		// again.
 		if _, b.Since, err = r.l.jr.Steps(ctx, z.UID, z.SettledSerial, z.N); err != nil {
 			err = fmt.Errorf("%w: %w", journal.ErrTrimmed, err)
 		}

@@ -14,26 +14,26 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// stored is the part of the config key about the form of the store.
+// stored is the value of the config key.
 type stored struct {
-	// Format is the highest migration that has been carried out, FirstFormat before the first one.
+	// Format is the number of the last migration executed, FirstFormat before the first.
 	Format int `json:"format"`
 	// LeastReader is the least format that a program must know to read and write the store.
 	LeastReader   int `json:"leastReader"`
 	HashAlgorithm int `json:"hashAlgorithm"`
-	// Key is the one that internal values are encrypted with (encryption.Key), encrypted itself by the transformer of
-	// Records; none: they are not encrypted.
+	// Key encrypts internal values (encryption.Key). It is itself encrypted by the transformer of Records; empty: no
+	// encryption.
 	Key []byte `json:"key,omitempty"`
 }
 
 const (
-	// FirstFormat is the lowest that this package reads. There is no migration from a store of a lower one.
+	// FirstFormat is the lowest format that this package reads. There is no migration from a lower one.
 	FirstFormat = 24
-	// Format is the newest that this package knows: the number of its last migration, or FirstFormat.
+	// Format is the newest format that this package knows: the number of its last migration, or FirstFormat.
 	Format = FirstFormat
 )
 
-// checkFormat returns an ErrFormat where a program with these migrations must not read the store.
+// checkFormat returns an ErrFormat if a program with these migrations must not read the store.
 func (c stored) checkFormat(all []migration) error {
 	if newest := newestFormat(all); c.LeastReader > newest {
 		return formatError(fmt.Sprintf("the store is of format %d, for programs that know format %d or later, and this kubizone knows %d: "+
@@ -42,7 +42,7 @@ func (c stored) checkFormat(all []migration) error {
 	return CheckFirstFormat(c.Format)
 }
 
-// CheckFirstFormat returns an ErrFormat where the format of a store is lower than FirstFormat.
+// CheckFirstFormat returns an ErrFormat if the format of a store is below FirstFormat.
 func CheckFirstFormat(format int) error {
 	if format >= FirstFormat {
 		return nil
@@ -52,13 +52,13 @@ func CheckFirstFormat(format int) error {
 		"export its zones with kubizone export, and load them into a new store with kubizone import", format, FirstFormat))
 }
 
-// formatError is an ErrFormat that says what the format is and what to do.
+// formatError is an ErrFormat that names the format and the remedy.
 type formatError string
 
 func (e formatError) Error() string { return string(e) }
 func (formatError) Unwrap() error   { return ErrFormat }
 
-// fenced is the KV of a ledger that writes nothing once a newer version has taken the store over.
+// fenced is a KV that writes nothing after a newer version has taken the store over.
 type fenced struct {
 	clientv3.KV
 	outgrown *atomic.Bool
@@ -86,7 +86,7 @@ func (r refused) Then(...clientv3.Op) clientv3.Txn       { return r }
 func (r refused) Else(...clientv3.Op) clientv3.Txn       { return r }
 func (r refused) Commit() (*clientv3.TxnResponse, error) { return nil, outgrownError() }
 
-// outgrownError is the error for clients of a server that is about to end because a newer version has the store.
+// outgrownError is the clients' error from a server that ends because a newer version has taken the store over.
 func outgrownError() error {
 	ends := apierrors.NewServiceUnavailable("a newer kubizone has taken the store over, and this server ends; " +
 		"nothing was written: try again, and another server answers")
@@ -98,5 +98,5 @@ type endsError struct{ *apierrors.StatusError }
 
 func (endsError) Unwrap() error { return ErrFormat }
 
-// ErrFormat is returned where this program must not read the store, since another kubizone has written it.
+// ErrFormat: this program must not read the store, because another kubizone has written it.
 var ErrFormat = errors.New("this kubizone does not read the format of the store")

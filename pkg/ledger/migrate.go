@@ -18,16 +18,16 @@ import (
 )
 
 const (
-	// lockSeconds is the time for which the lock outlives a server that was killed.
+	// lockSeconds is the time for which the lock outlives a killed server.
 	lockSeconds = 10
-	// olderEnd is the time that older servers have to end once config says that they must. A watch tells them.
+	// olderEnd is the time for older servers to end after config tells them to. They watch config.
 	olderEnd = 5 * time.Second
 )
 
-// errLockLost says that the lock went to another server, which goes on.
+// errLockLost: the lock went to another server, which continues.
 var errLockLost = errors.New("another server carries the migration out")
 
-// migrateStore carries out what the store lacks, or waits until another server has.
+// migrateStore executes the missing migrations, or waits until another server has.
 func (l *Ledger) migrateStore(ctx context.Context, s *store) error {
 	for {
 		_, config, err := s.readConfig(ctx)
@@ -81,7 +81,7 @@ func (l *Ledger) migrateLocked(ctx context.Context, s *store) error {
 	return nil
 }
 
-// noteReached says in config that a migration has been carried out.
+// noteReached records the migration in the config key.
 func (m *migrating) noteReached(ctx context.Context, s *store) error {
 	for {
 		kv, config, err := s.readConfig(ctx)
@@ -99,17 +99,18 @@ func (m *migrating) noteReached(ctx context.Context, s *store) error {
 	}
 }
 
-// migrations are in the order of their numbers, which go on from FirstFormat without a gap. There is none yet.
+// migrations are in the order of their numbers, which follow FirstFormat without a gap. There is none yet.
 var migrations []migration
 
-// migrating is what a migration works with.
+// migrating is the environment of a migration.
 type migrating struct {
 	*Ledger
 	number int
 	lock   *concurrency.Mutex
 }
 
-// commitLocked sends a transaction that compares the lock too; false: another compare did not hold.
+// commitLocked sends a transaction that also compares the lock. It returns false if another compare failed, and
+// errLockLost if the lock is lost.
 func (m *migrating) commitLocked(ctx context.Context, cmps []clientv3.Cmp, ops ...clientv3.Op) (bool, error) {
 	m.mem.Fault("migration")
 	r, err := m.mem.Client.Txn(ctx).If(append(cmps, m.lock.IsOwner())...).Then(ops...).Else(clientv3.OpGet(m.lock.Key())).Commit()
@@ -124,35 +125,35 @@ func (m *migrating) commitLocked(ctx context.Context, cmps []clientv3.Cmp, ops .
 	return false, nil
 }
 
-// A migration brings the store from one form to the next. Open carries out those that a store lacks, in order, before
-// it reads anything else. One server at a time does so, and the others wait. Its lock ends with the server that has it
-// (a lease), and each transaction compares the lock, so that two servers never write at once.
+// A migration changes the form of the store. Open executes the missing migrations in order, before it reads anything
+// else. One server does so, and the others wait. Its lock has a lease, and each transaction compares the lock, so
+// that two servers never write at once.
 //
-// How to add one: append it to migrations with the next number, raise Format, and write its Run in a file of its own.
+// To add one, append it to migrations with the next number, raise Format, and write its Run in a file of its own.
 //
-//   - Run gets a migrating: client, layout and codecs, and commitLocked for its changes. export_test.go has what
-//     rewrites the values under a prefix, and what owes ordinary work: the first that needs one takes it along.
-//   - It must change nothing the second time: a server may be killed after any transaction, and the next one begins
-//     the migration anew. It writes what is not yet as it shall be, and nothing else.
-//   - It never changes what a zone contains: a serial changes in a decision of the law alone (I3). It owes the work
-//     that must be decided anew: the cascade that carries the work out releases, adopts and raises serials as after
-//     any write. It writes the zone's own keys first and owes then: a cascade passes over members that are younger
-//     than its item.
-//   - OldersMayWrite says that a program that knows no more than the migration before may go on reading and writing
-//     beside and after it. Such a migration changes no key that belongs to a zone: servers remember those while the
-//     zone stands at its revision (I5). Where it is false, the store's leastReader is raised before Run begins: older
-//     programs refuse the store, and those that run end (FollowFormat) and are given olderEnd to do so.
-//   - A new field of a stored object or of an internal value needs a migration with OldersMayWrite false, if only for
-//     its number: a program that does not know the field drops it when it writes the value.
+//   - Run gets a migrating: client, layout and codecs, and commitLocked for its changes. export_test.go has
+//     functions that rewrite the values under a prefix, and that create ordinary work: move them here with the first
+//     migration that needs one.
+//   - Run must be idempotent: a server may be killed after any transaction, and the next one begins the migration
+//     again. It writes only keys that do not have the new form.
+//   - Run never changes the content of a zone: only decisions of the law change serials (I3). It creates outbox
+//     items for objects to be decided again, whose cascades release, adopt and raise serials as after any write. It
+//     writes the zone's keys before the items: a cascade skips members that are younger than its item.
+//   - OldersMayWrite is true if programs that know only the migration before may read and write the store, meanwhile
+//     and afterwards. Such a migration changes no key of a zone: servers cache those at the zone's revision (I5). If
+//     it is false, leastReader is raised before Run begins: older programs refuse the store, and running ones end
+//     within olderEnd (FollowFormat).
+//   - A new field of a stored object or internal value needs a migration with OldersMayWrite false, if only for its
+//     number: older programs would drop the field when they write the value.
 //
-// How to test one: migrate_test.go has an example of each kind. SetFormat of test/store makes a store say that it is
-// of the format before. The test puts the old form there by the raw client, starts a Server and compares keys, and does
-// so once more with endsThere, which ends the first server in the middle.
+// To test one, see migrate_test.go for an example of each kind. SetFormat of test/store gives a store the format
+// before. The test puts the old form by the raw client, starts a Server and compares keys, and repeats this with
+// endsThere, which ends the first server in the middle.
 type migration struct {
 	Number         int
 	Name           string
 	OldersMayWrite bool
-	// Run is nil where the announcement in the config key is all of it.
+	// Run is nil if the new number in the config key is all.
 	Run func(context.Context, *migrating) error
 }
 
@@ -164,7 +165,7 @@ func newestFormat(all []migration) int {
 	return all[len(all)-1].Number
 }
 
-// leastReader returns the format that a program must know to read a store after all migrations.
+// leastReader returns the format that a program must know after all migrations.
 func leastReader(all []migration) int {
 	least := FirstFormat
 	for _, m := range all {

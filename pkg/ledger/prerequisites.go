@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// FindZone returns the zone of a view with this very name, as etcd has it. The namespace pays.
+// FindZone returns the zone with this exact name in a view, proved by etcd. The namespace pays.
 func (l *Ledger) FindZone(ctx context.Context, namespace, view string, apex name.Name) (at v1alpha1.AdoptingZone, ok bool, err error) {
 	w := &commit.Write{Object: commit.Object{Resource: "zones"}, Ask: func(seen *law.Seen) law.Outcome {
 		return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
@@ -32,8 +32,8 @@ func (l *Ledger) FindZone(ctx context.Context, namespace, view string, apex name
 	return at, ok, err
 }
 
-// JudgePrerequisites judges what is required of a zone as a change set of the namespace would, at one moment, and
-// writes nothing (S10.5). A zone without a rule for the namespace is as absent.
+// JudgePrerequisites checks prerequisites in a zone as a change set of the namespace would, at one moment, without a
+// write (S10.5). A zone without rules for the namespace counts as absent.
 func (l *Ledger) JudgePrerequisites(ctx context.Context, at v1alpha1.AdoptingZone, namespace string,
 	prerequisites []v1alpha1.ChangeSetPrerequisite) error {
 	requires, err := objects.ReadPrerequisites(prerequisites)

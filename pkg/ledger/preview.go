@@ -19,8 +19,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// PreviewRecord decides a Record write without writing: after.Status says what would be (S7.3). before nil: create;
-// after nil: delete. Errors are those of the write itself.
+// PreviewRecord decides a Record write without writing, and sets after.Status to the result (S7.3). before is nil
+// for a creation, after for a deletion. Errors are those of the write itself.
 func (l *Ledger) PreviewRecord(ctx context.Context, before, after *v1alpha1.Record) error {
 	if set, index := setOf(ctx); set != nil {
 		return l.previewInSet(ctx, set, index, before, after)
@@ -57,7 +57,7 @@ func (l *Ledger) PreviewZone(ctx context.Context, before, after *v1alpha1.Zone) 
 		return nil
 	}
 	if after != nil && after.UID == "" {
-		after.UID = types.UID(etcd.NewID()) // a dry run has not given it one; the law tells zones apart by it
+		after.UID = types.UID(etcd.NewID()) // a dry run has no uid yet, by which the law tells zones apart
 		defer func() { after.UID = "" }()
 	}
 	ask, err := l.zoneAsk(ctx, before, after)

@@ -22,8 +22,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// Records decorates the raw storage of Records: every write of one goes through
-// the law and takes its zone along. raw must be built with a client from StorageClient.
+// Records decorates the raw storage of Records: the law decides every write, and the transaction includes the zone.
+// raw must use a client from StorageClient.
 func (l *Ledger) Records(raw storage.Interface) storage.Interface {
 	return &recordStorage{objectStorage[v1alpha1.Record, *v1alpha1.Record]{Interface: raw,
 		newCommitter: func(w *objectWrite[v1alpha1.Record, *v1alpha1.Record]) optimistic {
@@ -35,13 +35,13 @@ type recordStorage struct {
 	objectStorage[v1alpha1.Record, *v1alpha1.Record]
 }
 
-// recordWrite is the committer of one Record write.
+// recordWrite is the committer of a Record write.
 type recordWrite struct {
 	*objectWrite[v1alpha1.Record, *v1alpha1.Record]
 	l *Ledger
 }
 
-// GuaranteedUpdate also takes part in a change set with an update that changes nothing.
+// GuaranteedUpdate lets an update without changes take part in a change set too.
 func (s *recordStorage) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
 	preconditions *storage.Preconditions, tryUpdate storage.UpdateFunc, cached runtime.Object) error {
 	set, index := setOf(ctx)
@@ -59,7 +59,7 @@ func (s *recordStorage) GuaranteedUpdate(ctx context.Context, key string, destin
 			w.copyTo(destination)
 			return nil
 		}
-		// It changes nothing, and that is to hold when the others of the set are committed.
+		// Nothing changes, and that must be true when the set is committed.
 		if out, err := w.compareOnly(ctx, set, index); err != nil || out.OK {
 			return err
 		}
@@ -124,7 +124,7 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 	return out, nil
 }
 
-// recordAsk makes the request to the law of a client's write. hint is the zone that will probably change.
+// recordAsk returns the request to the law for a client's write. hint is the key of the zone that probably changes.
 func (l *Ledger) recordAsk(ctx context.Context, before, after *v1alpha1.Record,
 	read func(*v1alpha1.Record) (*law.Record, error)) (records.RecordAsk, string, error) {
 	ask := records.RecordAsk{Now: l.mem.Now(), WorkID: etcd.NewID(), By: commit.User(ctx)}
@@ -176,8 +176,8 @@ func (w *recordWrite) inSet(ctx context.Context, s *Set, index int, key string, 
 	return a.Out, a.Err
 }
 
-// observeGeneration returns what is put for a write that leaves the content alone, and the Record where its status
-// follows its generation; nil: it is as the caller encoded it.
+// observeGeneration returns the value to put for a write that leaves the content, and the Record if
+// status.observedGeneration changes; nil: the value is put.
 func (w *recordWrite) observeGeneration(ctx context.Context, key string, put []byte) (*v1alpha1.Record, []byte, error) {
 	if w.after.Generation == w.before.Generation {
 		return nil, put, nil
@@ -188,7 +188,7 @@ func (w *recordWrite) observeGeneration(ctx context.Context, key string, put []b
 	return placed, data, err
 }
 
-// compareOnly takes part in a set with a write that changes nothing: the object is compared.
+// compareOnly takes part in a set with a write that only compares the object.
 func (w *recordWrite) compareOnly(ctx context.Context, s *Set, index int) (commit.Outcome, error) {
 	x := w.l.setWrite(ctx, index, w.before, w.after)
 	x.Same = true
@@ -196,11 +196,11 @@ func (w *recordWrite) compareOnly(ctx context.Context, s *Set, index int) (commi
 	return a.Out, a.Err
 }
 
-// setWrite returns a write of a set that begins from the Record before, with its request to the law.
+// setWrite returns a write of a set that begins from before, with its request to the law.
 func (l *Ledger) setWrite(ctx context.Context, index int, before, after *v1alpha1.Record) *commit.SetWrite {
 	x := &commit.SetWrite{Ctx: ctx, Index: index, Before: before, After: after}
 	if x.Ask, x.Hint, x.Unread = l.recordAsk(ctx, before, after, objects.LawRecord); x.Ask.After != nil {
-		x.Ask.After.WaitsOnConflict = false // a set replaces in one step, and leaves nothing that waits
+		x.Ask.After.WaitsOnConflict = false // a set replaces in one step; nothing waits
 	}
 	if before != nil {
 		rev, err := (storage.APIObjectVersioner{}).ObjectResourceVersion(before)

@@ -15,7 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// ReviewName answers what the creation of a Record without data would be answered, and writes nothing (S14.1).
+// ReviewName returns the answer to the creation of a Record without data, without a write (S14.1).
 func (l *Ledger) ReviewName(ctx context.Context, asked *v1alpha1.Record) (status v1alpha1.NameReviewStatus, err error) {
 	ask, _, err := l.recordAsk(ctx, nil, asked, objects.RecordWithoutData)
 	if err != nil {

@@ -21,46 +21,46 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// A change set is several writes of Records of one zone that are committed together or not at all (S10.1). Each write
-// comes through the ordinary storage of Records, with what precedes it there (admission, preconditions, field
-// managers), and waits at the point where it would be committed until all have come. Then all are decided, each on
-// what the earlier ones leave, and one transaction makes all of them true.
+// A change set is a list of writes of Records of one zone that are committed as a whole or not at all (S10.1). Each
+// write comes through the ordinary storage of Records (after admission, preconditions, field managers) and waits
+// before its commit until all have come. Then each is decided on the result of the earlier ones, and one transaction
+// commits all.
 //
-// No write holds a lock while it waits, so a set cannot keep others from being written, and two sets cannot wait for
-// each other. The end of any one write's context ends the set.
+// Waiting writes hold no lock, so a set blocks no other write, and two sets cannot wait for each other. If the
+// context of one write ends, the set ends.
 
-// Set is a change set. Its methods may be called from any goroutine.
+// Set is a change set. Its methods may be called concurrently.
 type Set struct {
 	l        *Ledger
 	requires []records.Requirement
 
 	mu    sync.Mutex
 	items []setItem
-	// refused says that a write that left was refused, so nothing is committed.
+	// refused is true if a write was refused before the decision, so nothing is committed.
 	refused bool
-	// failure is what is wrong with all of it.
+	// failure is the error of the set as a whole.
 	failure error
-	// over says why nothing is committed any more; nil while the set is open.
+	// over is the reason why nothing more is committed; nil while the set is open.
 	over error
-	// deciding says that the waiting writes are being decided, and are answered after that; sent that they may be
-	// committed, though the decision ended in an error.
+	// deciding is true during the decision of the waiting writes. sent is true if they may be committed, even after
+	// an error.
 	deciding, sent bool
-	// zone and serial are those of the commit.
+	// zone and serial are those after the commit.
 	zone   *v1alpha1.AdoptingZone
 	serial int64
 }
 
-// setItem is a place in a set. left says that its write will not come again, came that the write has come once.
+// setItem is the state of a write. left: it will not come again. came: it has come.
 type setItem struct {
-	waiting                        *commit.SetWrite // which has come and is not answered; nil: none
+	waiting                        *commit.SetWrite // unanswered; nil: none
 	left, came, creates, unchanged bool
-	grows                          int64 // octets by which the write makes its object larger
+	grows                          int64 // growth of the object, in octets
 }
 
-// NewSet begins a change set of n writes of Records.
+// NewSet returns a change set of n writes of Records.
 func (l *Ledger) NewSet(n int) *Set { return &Set{l: l, items: make([]setItem, n)} }
 
-// Require says what the zone must be like before the writes (S10.5). It is called before any of them comes.
+// Require sets the prerequisites on the zone before the writes (S10.5). It must be called before any write comes.
 func (s *Set) Require(prerequisites []v1alpha1.ChangeSetPrerequisite) (err error) {
 	s.requires, err = objects.ReadPrerequisites(prerequisites)
 	return err
@@ -73,20 +73,19 @@ type setPlace struct {
 	index int
 }
 
-// Context returns the context that makes a write through the storage of Records, or the preview of one, write i of
-// the set.
+// Context returns a context that makes a write or preview through the storage of Records write i of the set.
 func (s *Set) Context(ctx context.Context, i int) context.Context {
 	return context.WithValue(ctx, setKey{}, setPlace{s, i})
 }
 
-// setOf returns the set and the index of a write under ctx, nil for none.
+// setOf returns the set and index of a write under ctx, nil for none.
 func setOf(ctx context.Context) (*Set, int) {
 	p, _ := ctx.Value(setKey{}).(setPlace)
 	return p.set, p.index
 }
 
-// GrowsBy returns by how many octets a write under ctx, and the others of its set so far, make what is stored larger:
-// the namespace gets all of them or none.
+// GrowsBy returns the octets by which a write under ctx and the others of its set so far enlarge the store, as the
+// namespace stores all of them or none.
 func GrowsBy(ctx context.Context, octets int64) int64 {
 	s, i := setOf(ctx)
 	if s == nil {
@@ -102,7 +101,7 @@ func GrowsBy(ctx context.Context, octets int64) int64 {
 	return all
 }
 
-// errSetEnded is the error of a write of a set that is not refused itself.
+// errSetEnded returns the error of a write that is not refused itself.
 func errSetEnded(why error) error {
 	return &setEndedError{why}
 }
@@ -120,11 +119,11 @@ func (e *setEndedError) Status() metav1.Status {
 		Message: e.Error()}
 }
 
-// errOthersRefused is the error of a write that is not made because others are refused.
+// errOthersRefused is the reason if other writes are refused.
 var errOthersRefused = errors.New("other items of it were refused")
 
-// Leave says that write i will not come, or not again, because its request has ended; refused says whether with a
-// refusal. A write that the set has answered may leave too.
+// Leave reports the end of the request of write i; refused reports whether it was refused. It may be called after
+// the set has answered the write.
 func (s *Set) Leave(i int, refused bool) {
 	s.mu.Lock()
 	s.items[i].left = true
@@ -136,7 +135,7 @@ func (s *Set) Leave(i int, refused bool) {
 	}
 }
 
-// Came reports whether write i came to the point where it would be committed.
+// Came reports whether write i has reached its commit.
 func (s *Set) Came(i int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,7 +149,7 @@ func (s *Set) Unchanged(i int) bool {
 	return s.items[i].unchanged
 }
 
-// Creates is the number of writes that came and create a Record.
+// Creates returns the number of writes that came and create a Record.
 func (s *Set) Creates() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,29 +161,29 @@ func (s *Set) Creates() (n int) {
 	return n
 }
 
-// Failed is the error of the set as a whole; nil where there is none, or it is one of a write.
+// Failed returns the error of the set as a whole; nil if there is none, or if it concerns single writes.
 func (s *Set) Failed() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.failure
 }
 
-// Unwritten reports whether nothing of the set is written for certain. It is asked when all writes have left.
+// Unwritten reports whether certainly nothing of the set was written. It is valid after all writes have left.
 func (s *Set) Unwritten() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return !s.deciding && !s.sent
 }
 
-// Committed is the zone of the writes and its serial with them; nil where they were not committed.
+// Committed returns the zone and its serial after the commit; nil without a commit.
 func (s *Set) Committed() (*v1alpha1.AdoptingZone, int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.zone, s.serial
 }
 
-// Abandon ends the set: writes that wait, and those that come later, are answered with the cause. A transaction under
-// way is not stopped.
+// Abandon ends the set with a cause, the error of all waiting and later writes. It does not stop a decision in
+// progress.
 func (s *Set) Abandon(cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -204,7 +203,7 @@ func (s *Set) abandonSet(cause error) {
 	}
 }
 
-// takeReady takes the writes to be decided now; nil while some have yet to come. The caller holds s.mu.
+// takeReady returns the writes if all have come or left, and begins the decision; else nil. The caller holds s.mu.
 func (s *Set) takeReady() (all []*commit.SetWrite) {
 	if s.over != nil || s.deciding {
 		return nil
@@ -221,7 +220,7 @@ func (s *Set) takeReady() (all []*commit.SetWrite) {
 	return all
 }
 
-// awaitOthers has a write wait for the others of the set, and returns what becomes of it.
+// awaitOthers lets a write wait for the others of the set, and returns its answer.
 func (s *Set) awaitOthers(w *commit.SetWrite) commit.SetAnswer {
 	w.Answered = make(chan commit.SetAnswer, 1)
 	s.mu.Lock()
@@ -247,11 +246,11 @@ func (s *Set) awaitOthers(w *commit.SetWrite) commit.SetAnswer {
 	case <-w.Ctx.Done():
 	}
 	s.Abandon(context.Cause(w.Ctx))
-	return <-w.Answered // by Abandon, or by the decision under way, which ends by the same deadline
+	return <-w.Answered // from Abandon, or the decision, which has the same deadline
 }
 
-// decideSet decides the writes that have come and answers them. Writes whose objects have changed meanwhile are told
-// so, and come again.
+// decideSet decides the waiting writes and answers them. Writes with changed objects are answered so, and come
+// again; the others keep waiting.
 func (s *Set) decideSet(writes []*commit.SetWrite) {
 	s.mu.Lock()
 	commits := !s.refused
@@ -264,7 +263,7 @@ func (s *Set) decideSet(writes []*commit.SetWrite) {
 	defer s.mu.Unlock()
 	s.deciding, s.sent = false, b.Sent
 	if err != nil && !commits {
-		err = errSetEnded(err) // nothing would have been written: the refusals of others are the answer
+		err = errSetEnded(err) // nothing would have been written: the answer is the others' refusals
 	}
 	if commits && !again {
 		s.failure = cmp.Or(err, b.Unmet)
@@ -277,7 +276,7 @@ func (s *Set) decideSet(writes []*commit.SetWrite) {
 		var a commit.SetAnswer
 		switch {
 		case again && w.Out.Rev == 0:
-			continue // it waits on
+			continue // keeps waiting
 		case again:
 			a.Out = w.Out
 		case err != nil:
@@ -298,7 +297,7 @@ func (s *Set) decideSet(writes []*commit.SetWrite) {
 	}
 }
 
-// decisionContext is the context of the write that ends first: the end of any write ends the set.
+// decisionContext returns the context with the earliest deadline, because the end of any write ends the set.
 func decisionContext(writes []*commit.SetWrite) context.Context {
 	first := writes[0].Ctx
 	for _, w := range writes[1:] {

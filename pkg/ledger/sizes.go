@@ -17,17 +17,17 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 )
 
-// Sizes receives what FollowSizes reads. Its methods are called one after the other.
+// Sizes receives the sizes from FollowSizes. Its methods are called one after the other.
 type Sizes interface {
 	// Recount begins a count of all objects.
 	Recount()
-	// Add adds octets of a namespace, or subtracts them.
+	// Add adds octets to a namespace; they may be negative.
 	Add(namespace string, octets int64)
-	// Counted says that all objects are in the count.
+	// Counted ends the count of all objects.
 	Counted()
 }
 
-// storedOctets is StoredOctets of what stands at key. The values of an object that cannot be read are not counted.
+// storedOctets returns the StoredOctets of an object. It counts no values if the object does not decode.
 func (l *Ledger) storedOctets(ctx context.Context, key string, data []byte, mod int64) int64 {
 	values := 0
 	switch {
@@ -45,13 +45,13 @@ func (l *Ledger) storedOctets(ctx context.Context, key string, data []byte, mod 
 	return l.mem.Layout.StoredOctets(key, len(data), values)
 }
 
-// sizedResources are those whose objects count, in the order of their keys.
+// sizedResources are the counted resources, in the order of their keys.
 var sizedResources = []string{"bind9clusters.bind9.kubi.zone", "bind9instances.bind9.kubi.zone",
 	"delegations", "records", "updatekeys", "zones"}
 
-// FollowSizes reports to sink how much the objects of each namespace take, but for Deliveries, until ctx ends: all
-// of them at one revision, then each change. It keeps nothing of single objects, because etcd says what stood there
-// before. Where etcd does not, it counts anew.
+// FollowSizes reports the octets of each namespace's objects, without Deliveries, to sink until ctx ends: all at one
+// revision, then each change. It stores nothing for single objects, because etcd has the previous values. If etcd
+// has compacted one, all are counted again.
 func (l *Ledger) FollowSizes(ctx context.Context, sink Sizes) error {
 	for ctx.Err() == nil {
 		err := l.countSizes(ctx, sink)
@@ -81,7 +81,7 @@ func (l *Ledger) countSizes(ctx context.Context, sink Sizes) error {
 	sink.Counted()
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
 	defer cancel()
-	// All of them in one watch, with the few others whose names are between theirs.
+	// One watch from the first to the last; it includes a few others, skipped below.
 	from, end := l.mem.Layout.Objects(sizedResources[0]),
 		clientv3.GetPrefixRangeEnd(l.mem.Layout.Objects(sizedResources[len(sizedResources)-1]))
 	for r := range l.mem.Client.Watch(ctx, from, clientv3.WithRange(end), clientv3.WithRev(rev+1), clientv3.WithPrevKV()) {

@@ -16,15 +16,14 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
-// StorageClient returns the client that the Kubernetes storage of our resources must be built with: its optimistic
-// writes of Records and Zones become the ledger's transactions, and its revisions are versions. etcd3.store writes
-// objects only through these two methods; reads and watches pass. client stays as it is, and is the one to be closed.
-// versions is Versions(prefix). With nil the revisions of etcd stay, for a storage of which every transaction writes
-// one object.
+// StorageClient returns the client for the Kubernetes storage of our resources. It turns the optimistic writes of
+// decorated storages into the ledger's transactions, and maps revisions to versions. etcd3.store writes objects only
+// through these two methods; reads and watches pass. client remains unchanged, and must be closed by the caller.
+// versions is Versions(prefix), or nil to keep etcd's revisions, for a storage with one object in each transaction.
 func StorageClient(client *kubernetes.Client, versions *subrev.Mapping) *kubernetes.Client {
 	if versions != nil {
-		// etcd3.New asks the members that its client connects to whether they tell progress, which lists from the
-		// cache and watches with initial events need. A versioned client connects to none.
+		// etcd3.New asks the client's endpoints whether they send progress, needed by lists from the cache and
+		// watches with initial events. A versioned client has no endpoints.
 		feature.DefaultFeatureSupportChecker.CheckClient(client.Ctx(), client, storage.RequestWatchProgress)
 		client = &kubernetes.Client{Client: versionedClient(client.Client, versions)}
 		client.Kubernetes = client
@@ -32,10 +31,10 @@ func StorageClient(client *kubernetes.Client, versions *subrev.Mapping) *kuberne
 	return &kubernetes.Client{Client: client.Client, Kubernetes: hook{client.Kubernetes}}
 }
 
-// optimistic carries out the write that the storage decorator put in the context.
+// optimistic commits a write. The storage decorator passes it in the context.
 type optimistic interface {
-	// commitWrite writes key from its expected revision (0: absent). put is the value
-	// the store encoded; nil deletes.
+	// commitWrite writes key at its expected revision (0: absent). put is the value encoded by the store; nil
+	// deletes.
 	commitWrite(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error)
 }
 
@@ -76,5 +75,5 @@ func (s hook) OptimisticDelete(ctx context.Context, key string, expected int64, 
 	return kubernetes.DeleteResponse{Succeeded: out.OK, Revision: out.Rev, KV: out.KV}, nil
 }
 
-// errLease says that expiry would take an object away behind the ledger's back.
+// errLease: an expiry would delete an object without a decision.
 var errLease = errors.New("objects of kubi.zone cannot expire: write them without a TTL")

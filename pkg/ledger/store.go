@@ -21,15 +21,15 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// CheckFormat returns ErrFormat where this program must not read the store. It reads one key and writes nothing, so a
-// server asks it before it does anything else to etcd.
+// CheckFormat returns ErrFormat if this program must not read the store. It reads one key and writes nothing, so a
+// server calls it before any other request to etcd.
 func CheckFormat(ctx context.Context, client *clientv3.Client, prefix string) error {
 	_, _, err := newStore(client, prefix, nil, migrations).readConfig(ctx)
 	return err
 }
 
-// ReadStore returns the client that sees internal values unencrypted, and versions for revisions. It writes nothing. A
-// config key that is missing or damaged is left to fsck. Errors: ErrFormat, ErrEncrypted, and errors of etcd.
+// ReadStore returns a client that decrypts internal values and maps revisions to versions. It writes nothing. A
+// missing or damaged config key is left to fsck. Errors are ErrFormat, ErrEncrypted, and etcd's.
 func ReadStore(ctx context.Context, client *clientv3.Client, prefix string, transformer value.Transformer) (*clientv3.Client, error) {
 	s := newStore(client, prefix, transformer, migrations)
 	r, err := s.client.Get(ctx, s.layout.Config())
@@ -50,25 +50,25 @@ func ReadStore(ctx context.Context, client *clientv3.Client, prefix string, tran
 	return opened, err
 }
 
-// store is one that is being opened.
+// store is a store to be opened.
 type store struct {
-	client      *clientv3.Client // speaks of versions, as all do that are made of it
+	client      *clientv3.Client // maps revisions to versions
 	layout      layout.Keys
 	transformer value.Transformer
-	migrations  []migration // that this program knows
+	migrations  []migration // known to this program
 }
 
-// newStore returns a store over a client that speaks of etcd's revisions.
+// newStore returns a store over a client with etcd's revisions.
 func newStore(client *clientv3.Client, prefix string, transformer value.Transformer, known []migration) *store {
 	return &store{client: versionedClient(client, Versions(prefix)), layout: layout.Keys{Prefix: prefix}, transformer: transformer,
 		migrations: known}
 }
 
-// openStore checks that this program may read and write the store, writes the format into an empty one, and returns the
-// client that sees internal values unencrypted, and versions for revisions. It carries no migration out, which Open
-// does. Where the transformer of Records encrypts, internal values are encrypted as they are written. Where another
-// provider of it is first than the one that the store's key was encrypted by, the key is written anew, so that the old
-// provider can be taken away. Errors: ErrFormat, ErrEncrypted, and what etcd says.
+// openStore checks that this program may read and write the store, writes the format into an empty store, and
+// returns a client that decrypts internal values and maps revisions to versions. It executes no migration. If the
+// transformer of Records encrypts, new internal values are encrypted. If the transformer's first provider is not the
+// one that encrypted the store's key, the key is encrypted again, so that the old provider can be removed. Errors
+// are ErrFormat, ErrEncrypted, and etcd's.
 func (s *store) openStore(ctx context.Context) (*clientv3.Client, error) {
 	for {
 		opened, done, err := s.tryOpen(ctx)
@@ -78,7 +78,7 @@ func (s *store) openStore(ctx context.Context) (*clientv3.Client, error) {
 	}
 }
 
-// readConfig returns what stands in the config key; nil where the store is empty.
+// readConfig returns the config key and its value; nil if the store is empty.
 func (s *store) readConfig(ctx context.Context) (*mvccpb.KeyValue, stored, error) {
 	var config stored
 	r, err := s.client.Get(ctx, s.layout.Config())
@@ -101,7 +101,8 @@ func (s *store) readConfig(ctx context.Context) (*mvccpb.KeyValue, stored, error
 	return r.Kvs[0], config, nil
 }
 
-// tryOpen tries once to open the store. done is false where another server wrote meanwhile.
+// tryOpen tries once to open the store. done is false if another server wrote meanwhile, or if the config key was
+// written.
 func (s *store) tryOpen(ctx context.Context) (_ *clientv3.Client, done bool, err error) {
 	kv, config, err := s.readConfig(ctx)
 	if err != nil {
@@ -114,7 +115,7 @@ func (s *store) tryOpen(ctx context.Context) (_ *clientv3.Client, done bool, err
 	if kv == nil {
 		config = stored{Format: newestFormat(s.migrations), LeastReader: leastReader(s.migrations), HashAlgorithm: sethash.Algorithm}
 	} else if least := leastReader(s.migrations); least > config.LeastReader {
-		// A program that must not see what the migrations do finds so in config before they begin.
+		// Older programs must notice in config before the migrations begin.
 		config.LeastReader = least
 		_, err := s.writeConfig(ctx, kv, config)
 		return nil, false, err
@@ -134,7 +135,7 @@ func (s *store) tryOpen(ctx context.Context) (_ *clientv3.Client, done bool, err
 	if err != nil {
 		return nil, false, err
 	}
-	if stale { // a server that was faster has done the same
+	if stale { // false: another server has already done so
 		if _, err := s.wrapKey(ctx, kv, config, key); err != nil {
 			return nil, false, err
 		}
@@ -143,8 +144,7 @@ func (s *store) tryOpen(ctx context.Context) (_ *clientv3.Client, done bool, err
 	return opened, true, nil
 }
 
-// wrapKey writes the store's key as the transformer would have it. It returns false where another server wrote
-// meanwhile.
+// wrapKey writes the store's key, encrypted by the transformer. It returns false if another server wrote meanwhile.
 func (s *store) wrapKey(ctx context.Context, kv *mvccpb.KeyValue, config stored, key encryption.Key) (bool, error) {
 	var err error
 	if config.Key, err = key.Wrap(ctx, s.transformer, s.layout.Config()); err != nil {
@@ -153,7 +153,7 @@ func (s *store) wrapKey(ctx context.Context, kv *mvccpb.KeyValue, config stored,
 	return s.writeConfig(ctx, kv, config)
 }
 
-// writeConfig replaces the config key. It returns false where another server wrote meanwhile.
+// writeConfig replaces the config key. It returns false if another server wrote meanwhile.
 func (s *store) writeConfig(ctx context.Context, kv *mvccpb.KeyValue, config stored) (bool, error) {
 	key := s.layout.Config()
 	r, err := s.client.Txn(ctx).If(etcd.RevisionIs(key, etcd.ModRevision(kv))).Then(etcd.OpPut(key, layout.Encode(config))).Commit()
@@ -163,7 +163,8 @@ func (s *store) writeConfig(ctx context.Context, kv *mvccpb.KeyValue, config sto
 	return r.Succeeded, nil
 }
 
-// decryptingClient makes the client of a store that has a key.
+// decryptingClient returns the client of a store with a key, and the key. The flag is true if the key should be
+// encrypted again.
 func (s *store) decryptingClient(ctx context.Context, config stored) (*clientv3.Client, encryption.Key, bool, error) {
 	key, stale, err := encryption.Unwrap(ctx, s.transformer, s.layout.Config(), config.Key)
 	if err != nil {
@@ -174,7 +175,7 @@ func (s *store) decryptingClient(ctx context.Context, config stored) (*clientv3.
 	return client, key, stale, err
 }
 
-// warnReadable logs what stays readable in etcd, but keys.
+// warnReadable logs which values stay readable in etcd.
 func (s *store) warnReadable(ctx context.Context, key encryption.Key, encrypts bool) {
 	switch {
 	case !encrypts:
@@ -187,17 +188,16 @@ func (s *store) warnReadable(ctx context.Context, key encryption.Key, encrypts b
 	}
 }
 
-// ErrEncrypted is returned by Open when the encryption configuration does not decrypt the key of the store.
+// ErrEncrypted: the encryption configuration does not decrypt the key of the store.
 var ErrEncrypted = errors.New("the data is encrypted, and this encryption configuration does not decrypt it")
 
-// FollowFormat returns ErrFormat when a newer version has taken the store over and
-// this program must not read it any more, or another server has begun to encrypt it;
-// from then on this ledger sends etcd no transaction, also where a caller asks it for
-// one. It returns nil when ctx ends.
+// FollowFormat watches the config key until ctx ends, and then returns nil. It returns ErrFormat if a newer version
+// has taken the store over, or another server has begun to encrypt it. From then on this ledger sends no transaction
+// to etcd.
 func (l *Ledger) FollowFormat(ctx context.Context) error {
 	s := &store{client: l.mem.Client, layout: l.mem.Layout, migrations: l.bounds.migrations}
 	for ctx.Err() == nil {
-		// From before the reading on: nothing between both is missed.
+		// Watch before reading, so that no change is missed.
 		following, cancel := context.WithCancel(ctx)
 		changes := l.mem.Client.Watch(following, l.mem.Layout.Config())
 		for again := true; again; {

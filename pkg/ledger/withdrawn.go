@@ -25,42 +25,42 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// The answer of a write that takes from others what stood, of a dry run too, says what that is (S2.16). It is a look at
-// the objects as of the write: it changes nothing, and the cascade that decides each of them may be quicker.
+// The response to a write that takes rights away from others, or to its dry run, counts the objects that they lose
+// (S2.16). This reads the objects as of the write and changes nothing; the cascade may decide them earlier.
 
 const (
-	// maxTaken bounds the Records that one answer looks at, and takenWithin the time for that.
+	// maxTaken bounds the Records read for one response, and takenWithin the time.
 	maxTaken    = 5000
 	takenWithin = time.Second
-	// maxTakenNames bounds the names that it gives.
+	// maxTakenNames bounds the names in the response.
 	maxTakenNames = 5
 )
 
-// taking is a write that takes what stands in a zone.
+// taking is a write that takes rights away in a zone.
 type taking struct {
 	// zone is the uid of the zone.
 	zone string
-	// namespaces are those that it may concern; nil: all. At and below names, relative to zone fqdn, it may concern any
-	// other one.
+	// namespaces are the namespaces concerned; nil: all. At and below names, relative to fqdn, others may be
+	// concerned.
 	namespaces []string
 	names      []name.Rel
 	fqdn       name.Name
-	// takes judges what stands of a namespace, to which Delegations give some rules.
+	// takes returns the judge for a namespace and its rules from Delegations.
 	takes func(namespace string, delegated []law.DelegatedRule) (judge takes)
-	// children are the zones below it from before the write, and at is the revision of the write; 0: the newest.
+	// children are the zones below before the write. at is the revision of the write; 0: the newest.
 	children children
 	at       int64
-	// tell says what is taken, by number and names, of the namespaces.
+	// tell returns the warning for the counted objects of namespaces.
 	tell func(what string, namespaces []string) string
 }
 
-// takes says whether a write takes a Record or a child zone.
+// takes judges whether a write takes the right to a Record or a child zone.
 type takes struct {
 	record func(r *v1alpha1.Record, n name.Name, t rdata.Type) bool
 	zone   func(n name.Name, h *law.Holding) bool
 }
 
-// takesByRules judges by the rules before and after a write.
+// takesByRules compares the rules before and after a write.
 func takesByRules(before, after *law.Zone, namespace string) takes {
 	had, has := before.RuleSet(), after.RuleSet()
 	return takes{
@@ -73,10 +73,10 @@ func takesByRules(before, after *law.Zone, namespace string) takes {
 	}
 }
 
-// children are zones that a parent delegates by a rule.
+// children are the zones that a parent delegates by rules.
 type children map[law.Key]*law.Holding
 
-// childrenOf returns the zones that a zone delegates by a rule.
+// childrenOf returns the zones that a zone delegates by rules.
 func (l *Ledger) childrenOf(zone string) children {
 	if zone == "" {
 		return nil
@@ -84,12 +84,12 @@ func (l *Ledger) childrenOf(zone string) children {
 	return l.mem.Holdings(func(h *law.Holding) bool { return h.Parent != nil && h.Parent.UID == zone && !h.Established })
 }
 
-// taken is what stands and is allowed no more.
+// taken counts the objects no longer allowed, with the first names.
 type taken struct {
 	records, zones int
 	names          []string
 	namespaces     map[string]bool
-	// more says that not all was looked at.
+	// more is true if some objects were not read.
 	more bool
 }
 
@@ -100,13 +100,13 @@ func (t *taken) add(namespace, text string) {
 	t.namespaces[namespace] = true
 }
 
-// warnOfTaken tells the client what the write takes.
+// warnOfTaken warns the client of the objects that the write affects.
 func (l *Ledger) warnOfTaken(ctx context.Context, c taking) {
 	within, cancel := context.WithTimeout(ctx, l.bounds.takenWithin)
 	defer cancel()
 	t := &taken{namespaces: map[string]bool{}}
 	if err := l.findTaken(within, c, t); err != nil {
-		t.more = true // a warning is worth no error, and no wait
+		t.more = true // a warning justifies neither error nor wait
 	}
 	if t.records+t.zones == 0 {
 		return
@@ -136,7 +136,7 @@ func (t *taken) String() string {
 	return fmt.Sprintf("%s (%s)", number, strings.Join(t.names, ", "))
 }
 
-// tellWithdrawal says what the rules of a zone allow no more, and until when that stays.
+// tellWithdrawal returns the text about objects that a zone's rules no longer allow, and how long they stay.
 func (l *Ledger) tellWithdrawal(zone *law.Zone) func(what string, namespaces []string) string {
 	return func(what string, namespaces []string) string {
 		when := fmt.Sprintf("that goes at once (withdrawalGracePeriod: 0s), and if that is more than %d %% of the zone, "+
@@ -151,7 +151,7 @@ func (l *Ledger) tellWithdrawal(zone *law.Zone) func(what string, namespaces []s
 	}
 }
 
-// findTaken adds to t what stands and is allowed no more. Error: it did not look at all of it.
+// findTaken adds the objects no longer allowed to t. After an error, t is incomplete.
 func (l *Ledger) findTaken(ctx context.Context, c taking, t *taken) error {
 	namespaces := c.namespaces
 	if namespaces == nil {
@@ -183,7 +183,7 @@ func (l *Ledger) findTaken(ctx context.Context, c taking, t *taken) error {
 		}
 		has := slices.ContainsFunc(slices.Collect(maps.Values(c.children)), func(h *law.Holding) bool { return h.Namespace == namespace })
 		if len(r.Kvs) == 0 && !has {
-			continue // what it has elsewhere is none of the zone's (S1.8)
+			continue // its objects elsewhere must not be revealed (S1.8)
 		}
 		delegated, err := l.readRules(ctx, c.zone, namespace, c.at)
 		if err != nil {
@@ -216,7 +216,7 @@ func (l *Ledger) findTaken(ctx context.Context, c taking, t *taken) error {
 	return nil
 }
 
-// namespacesAt returns the namespaces that have something at or below the names of a write.
+// namespacesAt returns the namespaces with objects at or below the names of a write.
 func (l *Ledger) namespacesAt(ctx context.Context, c taking) (out []string, err error) {
 	for _, n := range c.names {
 		r, err := l.mem.Client.Get(ctx, l.mem.Layout.MembersBelow(c.zone, n), clientv3.WithPrefix(), clientv3.WithKeysOnly(),
@@ -239,8 +239,8 @@ func (l *Ledger) namespacesAt(ctx context.Context, c taking) (out []string, err 
 	return out, nil
 }
 
-// FirstMember returns name and uid of the first Record that a namespace has at an owner of the zone with a uid; "": it
-// has none.
+// FirstMember returns name and uid of the first Record of a namespace at an owner in the zone with that uid; "":
+// none.
 func (l *Ledger) FirstMember(ctx context.Context, zone string, owner name.Rel, namespace string) (object, uid string, err error) {
 	prefix := l.mem.Layout.Key(law.MemberKey(zone, owner, namespace, ""))
 	r, err := l.mem.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(1))
@@ -254,7 +254,7 @@ func (l *Ledger) FirstMember(ctx context.Context, zone string, owner name.Rel, n
 	return strings.TrimPrefix(string(r.Kvs[0].Key), prefix), m.UID, nil
 }
 
-// eachRecordIn goes through the Records of a namespace as of a revision, until looked is maxTaken.
+// eachRecordIn calls do for the Records of a namespace at a revision, until looked reaches maxTaken.
 func (l *Ledger) eachRecordIn(ctx context.Context, namespace string, at int64, looked *int, do func(*v1alpha1.Record)) error {
 	key := l.mem.Layout.Record(namespace, "")
 	end := clientv3.GetPrefixRangeEnd(key)
@@ -278,7 +278,7 @@ func (l *Ledger) eachRecordIn(ctx context.Context, namespace string, at int64, l
 	return nil
 }
 
-// readRules reads what Delegations give a namespace in a zone, as of a revision.
+// readRules reads a namespace's rules from Delegations in a zone, at a revision.
 func (l *Ledger) readRules(ctx context.Context, zone, namespace string, at int64) ([]law.DelegatedRule, error) {
 	key := l.mem.Layout.Key(law.RulesKey(zone, namespace))
 	r, err := l.mem.Client.Get(ctx, key, clientv3.WithRev(at))
@@ -292,8 +292,8 @@ func (l *Ledger) readRules(ctx context.Context, zone, namespace string, at int64
 	return rules.List, nil
 }
 
-// warnOfZone is warnOfTaken for a write of a Zone, at a revision. stood are the zones below it, or below the zone above
-// a new one, from before the write; nil: they are as they were.
+// warnOfZone is warnOfTaken for a write of a Zone, at a revision. stood are the zones below it, or below the parent
+// of a new one, before the write; nil: unchanged.
 func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Plan, stood children, at int64) {
 	if plan.Zone == nil || plan.Zone.Gone || plan.Zone.Zone.Pending {
 		return
@@ -321,16 +321,16 @@ func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Pla
 	l.warnOfReleases(ctx, after.UID, after.FQDN().String(), before.ReleaseNow, after.ReleaseNow, stood, at)
 }
 
-// warnOfUnlisted tells the maker of a zone which established zones below it no rule lists (S3.4). To establish a zone
-// is a right that names it, and no tenant makes one above another namespace's zone (S4.15): so the names tell nothing
-// private (S1.8).
+// warnOfUnlisted warns the creator of a zone of established zones below it that no rule lists (S3.4). Establishing a
+// zone needs a right to its name, and no tenant may do so above another namespace's zone (S4.15), so the names
+// reveal nothing private (S1.8).
 func (l *Ledger) warnOfUnlisted(ctx context.Context, made *law.Zone, at int64) {
 	within, cancel := context.WithTimeout(ctx, l.bounds.takenWithin)
 	defer cancel()
 	key := law.ZonesBelowKey(made.View, made.FQDN())
 	r, err := l.mem.Client.Get(within, l.mem.Layout.Key(key), clientv3.WithPrefix(), clientv3.WithLimit(maxTaken), clientv3.WithRev(at))
 	if err != nil {
-		return // a warning is worth no error
+		return // a warning justifies no error
 	}
 	below, err := l.mem.DecodeRange(key, r.Kvs)
 	if err != nil {
@@ -340,7 +340,7 @@ func (l *Ledger) warnOfUnlisted(ctx context.Context, made *law.Zone, at int64) {
 	var last, first name.Name
 	for _, z := range below.(*law.ZonesBelow).Zones {
 		if z.FQDN == made.FQDN() || !last.IsZero() && last.Encloses(z.FQDN) {
-			continue // the zone last lies between
+			continue // another zone is between
 		}
 		if last = z.FQDN; z.Established && !made.RuleSet().DelegatesZone(z.FQDN, z.Namespace) {
 			if t.zones++; first.IsZero() {
@@ -357,8 +357,8 @@ func (l *Ledger) warnOfUnlisted(ctx context.Context, made *law.Zone, at int64) {
 		"that is served as before, and not Ready (NotDelegated) until a rule lists it, as by zones: [%q]", made.FQDN(), t, label)})
 }
 
-// takingOver is what a new zone takes from the zone above, given by its uid, and does not allow itself. A DS at its
-// name stays above.
+// takingOver returns the objects that a new zone takes over from its parent, given by uid, without allowing them. A
+// DS at the name of the new zone stays in the parent.
 func (l *Ledger) takingOver(above string, made *law.Zone, at int64) taking {
 	within := l.mem.Holdings(func(h *law.Holding) bool {
 		return h.Parent != nil && (h.Parent.UID == above || h.Parent.UID == made.UID) && !h.Established && h.UID != made.UID
@@ -381,8 +381,8 @@ func (l *Ledger) takingOver(above string, made *law.Zone, at int64) taking {
 		}}
 }
 
-// warnOfReleases tells the client what the annotation release-now releases in a zone, given by uid and name, where the
-// write adds namespaces to it.
+// warnOfReleases warns the client of the objects that namespaces newly added to release-now lose in a zone, given by
+// uid and name.
 func (l *Ledger) warnOfReleases(ctx context.Context, zone, fqdn string, before, after []string, stood children, at int64) {
 	added := slices.DeleteFunc(slices.Clone(after), func(ns string) bool { return slices.Contains(before, ns) })
 	if len(added) == 0 {
@@ -400,7 +400,7 @@ func (l *Ledger) warnOfReleases(ctx context.Context, zone, fqdn string, before, 
 		}})
 }
 
-// warnOfElsewhere tells the client which patterns of a zone it writes in vain, for zones below have all of their names.
+// warnOfElsewhere warns the client of new patterns without effect, because zones below have all of their names.
 func warnOfElsewhere(ctx context.Context, zone *law.Zone, before, after []rules.Rule, below children) {
 	isZone := func(n name.Name) bool { return below[law.HoldingKey(zone.View, n)] != nil }
 	had := rules.FindElsewhere(before, zone.FQDN(), zone.Namespace, isZone)
@@ -439,7 +439,7 @@ func (l *Ledger) warnOfDelegation(ctx context.Context, ask *zones.DelegationAsk,
 	if had == nil && ask.After == nil || zone.Terminating {
 		return
 	}
-	// What the Delegation names is named for others as if a rule of the Zone did (S4.20).
+	// Names in the Delegation's rule are reserved as those in a rule of the Zone (S4.20).
 	with := func(spec *zones.DelegationSpec, delegated []law.DelegatedRule) *law.Zone {
 		out := *zone
 		if spec != nil {

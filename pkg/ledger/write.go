@@ -14,29 +14,29 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 )
 
-// object is a kind that the ledger decides about.
+// object is a kind of object that the ledger decides.
 type object[T any] interface {
 	*T
 	runtime.Object
 	DeepCopy() *T
 }
 
-// objectStorage decorates the raw storage of one kind: the ledger carries out each write of an object.
+// objectStorage decorates the raw storage of one kind: the ledger commits each write.
 type objectStorage[T any, P object[T]] struct {
 	storage.Interface
-	// newCommitter makes the committer of a write, which the storage calls fill in.
+	// newCommitter returns the committer of a write, which the storage calls fill in.
 	newCommitter func(*objectWrite[T, P]) optimistic
 }
 
-// objectWrite is the write of one object, as the storage calls learn it. after is the caller's: it is read, and copied
-// where it is placed.
+// objectWrite is the state of one write. after belongs to the caller: it is only read, and copied before it is
+// placed.
 type objectWrite[T any, P object[T]] struct {
 	before, after, committed P
-	// copies says that the committer keeps after, so it is copied.
+	// copies is true if the committer keeps after, which is then copied.
 	copies bool
-	// reached says that the store wrote what the last update gave it; else that changed nothing.
+	// reached is true if the store wrote the result of the last update. Otherwise the update changed nothing.
 	reached bool
-	// release gives up what the write holds when the storage call returns.
+	// release releases the locks of the write when the storage call returns.
 	release func()
 }
 
@@ -52,7 +52,7 @@ func (s *objectStorage[T, P]) Create(ctx context.Context, key string, obj, out r
 	w, c := s.begin()
 	defer w.release()
 	w.setAfter(obj)
-	// Without out: what the store encoded is not what was committed, so it need not decode it.
+	// Without out: the store need not decode its own encoding, as the ledger commits another.
 	if err := s.Interface.Create(withCommitter(ctx, c), key, obj, nil, 0); err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (s *objectStorage[T, P]) GuaranteedUpdate(ctx context.Context, key string, 
 	return nil
 }
 
-// wrapUpdate notes what an update begins from and what it makes of that.
+// wrapUpdate notes the object before and after an update.
 func (w *objectWrite[T, P]) wrapUpdate(update storage.UpdateFunc) storage.UpdateFunc {
 	return func(in runtime.Object, meta storage.ResponseMeta) (runtime.Object, *uint64, error) {
 		w.before, w.reached = nil, false
@@ -111,15 +111,15 @@ func (w *objectWrite[T, P]) setAfter(o runtime.Object) {
 	}
 }
 
-// copyTo gives the caller the object as committed, which is not what it encoded.
+// copyTo copies the committed object, which differs from the store's encoding, to out.
 func (w *objectWrite[T, P]) copyTo(out runtime.Object) {
 	if w.committed != nil && out != nil {
 		*out.(P) = *w.committed
 	}
 }
 
-// startCommit begins to carry out the write of key, for which the namespace of the object pays. leaves is what a
-// deletion of an object that cannot be decoded would leave.
+// startCommit begins the commit of key, paid by the namespace of the object. leaves names the keys left over if an
+// undecodable object were deleted.
 func (w *objectWrite[T, P]) startCommit(ctx context.Context, l *Ledger, key string, expected int64, put []byte, leaves string) (
 	context.Context, error) {
 	if namespace, _, ok := l.mem.Layout.ObjectName(key); ok {

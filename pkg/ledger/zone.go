@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// Zones decorates the raw storage of Zones. raw must be built with a client from StorageClient.
+// Zones decorates the raw storage of Zones. raw must use a client from StorageClient.
 func (l *Ledger) Zones(raw storage.Interface) storage.Interface {
 	return &objectStorage[v1alpha1.Zone, *v1alpha1.Zone]{Interface: raw,
 		newCommitter: func(w *objectWrite[v1alpha1.Zone, *v1alpha1.Zone]) optimistic {
@@ -31,8 +31,8 @@ func (l *Ledger) Zones(raw storage.Interface) storage.Interface {
 
 type establishKey struct{}
 
-// WithEstablish carries the authorizer's answer for zones/establish to the
-// decision: it is a fact asked before the write, never under a lock (S3.3).
+// WithEstablish passes the authorizer's answer for zones/establish to the decision. The authorizer is asked before
+// the write, never under a lock (S3.3).
 func (l *Ledger) WithEstablish(ctx context.Context, allowed bool) context.Context {
 	return context.WithValue(ctx, establishKey{}, allowed)
 }
@@ -42,12 +42,12 @@ func mayEstablish(ctx context.Context) bool {
 	return allowed
 }
 
-// zoneWrite is the committer of one Zone write.
+// zoneWrite is the committer of a Zone write.
 type zoneWrite struct {
 	*objectWrite[v1alpha1.Zone, *v1alpha1.Zone]
 	l *Ledger
-	// tx keeps the zone's queue after a lost race until the storage call returns:
-	// otherwise a PATCH under many record writers would lose for ever.
+	// tx keeps the zone's lock after a lost race until the storage call returns: otherwise a PATCH beside many
+	// record writers would always lose.
 	tx *commit.Write
 }
 
@@ -58,7 +58,7 @@ func (w *zoneWrite) releaseLocks() {
 	}
 }
 
-// zoneUnchanged reports whether a zone write asks for nothing that is decided.
+// zoneUnchanged reports whether an update of a zone needs no decision.
 func zoneUnchanged(before, after *v1alpha1.Zone) bool {
 	return apiequality.Semantic.DeepEqual(before.Spec, after.Spec) &&
 		(before.DeletionTimestamp == nil) == (after.DeletionTimestamp == nil) &&
@@ -68,7 +68,7 @@ func zoneUnchanged(before, after *v1alpha1.Zone) bool {
 		apiequality.Semantic.DeepEqual(signersOf(before), signersOf(after))
 }
 
-// signersOf returns the DS that the parent of a zone is to have.
+// signersOf returns the DS for the parent of a zone.
 func signersOf(o *v1alpha1.Zone) []v1alpha1.DelegationSigner {
 	if o.Status.DNSSEC == nil {
 		return nil
@@ -76,7 +76,7 @@ func signersOf(o *v1alpha1.Zone) []v1alpha1.DelegationSigner {
 	return o.Status.DNSSEC.DS
 }
 
-// zoneAsk makes the request to the law for a client's write of a zone.
+// zoneAsk returns the request to the law for a client's write of a zone.
 func (l *Ledger) zoneAsk(ctx context.Context, before, after *v1alpha1.Zone) (zones.ZoneAsk, error) {
 	ask, err := objects.ZoneAsk(before, after)
 	if err != nil && after != nil {
@@ -141,15 +141,14 @@ func (w *zoneWrite) commitWrite(ctx context.Context, key string, expected int64,
 	commit.WarnOfDeletions(ctx, tx.Plan.Zone)
 	l.warnOfZone(ctx, ask.Before, tx.Plan, stood, out.Rev)
 	if placed != nil {
-		w.commitAs(placed.DeepCopy(), out) // the head keeps placed, and the caller may change what it gets
+		w.commitAs(placed.DeepCopy(), out) // memory keeps placed, and the caller may change its copy
 	}
 	l.box.PayNow(ctx, tx.Plan.PendingCuts)
 	return out, nil
 }
 
-// commitPlain writes metadata or status of a zone. It changes the revision that
-// guards the zone's keys and nothing they say, so the head moves along and keeps
-// what it knows.
+// commitPlain writes metadata or status of a zone. The zone's revision changes but none of its facts, so the head
+// keeps them at the new revision.
 func (w *zoneWrite) commitPlain(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error) {
 	l := w.l
 	if len(w.tx.Locks) == 0 {
@@ -161,7 +160,7 @@ func (w *zoneWrite) commitPlain(ctx context.Context, key string, expected int64,
 	switch {
 	case err != nil:
 		l.mem.Unknown(key)
-	case !out.OK: // another write was faster: what is known of the zone at that revision holds on
+	case !out.OK: // another write was faster: read its object into memory
 		return out, l.mem.Moved(ctx, key, out.KV, out.Rev)
 	default:
 		object := w.after.DeepCopy()
