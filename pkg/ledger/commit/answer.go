@@ -82,7 +82,7 @@ func (b *batch) answerLocked(r *clientv3.TxnResponse, trip time.Duration) {
 	}
 }
 
-// answerOvertaken answers the groups that began from an object that the batch has rewritten, and returns the others.
+// answerOvertaken answers the groups that began from an object rewritten by the batch, and returns the others.
 func (b *batch) answerOvertaken(waiting []*group) []*group {
 	return slices.DeleteFunc(waiting, func(g *group) bool {
 		for _, w := range g.members {
@@ -171,8 +171,8 @@ func (b *batch) advanceHead(h *facts.Head, zone *law.Zone, rev int64) {
 }
 
 // resolveConflicts reads the keys of failed compares, and returns the groups to decide again. A group with a changed
-// object is answered with the new object. If a zone without a lock of the batch has moved, the groups that read it
-// must first take its lock.
+// object is answered with the new object. If an unlocked zone has moved, the groups that read the zone must first
+// lock it.
 func (b *batch) resolveConflicts(ctx context.Context, r *clientv3.TxnResponse) (again []*group) {
 	com := b.com
 	if len(r.Responses) == 0 {
@@ -223,8 +223,8 @@ func (b *batch) resolveConflicts(ctx context.Context, r *clientv3.TxnResponse) (
 	return again
 }
 
-// locksFor returns the locks that a group must take before it is decided again: those of the batch and of the
-// strange zones that it read. It returns none if the group read no strange zone, or if the first tries of a larger
+// locksFor returns the locks that a group must take before the next decision: those of the batch and of the strange
+// zones that the group read. It returns none if the group read no strange zone, or if the first tries of a larger
 // batch are not used up.
 func (b *batch) locksFor(g *group, strange []string) (needs []string) {
 	if len(b.groups) > 1 && b.try <= 1 || g.preview {
@@ -247,7 +247,7 @@ func (b *batch) locksFor(g *group, strange []string) (needs []string) {
 }
 
 // reloadMoved reads the moved zones into memory, and notes that another server writes there. strange are the moved
-// zones that the batch has not locked.
+// zones without a lock of the batch.
 func (b *batch) reloadMoved(ctx context.Context, r *clientv3.TxnResponse) (moved, strange []string, err error) {
 	mem := b.com.mem
 	for i, z := range b.zones {
@@ -277,8 +277,8 @@ func (b *batch) reloadMoved(ctx context.Context, r *clientv3.TxnResponse) (moved
 	return moved, strange, nil
 }
 
-// shrinkNext reduces the next batches after etcd refused this one as too large. It answers a group that is too large
-// alone, and returns the groups to decide again.
+// shrinkNext reduces the next batches after etcd refused this batch as too large. It answers a group that is too
+// large alone, and returns the groups to decide again.
 func (b *batch) shrinkNext(err error) (again []*group) {
 	g, most, many := b.groups[0], max(len(b.cmps), len(b.then)), errors.Is(err, rpctypes.ErrTooManyOps)
 	switch {
@@ -302,14 +302,14 @@ func (b *batch) shrinkNext(err error) (again []*group) {
 	return nil
 }
 
-// isRefusedByEtcd reports whether etcd refused the transaction before executing any of it.
+// isRefusedByEtcd reports whether etcd refused the transaction before execution.
 func isRefusedByEtcd(err error) bool {
 	return errors.Is(err, rpctypes.ErrTooManyOps) || errors.Is(err, rpctypes.ErrDuplicateKey) || etcd.TooLarge(err)
 }
 
-// answerPanic replies to the groups that a panic left unanswered. If the transaction was sent, each group in it gets
-// the error; otherwise only the group under decision does. If that group is unknown, all are decided again one by
-// one. It returns the groups to decide again.
+// answerPanic replies to the groups that a panic left unanswered. If the transaction was sent, each group in the
+// batch gets the error; otherwise only the group under decision does. If that group is unknown, all are decided
+// again, each alone. It returns the groups to decide again.
 func (b *batch) answerPanic(err error, groups []*group) (others []*group) {
 	guilty := b.deciding
 	if b.sent {

@@ -175,7 +175,7 @@ func (b *batch) decideLocked(ctx context.Context, g *group, how reading, before 
 // errBoundary: the write must begin a batch, because it depends on puts of this batch, or the batch has read enough.
 var errBoundary = errors.New("the write begins a batch")
 
-// decideMembers decides the members in order. It decides refused members again as long as a round admits one.
+// decideMembers decides the members in order, and refused members again as long as a round admits any.
 func (b *batch) decideMembers(ctx context.Context, g *group, how reading) (d decisions, err error) {
 	pending := g.members
 	if t := g.set; t != nil {
@@ -208,8 +208,8 @@ func (b *batch) decideMembers(ctx context.Context, g *group, how reading) (d dec
 	return d, nil
 }
 
-// judgeRequirements judges the requirements of a change set before its writes. A set without a zone skips this, as
-// it is refused anyway.
+// judgeRequirements judges the requirements of a change set before its writes. It skips a set without a zone, which
+// is refused anyway.
 func (b *batch) judgeRequirements(ctx context.Context, g *group, how reading, d *decisions) error {
 	t := g.set
 	if len(t.Requires) == 0 || t.opening == nil {
@@ -228,7 +228,7 @@ func (b *batch) judgeRequirements(ctx context.Context, g *group, how reading, d 
 	return nil
 }
 
-// decideMember decides one write. If the write is admitted, it moves the draft on.
+// decideMember decides a write. If the write is admitted, the draft moves on.
 func (b *batch) decideMember(ctx context.Context, g *group, m *member, how reading, d *decisions) error {
 	m.refusal, m.op = nil, clientv3.Op{}
 	s, out, cold, err := b.askLaw(ctx, g, m, how)
@@ -336,7 +336,7 @@ func (b *batch) askMemory(s *facts.Session, ask func(*law.Seen) law.Outcome) (ou
 	return out, nil, true
 }
 
-// takeRead takes the zone that a decision read as the zone of the batch.
+// takeRead makes the zone read by a decision the zone of the batch.
 func (b *batch) takeRead(s *facts.Session) {
 	z := s.Zone(b.head.Key)
 	if z == nil {
@@ -376,7 +376,7 @@ func (b *batch) warmFacts(ctx context.Context, keys []law.Key) error {
 	return nil
 }
 
-// takeGroup adds a decided group with its compares to the batch. A refused group adds its compares only.
+// takeGroup adds a decided group and its compares to the batch. Of a refused group it adds the compares only.
 func (b *batch) takeGroup(ctx context.Context, g *group, d decisions, before *draft) verdict {
 	first := len(b.groups) == 0
 	if g.proves = g.preview || g.isRefused(); g.proves && g.order != nil {

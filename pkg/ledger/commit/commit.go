@@ -44,8 +44,8 @@ func (t *Set) Run(ctx context.Context) (moved bool, err error) {
 	return t.readOutcome(g), nil
 }
 
-// commitGroup returns the answer of a group, and the group of the last try. If the plans change further zones, it
-// takes the locks of all of them. If a cascade has to end first, it retries later, outside the queue, so that the
+// commitGroup returns the answer of a group, and the group of the last try. If the plans change further zones, the
+// group takes the locks of all. If a cascade has to end first, the group is postponed outside the queue, so that the
 // cascade can proceed.
 func (com *Committer) commitGroup(ctx context.Context, g *group) (Answer, *group) {
 	for postponed := time.Duration(0); ; g = g.renew() {
@@ -74,7 +74,7 @@ const (
 	maxPostponed = time.Second
 )
 
-// submitGroup queues a group at its zone. It commits a group at once that has its locks, or has no known zone.
+// submitGroup queues a group at its zone. A group with locks, or without a known zone, is committed at once.
 func (com *Committer) submitGroup(ctx context.Context, g *group) Answer {
 	w := g.firstWrite()
 	if g.goesAlone() && w.Hint != "" && len(w.Locks) == 0 {

@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
-// restoreDraft undoes the group under decision. It keeps the zone that the group may have read.
+// restoreDraft undoes the group under decision, except for the zone that the group may have read.
 func (b *batch) restoreDraft(before draft) {
 	for _, u := range slices.Backward(b.undo) {
 		if u.written {
@@ -74,7 +74,7 @@ func (b *batch) setFact(key law.Key, value any) {
 	b.Facts[key] = value
 }
 
-// weigh returns the approximate size of a fact with its key. It counts the parts that a tenant can make long.
+// weigh returns the approximate size of a fact with its key, including the parts that a tenant can make long.
 func weigh(fact any) int {
 	switch v := fact.(type) {
 	case *law.Owner:
@@ -106,7 +106,7 @@ func (b *batch) condenseSteps(g *group, d *decisions, before *draft) (step *cont
 	return step
 }
 
-// undoSerial resets the zone to its serial before the change set.
+// undoSerial resets the zone to the serial before the change set.
 func (b *batch) undoSerial(opening *law.Zone) {
 	z, c := *b.Zone, *b.change
 	z.Serial, z.N = opening.Serial, opening.N
@@ -185,9 +185,9 @@ func (b *batch) putOwed(m *member) {
 	}
 }
 
-// touchWork adds a zone to the item of the cascade, in the first transaction in which the cascade changes the zone,
-// so that a server that finishes the cascade knows all of its zones. A write that leaves the cascade's mark at the
-// zone always compares the item: since the item was read, another server may have removed mark and item.
+// touchWork adds a zone to the cascade's item in the first transaction in which the cascade changes the zone, so
+// that a server that finishes the cascade knows all zones. A write that leaves the cascade's mark at the zone always
+// compares the item, because another server may have removed mark and item since the item was read.
 func (b *batch) touchWork(m *member, c *law.ZoneChange) {
 	s := m.Item
 	if c.Gone || c.Zone.Pending || !slices.ContainsFunc(c.Holding.Works, func(w law.StandingWork) bool { return w.ID == s.Work.ID }) {
@@ -204,8 +204,9 @@ func (b *batch) touchWork(m *member, c *law.ZoneChange) {
 	b.touched = append(b.touched, touched{s, next})
 }
 
-// addStep adds the step of a group, nil for none. It returns false if the group must begin the next batch: it is too
-// long, etcd would not take all in one transaction, or it unsettles a zone that the groups before it settled.
+// addStep adds the step of a group, nil for none. It returns false if the group must begin the next batch: the group
+// is too long, etcd would not take all in one transaction, or the group unsettles a zone that the groups before
+// settled.
 func (b *batch) addStep(g *group, step *content.Step, before *draft) bool {
 	ops, cmps, most := int(b.com.mem.Ops.Load()), len(b.cmps), maxEntry
 	long := b.octets-before.octets > 4*maxEntry
@@ -229,7 +230,8 @@ func (b *batch) addStep(g *group, step *content.Step, before *draft) bool {
 	return true
 }
 
-// settleOn makes the zone changed by the first write that of the batch, as this write read it.
+// settleOn sets the zone of the batch from its first write: the zone that this write changes, as read by the
+// decision.
 func (b *batch) settleOn(m *member) {
 	if m.plan.Zone == nil {
 		return
@@ -244,7 +246,7 @@ func (b *batch) settleOn(m *member) {
 	}
 }
 
-// addProofs adds the compares of a group, and the zones that its decisions read.
+// addProofs adds the compares of a group, and the zones read by the decisions.
 func (b *batch) addProofs(g *group) {
 	members := g.members
 	if g.set != nil && g.set.required != nil {

@@ -81,8 +81,8 @@ func (g *group) less() string {
 	return "change fewer values at once, or shorter ones"
 }
 
-// tooManyFacts refuses a decision with more compares than a transaction takes. For a Zone the reason is its name
-// servers, as the labels of one name need few compares (facts.FlatName).
+// tooManyFacts refuses a decision with more compares than a transaction takes. For a Zone the reason is the name
+// servers, as the labels of a name need few compares (facts.FlatName).
 func tooManyFacts(w *Write, count, most int) error {
 	at, less := "spec.domainName", "use fewer labels, or fewer name servers in the zone"
 	if w.Resource == "zones" {
@@ -117,8 +117,8 @@ func statusOf(resource, object string, refusal *law.Refusal) *apierrors.StatusEr
 			message += "; contact of the zone: " + refusal.Contact
 		}
 		e := apierrors.NewForbidden(gr, object, errors.New(message))
-		// Users read `records.kubi.zone "www" is forbidden: <why>`. Programs read the reason, equal to that of the
-		// condition that a cascade would set.
+		// Users read `records.kubi.zone "www" is forbidden: <why>`. Programs read the reason, which a cascade would
+		// set in the condition.
 		e.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseType(refusal.Reason), Message: message}}
 		return e
 	case law.Unmet:
@@ -167,8 +167,8 @@ func TooBusy(resource, object string, cause error) error {
 // A timeout has reason ServerTimeout if certainly nothing was written, and Timeout if the outcome is unknown. The
 // apiserver's request timeout answers Timeout too.
 
-// unwritten returns the error of a write if etcd did not answer before it was sent. It has no Retry-After, because
-// each try would take as long.
+// unwritten returns the error of a write if etcd did not answer before the write was sent. There is no Retry-After,
+// because each try would take as long.
 func unwritten(what string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusGatewayTimeout, Reason: metav1.StatusReasonServerTimeout,
@@ -186,8 +186,8 @@ func unknownOutcome(what string, err error) error {
 	return err
 }
 
-// Recover is deferred. It turns a panic into an API error, and logs the stack. If *sent is true at that time, the
-// error says that the outcome is unknown; a nil sent means false.
+// Recover is deferred. It turns a panic into an API error, and logs the stack. If *sent is true by then, the error
+// says that the outcome is unknown; nil means false.
 func (com *Committer) Recover(ctx context.Context, sent *bool, err *error) {
 	why := recover()
 	if why == nil {

@@ -117,8 +117,8 @@ func (com *Committer) missingLocks(locks []*queue, plan *law.Plan) (missing []st
 	return missing
 }
 
-// askFor asks the other servers to leave the next commit at a zone to this one. A server that always wins notices no
-// other, so a server that has lost twice asks.
+// askFor asks the other servers to leave the next commit at a zone to this server. A server that always wins notices
+// no other, so a server that has lost twice asks.
 func (com *Committer) askFor(zone string) {
 	ctx, cancel := context.WithTimeout(com.mem.Client.Ctx(), batchTimeout)
 	defer cancel()

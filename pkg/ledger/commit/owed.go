@@ -14,8 +14,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// noteCounts notes the counts that a batch changed in a zone with Delegations, and those of namespaces whose rules
-// it changed.
+// noteCounts notes the counts changed by a batch in a zone with Delegations, and those of namespaces with changed
+// rules.
 func (u *usage) noteCounts(c *law.ZoneChange, facts map[law.Key]any) {
 	if c == nil || c.Holding == nil || c.Holding.Delegations == 0 {
 		return
@@ -59,7 +59,7 @@ var (
 )
 
 // Refresh reads the item again after a lost race. It returns ErrThrough if the item is gone, and ErrElsewhere if
-// another server has taken it over.
+// another server has taken over.
 func (i *Item) Refresh(ctx context.Context, mem *facts.Memory) error {
 	r, err := mem.Client.Get(ctx, mem.Layout.Outbox(i.Work.ID))
 	if err != nil {
@@ -82,7 +82,7 @@ func (i *Item) Refresh(ctx context.Context, mem *facts.Memory) error {
 	return nil
 }
 
-// Own marks an outbox item as one for this process, and wakes the outbox.
+// Own assigns an outbox item to this process, and wakes the outbox.
 func (com *Committer) Own(id string) {
 	com.mem.Mu.Lock()
 	com.works[id] = true

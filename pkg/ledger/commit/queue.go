@@ -13,8 +13,8 @@ import (
 )
 
 // The first write at a zone commits by itself. Writes that arrive meanwhile are the next batch. The lock of a zone
-// is local to this process, because two batches would fail each other's compares. It saves time; correctness does
-// not depend on it.
+// admits one batch of this process at a time, because two would fail each other's compares. The lock only saves
+// time: correctness rests on the compares.
 
 // queueGroups puts groups into the queue of a zone, and returns their answers.
 func (com *Committer) queueGroups(ctx context.Context, zone string, groups ...*group) []Answer {
@@ -93,7 +93,8 @@ func (com *Committer) resignQueue(ctx context.Context, h *queue) {
 	}
 }
 
-// commitQueue commits batches until the queue is empty. It holds the lock for the first batch, if that is given.
+// commitQueue commits batches until the queue is empty. If the first batch is given, the caller holds the lock for
+// that batch.
 func (com *Committer) commitQueue(ctx context.Context, h *queue, batch []*group) {
 	for {
 		if len(batch) == 0 {

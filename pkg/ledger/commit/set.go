@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// newGroup returns the group of the writes. Its hint is the zone of the first write that needs a decision.
+// newGroup returns the group of the writes. The hint is the zone of the first write that needs a decision.
 func (t *Set) newGroup() *group {
 	g := &group{set: t, answer: make(chan Answer, 1)}
 	// A set of creations is decided on guesses, as a single Record is: a new DHCP lease usually has a new name.
@@ -68,7 +68,7 @@ func (w *SetWrite) isDecided() bool {
 }
 
 // beginDecision sets the zone of the set from the batch, and returns the members to decide: deletions first, as they
-// free names, then addresses, NS, and the rest, so that no warning misses a Record that another write creates.
+// free names, then addresses, NS, and the rest, so that no warning misses a Record created by another write.
 func (t *Set) beginDecision(b *batch, g *group) (pending []*member) {
 	t.opening, t.change, t.required, t.Unmet = nil, nil, nil, nil
 	if b.head != nil && b.Zone != nil && !b.Zone.Pending {
@@ -136,8 +136,8 @@ func (t *Set) thatIs() string {
 
 const noZone = "no zone takes it in, and a change set is of Records of one zone: write it by itself, or make the zone first"
 
-// refuseOtherZone refuses a write to a Record outside the zone of the set. If the zone of the anchor write is not
-// the hinted one, it returns the key of that zone, whose lock the set needs.
+// refuseOtherZone refuses a write to a Record outside the zone of the set. If the anchor write is in another zone
+// than the hint, refuseOtherZone returns the key of that zone, whose lock the set needs.
 func (t *Set) refuseOtherZone(b *batch, g *group, m *member) (lock string, refusal error) {
 	at, p := field.NewPath("spec", "domainName"), m.plan
 	switch {

@@ -128,7 +128,7 @@ func sendTogether(ctx context.Context, all []*parked) outcome {
 	return o
 }
 
-// takePlace takes one of most places. If none is free, it parks p, unless p is nil.
+// takePlace takes a place, if fewer than most are used. Otherwise it parks p, unless p is nil.
 func (g *gate) takePlace(p *parked, most int) (ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -51,7 +51,7 @@ func (b *batch) buildPuts(ctx context.Context) (err error) {
 }
 
 // movesZone reports whether the batch rewrites its unchanged zone: a write that lost a race always moves the zone's
-// revision, as the servers that take turns there do.
+// revision, because servers take turns there.
 func (b *batch) movesZone() bool {
 	if b.try == 0 || b.writes == 0 || b.Zone == nil || b.groups[0].firstWrite().Key == b.head.Key {
 		return false
@@ -148,8 +148,8 @@ func (b *batch) sendTransaction(ctx context.Context, cmps []clientv3.Cmp, then, 
 	return o
 }
 
-// payerOf returns the payer of a write that the queue carries without its caller's context: Payer, the namespace
-// that caused its cascade, or that of its object.
+// payerOf returns the payer of a write that the queue carries without its caller's context: Payer, else the
+// namespace behind the cascade, else the namespace of the object.
 func (w *Write) payerOf() etcd.Payer {
 	if w.Payer != "" {
 		return etcd.Payer{Namespace: w.Payer, Weight: etcd.KeyOctets}

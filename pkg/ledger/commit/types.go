@@ -42,8 +42,8 @@ type Committer struct {
 	works  map[string]bool
 }
 
-// New returns a Committer over mem. It reports each zone that a mass deletion holds (S7.5) to held, and the news of
-// its writes to news; both may be nil. If commits take slowCommit or longer, a batch waits for more writes.
+// New returns a Committer over mem. It reports each zone held by a mass deletion (S7.5) to held, and the news of
+// writes to news; both may be nil. If commits take slowCommit or longer, a batch waits for more writes.
 func New(mem *facts.Memory, jr *journal.Journal, placer *objects.Placer, held func(*v1alpha1.Zone),
 	news func(*v1alpha1.Zone, []law.News), slowCommit time.Duration) *Committer {
 	return &Committer{mem: mem, jr: jr, placer: placer, held: held, news: news, slowCommit: slowCommit,
@@ -182,7 +182,7 @@ const (
 	maxReads = 8
 	// maxJoined bounds the writes of a change set that shares its batch with other groups.
 	maxJoined = 8
-	// maxStrange bounds the decisions of a change set on a zone that moves; one more counts as damage.
+	// maxStrange bounds the decisions of a change set on a zone that moves. The next counts as damage.
 	maxStrange = 3
 	// maxGuessed bounds the writes and prerequisites of a group that is decided on guesses.
 	maxGuessed = 4

@@ -29,7 +29,7 @@ type Object struct {
 }
 
 // Write is a decision to be made and committed, of a client, a cascade, a move, or a parent that counts a child. A
-// refusal is committed too: a transaction without puts proves its facts, so that no stale memory refuses a write.
+// refusal is committed too: a transaction without puts proves the facts, so that no stale memory refuses a write.
 type Write struct {
 	Object
 	Expected int64
@@ -46,7 +46,7 @@ type Write struct {
 	Item *Item
 	// Payer is the namespace that pays, "" for the author of the write.
 	Payer string
-	// Hint is the key of the zone that the write probably changes, "" if unknown.
+	// Hint is the key of the zone that probably changes, "" if unknown.
 	Hint string
 	// Keep leaves the locks with the write when Commit returns, so that the caller's next try cannot lose to this
 	// process again.
@@ -104,7 +104,7 @@ type SetWrite struct {
 	Index    int
 	Expected int64
 	// Before is the stored Record and After the new one; nil: none. Hint is the key of the zone that probably
-	// decides. Unread is the error of a Record from which no Ask can be made.
+	// decides. Unread is the error if the Record does not give an Ask.
 	Before, After *v1alpha1.Record
 	Ask           records.RecordAsk
 	Hint          string
@@ -130,7 +130,7 @@ type SetAnswer struct {
 	Err    error
 }
 
-// group is one write or a change set: committed as a whole or not at all, with one answer.
+// group is a single write or a change set: committed as a whole or not at all, with one answer.
 type group struct {
 	members []*member
 	set     *Set        // nil: a single write

@@ -47,8 +47,8 @@ func (box *Outbox) carryOut(ctx context.Context, s *standing) error {
 	}
 }
 
-// decideFound decides the candidates of a work, window by window. First it decides those that move and unlocks the
-// zones, so that the waiting ones do not prolong the lock (S2.11).
+// decideFound decides the candidates of a work, window by window. The moving Records come first. Then the zones are
+// unlocked, so that the waiting Records do not prolong the lock (S2.11).
 func (box *Outbox) decideFound(ctx context.Context, s *standing) error {
 	if !s.cursor.Moved {
 		if slices.ContainsFunc(s.Work.Scans, s.moves) {

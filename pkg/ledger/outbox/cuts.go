@@ -27,7 +27,7 @@ import (
 )
 
 // PayNow counts the pending cuts of a write before the write is answered, so that the client sees its change of name
-// servers in the parent. If a cut cannot be counted now, sweepCuts counts it later (I4).
+// servers in the parent. If that fails, sweepCuts counts the cuts later (I4).
 func (box *Outbox) PayNow(ctx context.Context, cuts []law.PendingCut) {
 	for _, d := range cuts {
 		if err := box.payCut(ctx, d); err != nil {
@@ -38,12 +38,12 @@ func (box *Outbox) PayNow(ctx context.Context, cuts []law.PendingCut) {
 }
 
 // payCut counts a child's NS and glue in the parent and deletes the pending cut, in one transaction of the parent.
-// It compares the revision of the pending cut, as each later change of the child puts that again.
+// The revision of the pending cut is compared, because each later change of the child puts the pending cut again.
 func (box *Outbox) payCut(ctx context.Context, d law.PendingCut) (err error) {
 	defer box.com.Recover(ctx, nil, &err)
 	cutKey := box.mem.Layout.PendingCut(d.Parent.UID, d.Child.UID)
-	// Several callers may count one pending cut. They take this lock before they read: otherwise all would read, and
-	// all but one would fail.
+	// Several callers may count a pending cut. They take this lock before they read: otherwise all would read, and
+	// all but the first fail.
 	unlock, err := box.com.LockKey(ctx, cutKey)
 	if err != nil {
 		return err
@@ -133,9 +133,9 @@ func (box *Outbox) findGaining(ctx context.Context, d law.PendingCut) (*commit.I
 	return nil, nil
 }
 
-// countCut reads the child of a pending cut into ask. parent is nil if it no longer exists. The revision of the
-// pending cut proves the reads of the child. If kept is true, the cut stays pending until the hold of the child
-// ends, when it is counted.
+// countCut reads the child of a pending cut into ask. parent is nil if the parent is gone. The revision of the
+// pending cut proves the reads of the child. If kept is true, the cut stays pending until the end of the child's
+// hold, which counts the cut.
 func (box *Outbox) countCut(ctx context.Context, ask *records.CutAsk) (parent *law.Zone, kept bool, err error) {
 	parent, err = box.mem.ZoneAt(ctx, box.mem.Layout.Zone(ask.Owed.Parent.Namespace, ask.Owed.Parent.Name))
 	if err != nil || !parentStands(parent, ask.Owed) {
@@ -215,8 +215,8 @@ func (box *Outbox) setsAt(ctx context.Context, zone string, owner name.Rel) (set
 	return sets, err
 }
 
-// sweepCuts counts the cuts that stayed pending, after a crash or a timeout of the writer. It leaves a new one to
-// its writer, except in the first sweep of a server.
+// sweepCuts counts the cuts left pending by a crash or timeout of the writer. A new cut is left to its writer,
+// except in the first sweep of a server.
 func (box *Outbox) sweepCuts(ctx context.Context, last sightings) sightings {
 	return box.sweepRoom(ctx, "debts", last, func(kv *mvccpb.KeyValue, known time.Duration) {
 		var d law.PendingCut

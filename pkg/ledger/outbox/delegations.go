@@ -59,8 +59,7 @@ func (box *Outbox) DelegationTx(ask zones.DelegationAsk, before, after *v1alpha1
 const takenAtOnce = 8
 
 // takeIn decides the Delegations of a work again: those of a removed zone, those waiting for a zone, and those for
-// which others had left no room in it. It precedes the collection of candidates, which are then decided by the new
-// rules.
+// which a zone had no room. This precedes the collection of candidates, which are then decided by the new rules.
 func (box *Outbox) takeIn(ctx context.Context, s *standing) error {
 	for i := range s.Work.Scans {
 		scan := &s.Work.Scans[i]

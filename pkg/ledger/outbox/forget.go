@@ -22,8 +22,8 @@ import (
 const (
 	// SerialsEvery is the period of sweeps of last serials.
 	SerialsEvery = time.Hour
-	// KeepsFor is the time after which a server records how long it kept a last serial. A server that runs for a day
-	// records most of it, and a serial kept for sixty days is written 240 times.
+	// KeepsFor is the time after which a server records how long a last serial was kept. A server that runs for a
+	// day records most of that day, and a serial kept for sixty days is written 240 times.
 	KeepsFor = 6 * time.Hour
 	// MaxLeftBy bounds the last serials kept for one namespace's zones. Each costs the namespace two writes and the
 	// store about 300 octets: 3 MiB for each namespace. Beyond that, the serials with the least time left go first.
@@ -39,9 +39,9 @@ type forgettable struct {
 	left int64
 }
 
-// sweepSerials removes last serials that no secondary can remember (S6.8). It counts the running time of servers,
-// independent of clocks: a clock a year ahead for a minute would remove all of them, and a zone created again would
-// begin behind its secondaries. The first server that kept a serial for KeepsFor subtracts that from the time left,
+// sweepSerials removes last serials that no secondary can remember (S6.8). Only the running time of servers counts,
+// not clocks: a clock a year ahead for a minute would remove all serials, and a zone created again would begin
+// behind its secondaries. The first server that kept a serial for KeepsFor subtracts KeepsFor from the time left,
 // and the others restart at the new revision. So the time counted never exceeds the time passed.
 func (box *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
 	by := map[string][]forgettable{}

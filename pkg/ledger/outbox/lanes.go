@@ -17,9 +17,9 @@ const (
 	laneSlice = 5 * time.Second
 )
 
-// lanes schedules works. Each namespace has one lane, in which its works run one after the other. As many lanes run
-// as there are places; the others wait in order. If others wait, a lane releases its place after each work, and
-// within a work after a slice. So no namespace waits for the end of another's cascades, however large they are.
+// lanes schedules works. Each namespace has a lane, in which its works run one after the other. As many lanes run as
+// there are places; the others wait in order. If others wait, a lane releases its place after each work, and within
+// a work after a slice. So no namespace waits for the end of another's cascades, however large.
 type lanes struct {
 	sync.WaitGroup
 	places  chan struct{} // taken places; a channel serves its senders in order
@@ -82,7 +82,7 @@ func (p *lanes) yieldPlace(ctx context.Context, at *place) error {
 	return p.takePlace(ctx, at)
 }
 
-// isOverdue reports whether a lane has used its slice while another waits.
+// isOverdue reports whether a lane has used up the slice while another waits.
 func (p *lanes) isOverdue(at *place) bool {
 	return at != nil && p.waiting.Load() > 0 && time.Since(at.since) >= p.slice
 }

@@ -39,8 +39,8 @@ type Outbox struct {
 	failed                             sync.Map // retry by work ID
 }
 
-// Announce is called for each Record and Zone that a cascade finds no longer allowed, with the time at which it
-// ends, and again with 0 when a rule allows it again (S2.12, S3.5). It must not block.
+// Announce is called for each Record and Zone that a cascade finds no longer allowed, with the end of the grace
+// period, and again with 0 when a rule allows the object again (S2.12, S3.5). It must not block.
 type Announce func(o metav1.Object, endsAt int64, message string)
 
 // New returns an Outbox. terminating reports whether a namespace is being deleted; nil: none is. announce may be
@@ -65,7 +65,7 @@ const (
 // isTrial reports whether the work comes from a round.
 func isTrial(w *law.Work) bool { return strings.HasPrefix(w.ID, trialID) }
 
-// isGaining reports whether a cascade moves records to a name, or to one above or below it. Rounds leave such a name
+// isGaining reports whether a cascade moves records to a name, or to a name above or below. Rounds leave such a name
 // to the cascade.
 func (box *Outbox) isGaining(view string, n name.Name) bool {
 	if n.IsZero() {
@@ -89,9 +89,9 @@ func (box *Outbox) readFact(ctx context.Context, k law.Key) (any, error) {
 	return layout.DecodeFact(k, r.Kvs[0].Value)
 }
 
-// decideZone decides a Zone without a client, and retries until that is committed or no longer needed. item is that
-// of the cascade, nil for none. ask returns the request to the law for the present Zone, nil if there is nothing to
-// decide.
+// decideZone decides a Zone without a client, and retries until the decision is committed or no longer needed. item
+// is that of the cascade, nil for none. ask returns the request to the law for the present Zone, nil if there is
+// nothing to decide.
 func (box *Outbox) decideZone(ctx context.Context, item *commit.Item, ref law.Ref,
 	ask func(*v1alpha1.Zone) (func(*law.Seen) law.Outcome, error)) error {
 	for {

@@ -146,9 +146,9 @@ func (box *Outbox) takeUp(ctx context.Context, s *standing) {
 	}
 }
 
-// sweepMarks settles zones that their cascades held back too long (S7.2). It removes marks of works whose items a
-// fault of the store has lost: such marks would lock names and hold zones forever. An item goes with the last of its
-// marks, so a mark without an item is such a fault.
+// sweepMarks settles zones held back too long by their cascades (S7.2). It also removes marks without an item, which
+// would lock names and hold zones forever: an item goes with the last of its marks, so a fault of the store has lost
+// the item.
 func (box *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
 	box.mem.Forget(time.Now().Add(-facts.Remembers))
 	now := box.mem.Now().Unix()
@@ -157,8 +157,8 @@ func (box *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
 		var err error
 		for _, mark := range h.Works {
 			failed := box.decideZone(ctx, nil, h.Ref, func(*v1alpha1.Zone) (func(*law.Seen) law.Outcome, error) {
-				// If a work with this ID is created after the read, it writes its mark to the zone, and this write
-				// fails.
+				// If a work with this ID is created after the read, the mark of that work changes the zone, and this
+				// write fails.
 				r, err := box.mem.Client.Get(ctx, box.mem.Layout.Outbox(mark.ID), clientv3.WithKeysOnly())
 				if err != nil || len(r.Kvs) > 0 {
 					return nil, err

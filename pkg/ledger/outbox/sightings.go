@@ -22,7 +22,7 @@ type sighting struct {
 	at  time.Time
 }
 
-// sweepRoom calls f for each key of a room, with the time for which this server has known its revision. It returns
+// sweepRoom calls f for each key of a room, with the time since this server first saw the key's revision. It returns
 // the sightings for the next sweep: last, if the room could not be read to its end.
 func (box *Outbox) sweepRoom(ctx context.Context, room string, last sightings, f func(kv *mvccpb.KeyValue, known time.Duration)) sightings {
 	now := sightings{}

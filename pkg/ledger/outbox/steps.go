@@ -30,14 +30,15 @@ import (
 // zone, where they are committed like writes of clients (package commit).
 //
 // The order is that of S2.7. Records that move to another zone leave their zone before the waiting records are
-// decided, and then all of them come in, in order. So the zone from which they come does not matter for who takes a
+// decided, and then all of them come in, in order. So the former zone of a record does not matter for who takes a
 // name.
 
 const (
 	// maxSteps bounds the records read and decided at once, about the number that fits into a transaction.
 	maxSteps = 16
 	// For sharedFor after a client's write the bound is fewSteps, as the client's next write waits for the steps in
-	// the queue. It grows by one in each stepsGrow, so that names do not stay locked for long beside a busy client.
+	// the queue. The bound grows by one in each stepsGrow, so that names do not stay locked for long beside a busy
+	// client.
 	fewSteps  = 3
 	stepsGrow = 5 * time.Second
 	sharedFor = 100 * time.Millisecond
@@ -123,8 +124,8 @@ func isUnchanged(o *v1alpha1.Record, plan *law.Plan) bool {
 	return string(is.ZoneRef.UID) == p.Zone.UID && have.Status == "True" && endsAt == p.EndsAt
 }
 
-// decideRecords decides up to maxSteps candidates again, in order. First the Records that are in a zone stay or
-// leave. Then the waiting ones come in, with those that have left for another zone (I1).
+// decideRecords decides up to maxSteps candidates again, in order. First the Records in a zone stay or leave. Then
+// the waiting Records come in, with those that have left for another zone (I1).
 func (box *Outbox) decideRecords(ctx context.Context, s *standing, cs []candidate) error {
 	box.mem.Fault("cascade-step")
 	box.mem.Stats.CascadeSteps.Add(int64(len(cs)))
@@ -181,8 +182,8 @@ func (box *Outbox) commitSteps(ctx context.Context, s *standing, steps []*step, 
 	return leaves, nil
 }
 
-// reconsiderRecord decides a Record again in its own transaction. Unless leaving is true, it repeats until another
-// zone has taken a leaving Record in.
+// reconsiderRecord decides a Record again in its own transaction. Unless leaving is true, a leaving Record is
+// decided until another zone has taken the Record in.
 func (box *Outbox) reconsiderRecord(ctx context.Context, s *standing, c candidate, leaving bool) (leaves bool, err error) {
 	for {
 		steps, err := box.readSteps(ctx, s, []candidate{c})
@@ -213,7 +214,7 @@ func (box *Outbox) noteStep(ctx context.Context, st *step) (leaves bool) {
 	return p != nil && p.Reason == law.ReasonMoving
 }
 
-// decideMended decides the damaged Records of the work that can be read again.
+// decideMended decides the damaged Records that can be read again.
 func (box *Outbox) decideMended(ctx context.Context, s *standing) error {
 	for _, record := range s.damaged {
 		o, _, err := box.mem.ReadRecord(ctx, record.Namespace, record.Name)

@@ -33,14 +33,14 @@ import (
 const (
 	// TryEvery is the time between two rounds.
 	TryEvery = time.Minute
-	// maxTried bounds the objects of one namespace that a round tries, chosen by lot. So a namespace with many
-	// waiting objects does not delay others.
+	// maxTried bounds the objects of a namespace in a round, chosen by lot. So a namespace with many waiting objects
+	// does not delay others.
 	maxTried = 100
 	// maxListed bounds the keys read by a round; the next continues after them. maxBelow bounds the keys read at a
 	// freed name; the rest waits for its round.
 	maxListed = 100_000
 	maxBelow  = 2_000
-	// A round pauses idleShare times as long as it works, in favour of clients.
+	// A round pauses idleShare times its working time, in favour of clients.
 	idleShare = 3
 	// countRest is the pause before counting the waiting objects again.
 	countRest = 500 * time.Millisecond
@@ -83,7 +83,8 @@ func (box *Outbox) logUntried(ctx context.Context, err error) {
 }
 
 // tryRange tries the waiting objects under a prefix, beginning at from, and creates cascades for those that would
-// come in. next is the key to continue with, "" at the end of the prefix. It pauses rest times as long as it works.
+// come in. next is the key to continue with, "" at the end of the prefix. The pauses take rest times the working
+// time.
 func (box *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest int) (next string, err error) {
 	chosen, next, err := box.drawWaiting(ctx, prefix, from, most)
 	if err != nil {

@@ -36,8 +36,8 @@ const maxWindow = 1 << 14
 
 // window is the next part of the candidates of a work, in order (S2.8, S2.14). First Records that move from another
 // zone: those of the gaining zone's own namespace, then the rest. Then zones, since they take records; Records in
-// the zone; and waiting Records: of the zone's own namespace, of the namespace that had the name when they began to
-// wait, and all others. Within each, the older first, then by uid.
+// the zone; and waiting Records: of the zone's own namespace, of the namespace that had the name when the wait
+// began, and all others. Within each, the older first, then by uid.
 type window struct {
 	own string
 	// after is the cursor of the work, before the window. Until after.Moved is true, the window has only Records
@@ -109,9 +109,8 @@ func (w *window) cutToSize() []candidate {
 	return w.found
 }
 
-// findWindow finds the next candidates of a work. It does not search the waiting objects, which strangers may have
-// in large numbers (S2.11), for Records that have left one zone and not reached the next: only an interrupted work
-// leaves such Records.
+// findWindow finds the next candidates of a work. Only an interrupted work leaves Records between two zones. So
+// others do not search the waiting objects for such Records, as strangers may have many objects there (S2.11).
 func (box *Outbox) findWindow(ctx context.Context, s *standing) (*window, error) {
 	w := windowOf(s)
 	for _, scan := range s.Work.Scans {
@@ -173,8 +172,8 @@ func (box *Outbox) candidateAt(s *standing, scan law.Scan, kv *mvccpb.KeyValue) 
 		decided := kv.CreateRevision > s.since && !s.again && slices.ContainsFunc(s.Work.Scans, s.moves)
 		return c, c.letter != layout.WaitingDelegation && scan.Of(c.Namespace) && !decided, nil
 	}
-	// A Record that came in after the work was created was decided then, and that holds (I5). So a client that keeps
-	// writing does not prolong the work.
+	// A Record that came in after the creation of the work was decided then, and the decision holds (I5). So a
+	// client that keeps writing does not prolong the work.
 	if s.since > 0 && kv.ModRevision > s.since {
 		return c, false, nil
 	}
@@ -191,7 +190,7 @@ func (box *Outbox) candidateAt(s *standing, scan law.Scan, kv *mvccpb.KeyValue) 
 	return c, true, nil
 }
 
-// scanNamespaces finds the Records of some namespaces in a zone, and those that wait for it. It reads these
+// scanNamespaces finds the Records of some namespaces in a zone, and those waiting for the zone. It reads these
 // namespaces, not the zone's members.
 func (box *Outbox) scanNamespaces(ctx context.Context, s *standing, scan law.Scan, found func(candidate)) error {
 	var rev int64
@@ -246,8 +245,8 @@ func (box *Outbox) recordScanned(ctx context.Context, scan *law.Scan, key string
 	return c, err == nil, err
 }
 
-// recordCandidate returns the candidate for a Record. The key of a waiting Record has the namespace that kept it out
-// (S2.14).
+// recordCandidate returns the candidate for a Record. The key of a waiting Record has the namespace that held the
+// name (S2.14).
 func (box *Outbox) recordCandidate(ctx context.Context, o *v1alpha1.Record, waits *law.Waiting) (candidate, error) {
 	c := candidate{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID)}, letter: layout.WaitingRecord,
 		created: o.CreationTimestamp.Unix()}

@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	// countsFor is the longest time that a server counts before it records it: a server that ends loses no more. For
-	// a short period it is an eighth of the period.
+	// countsFor is the longest time counted but not recorded: a server that ends loses no more. For a short period
+	// the limit is an eighth of the period.
 	countsFor = 10 * time.Minute
 	// minCount bounds the writes of short periods.
 	minCount = 10 * time.Second

@@ -21,8 +21,8 @@ import (
 // standing is a work in progress.
 type standing struct {
 	commit.Item
-	// cursor is the progress of the work. Each renewal of the lease stores it in the item. It restarts if the item
-	// was extended.
+	// cursor is the progress of the work. Each renewal of the lease stores the cursor in the item. If the item was
+	// extended, the work restarts.
 	cursor law.Cursor
 	// again is true if the work may have been interrupted.
 	again bool
@@ -48,7 +48,8 @@ func (s *standing) beginWork() {
 // hasBegun reports whether candidates were decided, so that the steps before them are done.
 func (s *standing) hasBegun() bool { return s.cursor != law.Cursor{Times: s.cursor.Times} }
 
-// rewriteItem replaces the item at its last read revision. If it has changed, rewriteItem reads it instead.
+// rewriteItem replaces the item at its last read revision. If another server has changed the item, rewriteItem reads
+// it instead.
 func (s *standing) rewriteItem(ctx context.Context, box *Outbox, next law.Work) error {
 	key := box.mem.Layout.Outbox(s.Work.ID)
 	r, err := box.mem.Client.Txn(ctx).If(etcd.RevisionIs(key, s.Mod)).Then(etcd.OpPut(key, layout.Encode(next))).Commit()
@@ -94,9 +95,9 @@ func (s *standing) noteProgress(ctx context.Context, box *Outbox) error {
 const maxRest = 20 * time.Millisecond
 
 // betweenGoes is called after steps that started at began, when clients was the time of the last client write. It
-// renews the lease. If clients have written since, in any zone, it pauses, or each of their writes would wait for
-// steps; the pause grows with the number of cascades. At the end of the slice it gives the place to another lane and
-// waits for the next turn: then paused is true, and another server may have taken over.
+// renews the lease. If clients have written since, in any zone, the cascade pauses, or each of their writes would
+// wait for steps; the pause grows with the number of cascades. After a slice the cascade gives its place to another
+// lane and waits for the next turn: then paused is true, and another server may have taken over.
 func (box *Outbox) betweenGoes(ctx context.Context, s *standing, began time.Time, clients int64) (paused bool, err error) {
 	if err := s.renewLease(ctx, box); err != nil {
 		return false, err
@@ -117,9 +118,9 @@ func (box *Outbox) betweenGoes(ctx context.Context, s *standing, began time.Time
 	return true, s.noteProgress(ctx, box)
 }
 
-// A damaged record does not stop a cascade. The cascade notes it in the item, and removes its marks from the zones
-// as if the record had been decided. The item remains with the damaged records only, except for a trial, as the next
-// round tries again. A server that can read the record again, or finds it gone, ends the item.
+// A damaged record does not stop a cascade. The cascade notes the record in the item, and removes its marks from the
+// zones as if the record had been decided. The item remains with the damaged records only, except for a trial, as
+// the next round tries again. A server that can read the record again, or finds the record gone, ends the item.
 
 // MaxDamaged bounds the damaged records of an item. With more, the store is damaged or the encryption configuration
 // wrong, and the cascade waits for a repair.

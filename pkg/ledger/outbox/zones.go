@@ -29,7 +29,8 @@ func (box *Outbox) askPending(o *v1alpha1.Zone) (func(*law.Seen) law.Outcome, er
 }
 
 // reparentZones decides again the parents of the zones found by the scans of a work: zones below a name
-// (S3.4–S3.11), and zones that must report that their zoneRef's target has another name, or no longer (S1.6).
+// (S3.4–S3.11), and zones whose condition must report that the zoneRef's target has another name, or no longer
+// (S1.6).
 func (box *Outbox) reparentZones(ctx context.Context, s *standing) error {
 	for _, scan := range s.Work.Scans {
 		decided := map[string]bool{}
