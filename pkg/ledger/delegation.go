@@ -18,7 +18,7 @@ import (
 )
 
 // A write of a Delegation is one transaction. It writes the object, its Zone with a new revision and the same
-// content, the rules/ keys of its namespaces, and an outbox item to decide their Records again (S4.3).
+// content, the rules/ keys of the namespaces, and an outbox item to decide the Records of these again (S4.3).
 
 // Delegations decorates the raw storage of Delegations. raw must use a client from StorageClient.
 func (l *Ledger) Delegations(raw storage.Interface) storage.Interface {

@@ -35,13 +35,13 @@ type Base struct {
 	// Hash is status.hash, which reveals a damaged header (S6.7).
 	Hash string
 	// Sets are the RRsets of the definition in canonical order, with delegated children's cuts. Each Record has an
-	// RRset of its own; those of one owner and type are to be merged.
+	// RRset of its own; RRsets of the same owner and type are to be merged.
 	Sets []content.RRset
 }
 
 // Sink receives the zones from Follow. Its methods are called one after the other.
 type Sink interface {
-	// Reset begins a new start. Zones without a Base after it are gone.
+	// Reset begins a new start. Zones without a Base from here on are gone.
 	Reset()
 	// Base passes a zone of the start.
 	Base(Base)
@@ -54,8 +54,7 @@ type Sink interface {
 }
 
 // Follow feeds a view of every zone until ctx ends: all zones at one revision, then every journal transaction in
-// order (I2). After an interruption of the watch it continues; if etcd has compacted the next revision, it starts
-// again.
+// order (I2). An interrupted watch continues. If etcd has compacted the next revision, Follow starts again.
 func (l *Ledger) Follow(ctx context.Context, sink Sink) error {
 	for ctx.Err() == nil {
 		rev, err := l.readBase(ctx, sink)
@@ -114,10 +113,10 @@ func (l *Ledger) readBase(ctx context.Context, sink Sink) (int64, error) {
 	return r.rev, nil
 }
 
-// baseReader collects the content of zones at revision rev, set by its first read.
+// baseReader collects the content of zones at revision rev, set by the first read.
 //
-// A damaged object stops no other. It is left out, so the content state of its zone does not fit: the view of that
-// zone cannot be proven.
+// A damaged object stops no other. The view of its zone cannot be proven: without the object, the content does not
+// fit the content state.
 type baseReader struct {
 	l     *Ledger
 	sink  Sink
@@ -203,8 +202,8 @@ func (r *baseReader) readCuts(ctx context.Context) error {
 	})
 }
 
-// readSince reads the steps of an unsettled zone after its delivered content. If the journal lacks them, the zone is
-// served again when it settles.
+// readSince reads the steps of an unsettled zone after the delivered content. If the journal lacks them, the zone is
+// served again when settled.
 func (r *baseReader) readSince(ctx context.Context, b *Base) (err error) {
 	z := b.Zone
 	if b.Settled || z.SettledSerial == 0 {

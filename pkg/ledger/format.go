@@ -27,9 +27,9 @@ type stored struct {
 }
 
 const (
-	// FirstFormat is the lowest format that this package reads. There is no migration from a lower one.
+	// FirstFormat is the lowest format that this package reads. Stores of lower formats cannot be migrated.
 	FirstFormat = 24
-	// Format is the newest format that this package knows: the number of its last migration, or FirstFormat.
+	// Format is the newest known format: the number of the last migration, or FirstFormat.
 	Format = FirstFormat
 )
 

@@ -40,12 +40,12 @@ type Config struct {
 	// long (journal.JournalOctets), and more until a provider has confirmed them.
 	JournalSteps int
 	// DefaultClass reports whether a default class delivers the zones of a namespace and view without class; nil:
-	// none does. It must answer from memory, as every write of content calls it. If it does not know yet, it returns
-	// true. Only Ready depends on the result, which the controller corrects (S6.13).
+	// none does. It must answer from memory, as every write of content calls it, with true if not yet known. Only
+	// Ready depends on the result, which the controller corrects (S6.13).
 	DefaultClass func(namespace, view string) bool
-	// NameServers reports whether every class of a zone has name servers of its own for it (S6.15); nil: false. It
-	// must answer from memory, as every write of a Zone calls it. After a change of a class the controller writes
-	// Ready, and that write calls it.
+	// NameServers reports whether every class of a zone has name servers of its own for the zone (S6.15); nil:
+	// false. It must answer from memory, as every write of a Zone calls it. After a change of a class the controller
+	// writes Ready, and that write calls NameServers.
 	NameServers func(*v1alpha1.Zone) bool
 	// Terminating reports whether a namespace is being deleted, as far as this server knows; nil: none is. It must
 	// answer from memory, as cascades call it for each object (S2.6).
@@ -98,8 +98,8 @@ type Ledger struct {
 	plain bool
 }
 
-// Client returns the client that decrypts internal values and maps revisions to versions. It must not be used after
-// that in Config is closed.
+// Client returns the client that decrypts internal values and maps revisions to versions. It ends with the client in
+// Config.
 func (l *Ledger) Client() *clientv3.Client { return l.mem.Client }
 
 // Layout returns the keys of the store.

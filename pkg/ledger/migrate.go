@@ -110,7 +110,7 @@ type migrating struct {
 }
 
 // commitLocked sends a transaction that also compares the lock. It returns false if another compare failed, and
-// errLockLost if the lock is lost.
+// errLockLost without the lock.
 func (m *migrating) commitLocked(ctx context.Context, cmps []clientv3.Cmp, ops ...clientv3.Op) (bool, error) {
 	m.mem.Fault("migration")
 	r, err := m.mem.Client.Txn(ctx).If(append(cmps, m.lock.IsOwner())...).Then(ops...).Else(clientv3.OpGet(m.lock.Key())).Commit()

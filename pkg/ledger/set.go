@@ -21,13 +21,13 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// A change set is a list of writes of Records of one zone that are committed as a whole or not at all (S10.1). Each
-// write comes through the ordinary storage of Records (after admission, preconditions, field managers) and waits
-// before its commit until all have come. Then each is decided on the result of the earlier ones, and one transaction
+// A change set is a list of writes of Records of one zone, committed as a whole or not at all (S10.1). Each write
+// comes through the ordinary storage of Records (after admission, preconditions, field managers) and waits before
+// the commit until all have come. Then each is decided on the result of the earlier ones, and one transaction
 // commits all.
 //
 // Waiting writes hold no lock, so a set blocks no other write, and two sets cannot wait for each other. If the
-// context of one write ends, the set ends.
+// context of any write ends, the set ends.
 
 // Set is a change set. Its methods may be called concurrently.
 type Set struct {
@@ -50,7 +50,7 @@ type Set struct {
 	serial int64
 }
 
-// setItem is the state of a write. left: it will not come again. came: it has come.
+// setItem is the state of a write. left is true if the write will not come again, and came after the first time.
 type setItem struct {
 	waiting                        *commit.SetWrite // unanswered; nil: none
 	left, came, creates, unchanged bool
@@ -122,8 +122,8 @@ func (e *setEndedError) Status() metav1.Status {
 // errOthersRefused is the reason if other writes are refused.
 var errOthersRefused = errors.New("other items of it were refused")
 
-// Leave reports the end of the request of write i; refused reports whether it was refused. It may be called after
-// the set has answered the write.
+// Leave reports the end of the request of write i, and whether the write was refused. It may be called after the set
+// has answered the write.
 func (s *Set) Leave(i int, refused bool) {
 	s.mu.Lock()
 	s.items[i].left = true

@@ -51,7 +51,7 @@ var sizedResources = []string{"bind9clusters.bind9.kubi.zone", "bind9instances.b
 
 // FollowSizes reports the octets of each namespace's objects, without Deliveries, to sink until ctx ends: all at one
 // revision, then each change. It stores nothing for single objects, because etcd has the previous values. If etcd
-// has compacted one, all are counted again.
+// has compacted such a value, all objects are counted again.
 func (l *Ledger) FollowSizes(ctx context.Context, sink Sizes) error {
 	for ctx.Err() == nil {
 		err := l.countSizes(ctx, sink)
@@ -81,7 +81,7 @@ func (l *Ledger) countSizes(ctx context.Context, sink Sizes) error {
 	sink.Counted()
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
 	defer cancel()
-	// One watch from the first to the last; it includes a few others, skipped below.
+	// a single watch from the first to the last resource; others between them are skipped below
 	from, end := l.mem.Layout.Objects(sizedResources[0]),
 		clientv3.GetPrefixRangeEnd(l.mem.Layout.Objects(sizedResources[len(sizedResources)-1]))
 	for r := range l.mem.Client.Watch(ctx, from, clientv3.WithRange(end), clientv3.WithRev(rev+1), clientv3.WithPrevKV()) {

@@ -25,8 +25,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// The response to a write that takes rights away from others, or to its dry run, counts the objects that they lose
-// (S2.16). This reads the objects as of the write and changes nothing; the cascade may decide them earlier.
+// The response to a write that takes rights away from others, or to its dry run, counts the objects concerned
+// (S2.16). They are read as of the write, and not changed; the cascade may decide them earlier.
 
 const (
 	// maxTaken bounds the Records read for one response, and takenWithin the time.

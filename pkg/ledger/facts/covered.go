@@ -18,7 +18,7 @@ const checkedOf = 100
 
 // CheckCovered compares the facts covered by a zone's revision with etcd, if the zone is still at that revision. A
 // difference is logged and counted: a fact was written without its zone, so the memory of every server is wrong.
-// Only one of CheckEvery decisions is checked.
+// Only one decision in CheckEvery is checked.
 func (s *Session) CheckCovered(ctx context.Context) {
 	mem, every := s.mem, s.mem.CheckEvery
 	if every == 0 && klog.V(5).Enabled() {

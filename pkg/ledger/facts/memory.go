@@ -31,7 +31,7 @@ const (
 )
 
 // Narrow lowers Ops after etcd refused that many operations: to narrowOps, as etcd probably has its default, or
-// below. It reports whether that changed Ops.
+// below. It reports whether Ops changed.
 func (mem *Memory) Narrow(operations int) bool {
 	fewer := int64(narrowOps)
 	if operations <= narrowOps {
@@ -44,7 +44,7 @@ func (mem *Memory) Narrow(operations int) bool {
 	return news
 }
 
-// maxDoubt bounds Memory.doubt: an abandoned write never reads the names that it suspects.
+// maxDoubt bounds Memory.doubt: an abandoned write never reads the suspected names.
 const maxDoubt = 1 << 16
 
 // Drop forgets all facts that a transaction of unknown outcome may have changed.
@@ -57,7 +57,7 @@ func (mem *Memory) Drop(s *Session) {
 	mem.Suspect(s)
 }
 
-// Suspect makes the next decision read the names that s took from memory, as one of them may have changed. The
+// Suspect makes the next decision read the names that s took from memory, as any of them may have changed. The
 // caller holds Mu.
 func (mem *Memory) Suspect(s *Session) {
 	if len(mem.doubt) > maxDoubt { // a name wrongly believed costs a retry
@@ -144,8 +144,8 @@ type indexed struct {
 	mod     int64
 }
 
-// Head caches a zone: its object at a revision, and facts under its keys. The facts are valid while the zone is at
-// that revision, because they change only together with the zone (I5).
+// Head caches a zone: the object at a revision, and facts under the zone's keys. The facts are valid at that
+// revision only, because they change together with the zone (I5).
 type Head struct {
 	Key string
 	// Pinned keeps the head in memory, as other state refers to it.
@@ -337,7 +337,7 @@ func (mem *Memory) Head(key string) *Head {
 	return h
 }
 
-// Unpin lets memory evict a head. If memory is full, it evicts the head at once, as an unpinned head is hard to find
+// Unpin lets memory evict a head, and evicts the head at once if memory is full, as an unpinned head is hard to find
 // among pinned ones. The caller holds Mu.
 func (mem *Memory) Unpin(h *Head) {
 	if h.Pinned = false; len(mem.heads) >= MaxHeads {
@@ -391,8 +391,8 @@ func (h *Head) Note(k law.Key, v any) {
 	h.Facts[k] = v
 }
 
-// Forget drops the facts of zones for which none was noted since, so that a client that writes to many zones in turn
-// does not fill the memory.
+// Forget drops the facts of zones without a new fact since, so that a client that writes to many zones in turn does
+// not fill the memory.
 func (mem *Memory) Forget(since time.Time) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -415,8 +415,8 @@ func (mem *Memory) GuessEnclosing(view string, n name.Name) *law.Holding {
 	return nil
 }
 
-// GuessZone returns the key of the zone to which a Record probably belongs: its zoneRef, or the zone of the index
-// that encloses its name; "" for none.
+// GuessZone returns the key of the probable zone of a Record: the zoneRef, or the closest zone of the index; "" for
+// none.
 func (mem *Memory) GuessZone(r *law.Record) string {
 	if r.ZoneRef != nil {
 		return mem.Layout.Zone(r.ZoneRef.Namespace, r.ZoneRef.Name)

@@ -30,12 +30,12 @@ import (
 // with room for the object, its zone and the journal.
 const leastCompares = 90
 
-// MaxCompares returns the limit of facts for one write: the compares that etcd takes, with the same room.
+// MaxCompares returns the limit of facts for one write, by the compares that etcd takes, with the same room.
 func (mem *Memory) MaxCompares() int {
 	return max(leastCompares, int(mem.Ops.Load())*leastCompares/narrowOps)
 }
 
-// Session collects the facts of one decision with their proofs. There are about ten facts, so it uses slices.
+// Session collects the facts of a decision with their proofs. There are about ten facts, so it uses slices.
 type Session struct {
 	mem  *Memory
 	Seen *law.Seen
@@ -49,7 +49,7 @@ type Session struct {
 	deep []proof
 	// Zones has the zones that the decision read.
 	Zones []ZoneSeen
-	// Guess takes an unknown key for absent, and compares that. It saves a read if the key is probably new, as for a
+	// Guess takes an unknown key for absent, to be compared. That saves a read if the key is probably new, as for a
 	// new name.
 	Guess bool
 	// FirstTry is true until a guess of the decision fails.
@@ -69,7 +69,7 @@ type Overlay struct {
 	Facts map[law.Key]any
 	Puts  etcd.Puts // outside the zone's keys
 	// Read caches facts that no zone covers, as last read for writes to the zone. They may be stale: each write
-	// compares those that it uses.
+	// compares the facts in use.
 	Read map[law.Key]Read
 }
 
@@ -169,7 +169,7 @@ var ErrMoved = errors.New("the object has changed since it was read")
 // ErrOverlayMoved: the zone of the batch has moved, so the whole batch is decided again.
 var ErrOverlayMoved = errors.New("the zone of the batch has changed since it was read")
 
-// Decide runs the law until it needs no more facts. It returns ErrMoved if consistent facts contradict the object.
+// Decide runs the law until no more facts are needed. It returns ErrMoved if consistent facts contradict the object.
 func (s *Session) Decide(ctx context.Context, ask func(*law.Seen) law.Outcome) (law.Outcome, error) {
 	for stale := 0; ; {
 		if err := ctx.Err(); err != nil {
@@ -261,8 +261,8 @@ func (s *Session) atHand(k law.Key) bool {
 	return s.lookUp(k)
 }
 
-// lookUp finds a fact in memory: in the overlay, in the index of names, or at the head of a zone that the decision
-// read. It may guess. It returns false if the fact must be read. The caller holds Memory.Mu.
+// lookUp finds a fact in memory: in the overlay, in the index of names, or at the head of a zone read by the
+// decision. It may guess. It returns false if the fact must be read. The caller holds Memory.Mu.
 func (s *Session) lookUp(k law.Key) bool {
 	mem := s.mem
 	if s.Over != nil {
@@ -560,7 +560,7 @@ func (s *Session) Read(ctx context.Context, keys []law.Key) error {
 	return nil
 }
 
-// ReadOf returns a fact that the session read. ok is false if it has none.
+// ReadOf returns a fact read by the session. ok is false if there is none.
 func (s *Session) ReadOf(k law.Key) (Read, bool) {
 	v, known := s.Seen.Get(k)
 	i := s.proofIndex(k)
@@ -570,8 +570,8 @@ func (s *Session) ReadOf(k law.Key) (Read, bool) {
 	return Read{v, s.Single[i].rev}, true
 }
 
-// takeAnswer adds the response for one key to the session. covered is the revision of the zone that proves it, 0 for
-// none.
+// takeAnswer adds the response for a key to the session. covered is the revision of the zone that proves the fact, 0
+// for none.
 func (s *Session) takeAnswer(ctx context.Context, k law.Key, r *etcdserverpb.ResponseOp, rev, covered int64) error {
 	mem := s.mem
 	kvs := r.GetResponseRange().Kvs
@@ -759,8 +759,8 @@ func (mem *Memory) decodeForeign(k law.Key, kvs []*mvccpb.KeyValue) (*law.Foreig
 	return out, nil
 }
 
-// Stands reports whether the store already has the value to be written, by a fact that the transaction proves. That
-// is true of half the keys of a Record's update.
+// Stands reports whether the store already has the value to be written, by a fact that the transaction proves. So
+// have half the keys of a Record's update.
 func (s *Session) Stands(x law.Write) bool {
 	seen, known := s.Seen.Get(x.Key)
 	if !known || !zoneScoped(x.Key) {
@@ -779,7 +779,7 @@ func (s *Session) Stands(x law.Write) bool {
 func (s *Session) Guards() []clientv3.Cmp {
 	mem := s.mem
 	drop := mem.DropGuards
-	out := make([]clientv3.Cmp, 0, len(s.Zones)+len(s.Single)+len(s.deep)+len(s.ranges)+2) // with room for the object's own
+	out := make([]clientv3.Cmp, 0, len(s.Zones)+len(s.Single)+len(s.deep)+len(s.ranges)+2) // and the object's own
 	for _, z := range s.Zones {
 		if drop != "zone" && drop != "all" {
 			out = append(out, etcd.RevisionIs(z.Key, z.Mod))

@@ -70,7 +70,7 @@ type Report struct {
 	Zones, Records, Keys, Steps int
 	// Damage has the differences that no work in progress explains.
 	Damage Findings
-	// Owed has the work in progress: outbox items, pending cuts, and objects that wait for them. A running server
+	// Owed has the work in progress: outbox items, pending cuts, and objects waiting for them. A running server
 	// completes it.
 	Owed Findings
 	// Notes are names of two tenants that the present rules would keep apart (S4.8). They need no repair: former

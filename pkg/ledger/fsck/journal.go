@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/journal"
 )
 
-// checkJournals recomputes the content of each zone, and undoes its journal from there, step by step. Serials form a
+// checkJournals recomputes the content of each zone, and undoes the journal from there, step by step. Serials form a
 // chain, each state fits its content, each step removes existing rows, and no step is missing. Keys are read in
 // descending order: the last step of a zone comes first.
 func (c *check) checkJournals() error {
@@ -188,7 +188,7 @@ func (b *back) readStep(prefix string, kv *mvccpb.KeyValue) {
 	}
 }
 
-// undoStep undoes one step. It returns the expectation that the step does not meet, "" for none.
+// undoStep undoes a step. It returns the unmet expectation, "" for none.
 func (b *back) undoStep(step content.Step) string {
 	switch {
 	case b.begun:

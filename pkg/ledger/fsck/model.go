@@ -19,8 +19,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// model is the store according to its objects, with the few internal values that the objects do not determine, such
-// as works in progress.
+// model is the store according to its objects, with the few internal values not determined by objects, such as works
+// in progress.
 type model struct {
 	zones       map[string]*zone // by uid, with pending ones
 	objects     map[law.Ref]*zone
@@ -80,7 +80,7 @@ type place struct {
 // edge is the uids of a parent and a child.
 type edge struct{ parent, child string }
 
-// zone is a Zone object with its records and the facts that follow from them.
+// zone is a Zone object with its records and the facts derived from them.
 type zone struct {
 	*law.Zone
 	key     string

@@ -48,7 +48,7 @@ func (c *check) enclosing(view string, n name.Name) *zone {
 }
 
 // checkRecord checks that a record is in the zone with the longest name at or above its own (for DS the parent's),
-// as restricted by zoneRef and view (S2.1, S1.5). A rule of the kind that admitted the record must allow it, or its
+// as restricted by zoneRef and view (S2.1, S1.5). A rule of the kind that admitted the record must allow it, or the
 // grace period must run (S4.1, S4.17, S2.5). While the zone is being deleted, lost rules withdraw nothing (S8.4).
 func (c *check) checkRecord(r *record) {
 	z, n, rooted, have, end := r.zone, r.fqdn, true, "adopted by zone "+r.zone.key, fmt.Sprintf("endsAt %d", r.endsAt)
@@ -100,7 +100,7 @@ func (z *zone) rulesFor(namespace string) []rules.Rule {
 	return given
 }
 
-// proves has the types that name nothing if a rule lists only these (S4.20).
+// proves has the types that name nothing if a rule lists no others (S4.20).
 var proves = []rdata.Type{rdata.TXT, rdata.CAA, rdata.DS, rdata.TLSA, rdata.SSHFP}
 
 // namesOf returns the names that a rule gives its namespaces literally (S4.20).
@@ -174,8 +174,8 @@ func (z *zone) noteNamed(n name.Rel, namespace string) {
 	z.named[n][namespace] = true
 }
 
-// reachesBelow reports whether a pattern is specific to names at or below a reserved one: its labels after the last
-// "*" are that name or one below it.
+// reachesBelow reports whether a pattern is specific to names at or below reserved: the labels after the last "*"
+// are reserved or a name below.
 func (z *zone) reachesBelow(text string, reserved name.Rel) bool {
 	labels := strings.Split(text, ".")
 	for len(labels) > 0 && strings.Contains(strings.Join(labels, "."), "*") {
@@ -195,8 +195,7 @@ func anyPattern(given []rules.Rule, is func(rules.RecordRule) bool) bool {
 	return slices.ContainsFunc(given, func(r rules.Rule) bool { return slices.ContainsFunc(r.Records, is) })
 }
 
-// namedTypes are the types that a tenant gets only by a rule that lists them: they change which servers answer
-// (S4.5).
+// namedTypes are the types that a tenant gets only if a rule lists them: they change which servers answer (S4.5).
 var namedTypes = []rdata.Type{rdata.NS, rdata.DS, rdata.DNSKEY, rdata.CDS, rdata.CDNSKEY, rdata.CSYNC, rdata.DNAME}
 
 // findKinds returns the kinds of rules by which the zone may have a record (S4.5 to S4.7, S4.12 to S4.14).
@@ -350,9 +349,9 @@ func (z *zone) liesBelowDNAME(owner name.Rel, itself bool) bool {
 	return false
 }
 
-// noteNests notes names that a tenant claims by rules with "*" at or below another tenant's such name, if no present
-// rule would allow that (S4.8). This is no damage: a former literal or shared rule, or a former claim between, may
-// have allowed it, and the store does not tell (S4.12, S4.13).
+// noteNests notes names that a tenant claims by rules with "*" at or below another tenant's such name, against the
+// present rules (S4.8). They are no damage: a former literal or shared rule, or a former claim between, may have
+// allowed them, and the store does not tell (S4.12, S4.13).
 func (c *check) noteNests(z *zone) {
 	for low, o := range z.owners {
 		for _, mine := range o.Claims {

@@ -152,7 +152,7 @@ func (c *check) readOutbox() error {
 		for i, p := range w.Zones {
 			z := c.zones[p.UID]
 			// A removed zone has no mark. The first zone of a work that only retries is listed because its namespace
-			// comes first; the first step that touches the zone marks it (S7.2).
+			// comes first; the first step that touches the zone sets the mark (S7.2).
 			if z != nil && !z.Pending && !(i == 0 && onlyRetries(w)) {
 				marked := slices.ContainsFunc(z.holding.Works, func(s law.StandingWork) bool { return s.ID == w.ID })
 				c.require(marked, c.nameKey(z), "I4", "no mark of work "+w.ID, "marked: the work names the zone")
@@ -318,8 +318,8 @@ func (c *check) readDelegations() error {
 	})
 }
 
-// readServers reads the objects of BIND 9 servers. No other key follows from them, so it checks only that they
-// decode and have their own keys.
+// readServers reads the objects of BIND 9 servers. No key follows from them, so only their decoding and keys are
+// checked.
 func (c *check) readServers() error {
 	if c.config.Further == nil {
 		return nil

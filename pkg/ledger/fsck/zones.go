@@ -58,8 +58,8 @@ func (c *check) checkName(z *zone) {
 }
 
 // checkSettled checks that Settled, settledSerial and the marks of cascades agree (S7.2). A removed zone leaves its
-// mark at the zone that gains its records without that zone's object (I1). Until a step writes the object, it may
-// still have Settled True.
+// mark at the zone that gains the records without that zone's object (I1). Until a step writes the object, Settled
+// may still be True.
 func (c *check) checkSettled(z *zone) {
 	s, h, works, key := z.status, z.holding, len(z.holding.Works), c.nameKey(z)
 	cond := cmp.Or(meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionSettled), &metav1.Condition{})

@@ -22,13 +22,12 @@ import (
 
 // An unsettled zone is delivered with an earlier content, which a starting server finds by undoing the steps since.
 // A mass deletion holds a zone for days (S7.5), but the journal is bounded. So the oldest of these steps are
-// condensed into one before they are trimmed. The condensed step has at most the rows of the contents before and
-// after it, however much was written meanwhile. The last step that it includes stays in the journal, as the link to
+// condensed into a single step before they are trimmed. The condensed step has at most the rows of the contents
+// before and after, however much was written meanwhile. The last included step stays in the journal, as the link to
 // the next.
 //
-// The condensed step is stored in parts, which are valid only through the key that names them. That key is compared
-// when it is written: if two servers condense at once, one of them fails. All servers make the same parts up to the
-// same step.
+// The condensed step is stored in parts, which are valid only through the key that names them. Writes compare that
+// key: if two servers condense at once, the second fails. All servers make the same parts up to the same step.
 
 // condensedPart bounds the octets of a part, but for one more row.
 const condensedPart = 256 << 10
@@ -156,9 +155,9 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n u
 	return n, err
 }
 
-// stillNamed returns a compare that z has had its name since revision at; nil if not. If the zone is gone, its purge
-// may have passed the keys, so nothing may be written (I4). If it is back, older knowledge must not remove anything.
-// Other changes at the name do not matter.
+// stillNamed returns a compare that z has had its name since revision at; nil if not. If the zone is gone, the purge
+// may have passed the keys, so nothing may be written (I4). If the zone is back, older knowledge must not remove
+// anything. Other changes at the name do not matter.
 func (jr *Journal) stillNamed(ctx context.Context, z *v1alpha1.Zone, at int64) (*clientv3.Cmp, error) {
 	fqdn, err := name.Parse(z.Status.FQDN)
 	if err != nil {

@@ -19,9 +19,9 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// An ended zone has no content, and its Records may have changed. But while it has the finalizer of Delivery, its
-// owners and journal stay, with the outbox item that will purge them and has the header. They list every RRset that
-// a provider may have. No tenant writes them, and the zone is not created again before the purge.
+// An ended zone has no content, and its Records may have changed. But while the zone has the finalizer of Delivery,
+// its owners and journal stay, with the outbox item of the purge, which has the header. They list every RRset that a
+// provider may have. No tenant writes them, and the zone is not created again before the purge.
 
 // ErrDelivered: the rest of a purge waits until Delivery has withdrawn the zone.
 var ErrDelivered = errors.New("the zone is not withdrawn yet")
@@ -57,8 +57,8 @@ func trimmed(zone *v1alpha1.Zone, why string) error {
 	return fmt.Errorf("zone %s, %s: %w", zone.UID, why, ErrTrimmed)
 }
 
-// readHad reads the zone's last header from the outbox item that will purge its keys. It sets *rev, the revision for
-// all reads. Nothing is purged before the finalizer is gone.
+// readHad reads the zone's last header from the outbox item of the purge, and sets *rev, the revision for all reads.
+// Nothing is purged before the finalizer is gone.
 func (jr *Journal) readHad(ctx context.Context, zone *v1alpha1.Zone, rev *int64) (had *content.Header, err error) {
 	err = etcd.Each(ctx, jr.Client, jr.Layout.Room("outbox"), rev, func(key string, data []byte, _ int64) error {
 		var w law.Work

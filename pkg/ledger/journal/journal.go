@@ -27,15 +27,15 @@ import (
 )
 
 // A provider that cannot list its RRsets learns from the journal which of them to remove (S8.6). No other key has
-// them, so the steps that a Delivery has not confirmed stay, up to keptOctets. Views follow new steps, and a
-// starting server reads the Records, so few other steps are kept, or the changes of many zones would fill etcd:
-// JournalSteps for each zone, and at most JournalOctets if steps are longer than longStep. A Record makes as many
-// steps as its writer likes, of up to about 200 KiB.
+// them, so the steps not confirmed by a Delivery stay, up to keptOctets. Views follow new steps, and a starting
+// server reads the Records, so few other steps are kept, or the changes of many zones would fill etcd: JournalSteps
+// for each zone, and at most JournalOctets if steps are longer than longStep. A Record makes as many steps as its
+// writer likes, of up to about 200 KiB.
 //
-// No write waits for a trim. A server trims in the background to JournalSteps after it has written half as many. It
-// checks the octets after it has written JournalOctets of long steps or, for Deliveries, a quarter of keptOctets. So
-// a journal has up to half as many steps more, or twice the octets, and as many again for each further server that
-// writes. The oldest steps go first: a journal has no gap.
+// No write waits for a trim. A server trims in the background to JournalSteps after writing half as many. It checks
+// the octets after writing JournalOctets of long steps or, for Deliveries, a quarter of keptOctets. So a journal has
+// up to half as many steps more, or twice the octets, and as many again for each further server that writes. The
+// oldest steps go first: a journal has no gap.
 const (
 	JournalSteps  = 100
 	JournalOctets = 256 << 10
@@ -93,8 +93,8 @@ type Trimming struct {
 	named         int64
 }
 
-// Wrote counts a journal value that the transaction at rev wrote for z, and starts a trim if one is due. z has the
-// last step. name is the zone's, for the log.
+// Wrote counts a journal value that the transaction at rev wrote for z, and starts a trim when due. z has the last
+// step. name is the zone's, for the log.
 func (jr *Journal) Wrote(t *Trimming, name string, z *v1alpha1.Zone, rev int64, steps, octets int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -355,12 +355,12 @@ func (jr *Journal) StepsFrom(ctx context.Context, zone string, since serial.Seri
 }
 
 // journalFrom is StepsFrom without the condensed step; *rev 0 is set to the revision of the read. With ErrTrimmed it
-// returns the steps that it has.
+// returns the existing steps.
 func (jr *Journal) journalFrom(ctx context.Context, zone string, since serial.Serial, n uint64, all bool, rev *int64) (before sethash.State,
 	steps []content.Step, err error) {
 	trimmed := func() (sethash.State, []content.Step, error) {
 		if last := len(steps) - 1; all && last >= 0 {
-			// The content before the oldest step is unknown; that after it is stored.
+			// The content before the oldest step is unknown; the content after the step is stored.
 			before, steps = steps[last].State, steps[:last]
 			slices.Reverse(steps)
 			return before, steps, nil

@@ -11,11 +11,11 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// MaxSteps is the limit of steps in a journal value, one for each group of a batch.
+// MaxSteps is the limit of steps in a journal value: each group of a batch has one.
 const MaxSteps = 64
 
-// JournalValue is a content.Transaction under construction. It encodes each step once, when that is added, so the
-// size is known early. It has no Zone.
+// JournalValue is a content.Transaction under construction, without a Zone. Add encodes each step once, so the size
+// is known early.
 type JournalValue struct {
 	buf     bytes.Buffer
 	encoder *json.Encoder

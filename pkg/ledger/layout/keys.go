@@ -64,8 +64,8 @@ func (k Keys) ObjectName(key string) (namespace, object string, ok bool) {
 	return head[i+1:], rest, true
 }
 
-// Resources lists the resources in this store. Each counts its own versions (subrev), so a new kind must be listed
-// before its first object is written.
+// Resources lists the resources in this store. Each has versions of its own (subrev), so a new kind must be listed
+// before the first object is written.
 var Resources = append([]string{"zones", "records", "delegations", "deliveries", "dnsclasses", "updatekeys"}, FleetResources...)
 
 // FleetResources are the resources of the BIND fleets. No decision reads them.
@@ -80,8 +80,8 @@ func (k Keys) Room(room string) string { return k.Internal() + room + "/" }
 // Config returns the key of the store's format.
 func (k Keys) Config() string { return k.Internal() + "config" }
 
-// Asked returns the key by which a server asks the others for the next commit at a zone. Each request overwrites it.
-// Losing one costs only time.
+// Asked returns the key by which a server asks the others for the next commit at a zone. Each request overwrites the
+// last, which costs only time.
 func (k Keys) Asked() string { return k.Internal() + "asked" }
 
 func viewKey(view string) string {
@@ -179,7 +179,7 @@ func (k Keys) Step(zone string, n uint64) string {
 	return k.Journal(zone) + fmt.Sprintf("%016x", n)
 }
 
-// StepSettled returns the key that marks a change of Settled without a step. It follows the key of step n, and is
+// StepSettled returns the key that marks a change of Settled without a step, after the key of step n. It is
 // overwritten each time.
 func (k Keys) StepSettled(zone string, n uint64) string { return k.Step(zone, n) + ".settled" }
 
@@ -332,8 +332,8 @@ const (
 	dataOctets = 80
 )
 
-// StoredOctets estimates the octets of an object in etcd: its key, its encoded form of octets, and internal keys.
-// values is the number of a Record's values, or of a Delegation's namespaces, which have a rules key each.
+// StoredOctets estimates the octets of an object in etcd: key, encoded form of octets, and internal keys. values is
+// the number of a Record's values, or of a Delegation's namespaces, which have a rules key each.
 func (k Keys) StoredOctets(key string, octets, values int) int64 {
 	stored := int64(len(key)+octets) + namesOctets + int64(values)*dataOctets
 	switch {

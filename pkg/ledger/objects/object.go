@@ -293,7 +293,7 @@ func lawRule(path string, records []v1alpha1.RecordDelegation, zones []string) (
 	return rule, nil
 }
 
-// LawRecord returns the record of an object. Its error names the field that does not parse.
+// LawRecord returns the record of an object. An error names the field that does not parse.
 func LawRecord(o *v1alpha1.Record) (*law.Record, error) {
 	r, err := RecordWithoutData(o)
 	if err != nil {
@@ -433,8 +433,8 @@ func (pl *Placer) isDelivered(named bool, namespace, view string) bool {
 	return named || pl.DefaultClass != nil && pl.DefaultClass(namespace, view)
 }
 
-// Served reports whether a zone is delegated and servable, and has not the finalizer that shows that a class may
-// still have it (S8.3).
+// Served reports whether a zone is delegated and servable, and has no finalizer of Delivery: with the finalizer, a
+// class may still have the zone (S8.3).
 func Served(o *v1alpha1.Zone) bool {
 	return meta.IsStatusConditionTrue(o.Status.Conditions, v1alpha1.ConditionDelegated) && meta.IsStatusConditionTrue(o.Status.Conditions,
 		v1alpha1.ConditionServable) &&

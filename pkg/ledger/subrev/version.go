@@ -33,14 +33,14 @@ func Version(revision, sub int64) int64 {
 // Split is the inverse of Version.
 func Split(version int64) (revision, sub int64) { return version / Objects, version % Objects }
 
-// wholeRevision returns the last revision that is entirely at or below the version.
+// wholeRevision returns the last revision entirely at or below the version.
 func wholeRevision(version int64) int64 { return (version+1)/Objects - 1 }
 
 // isInside reports whether a version is before the end of its revision.
 func isInside(version int64) bool { return version > 0 && version%Objects != Last }
 
-// encodeValue returns the stored form of a value. At the last sub-revision it has no octet, unless its first octet
-// would be taken for that.
+// encodeValue returns the stored form of a value. At the last sub-revision there is no octet, unless the first octet
+// of the value would be taken for it.
 func encodeValue(value []byte, sub int64) []byte {
 	if sub == Last && value[0] < octet {
 		return value
