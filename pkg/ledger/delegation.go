@@ -28,7 +28,6 @@ func (l *Ledger) Delegations(raw storage.Interface) storage.Interface {
 		}}
 }
 
-// delegationWrite is the committer of a Delegation write.
 type delegationWrite struct {
 	*objectWrite[v1alpha1.Delegation, *v1alpha1.Delegation]
 	l *Ledger
@@ -67,7 +66,6 @@ func (w *delegationWrite) commitWrite(ctx context.Context, key string, expected 
 	return out, nil
 }
 
-// delegationAsk returns the request to the law for a client's write of a Delegation.
 func (l *Ledger) delegationAsk(before, after *v1alpha1.Delegation) (zones.DelegationAsk, error) {
 	ask, err := objects.DelegationAsk(before, after)
 	if err != nil {

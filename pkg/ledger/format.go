@@ -78,7 +78,6 @@ func (f fenced) Delete(ctx context.Context, key string, opts ...clientv3.OpOptio
 	return f.KV.Delete(ctx, key, opts...)
 }
 
-// refused is a transaction that is not sent.
 type refused struct{}
 
 func (r refused) If(...clientv3.Cmp) clientv3.Txn        { return r }

@@ -102,7 +102,6 @@ func (m *migrating) noteReached(ctx context.Context, s *store) error {
 // migrations are in the order of their numbers, which follow FirstFormat without a gap. There is none yet.
 var migrations []migration
 
-// migrating is the environment of a migration.
 type migrating struct {
 	*Ledger
 	number int

@@ -86,7 +86,6 @@ func (l *Ledger) PreviewZone(ctx context.Context, before, after *v1alpha1.Zone) 
 	return nil
 }
 
-// previewInSet decides the preview of a write with the others of its set.
 func (l *Ledger) previewInSet(ctx context.Context, s *Set, index int, before, after *v1alpha1.Record) error {
 	x := l.setWrite(ctx, index, before, after)
 	x.Dry = true

@@ -35,7 +35,6 @@ type recordStorage struct {
 	objectStorage[v1alpha1.Record, *v1alpha1.Record]
 }
 
-// recordWrite is the committer of a Record write.
 type recordWrite struct {
 	*objectWrite[v1alpha1.Record, *v1alpha1.Record]
 	l *Ledger
@@ -156,7 +155,6 @@ func (l *Ledger) recordAsk(ctx context.Context, before, after *v1alpha1.Record,
 	return ask, hint, nil
 }
 
-// inSet commits the write of a Record with the others of its set.
 func (w *recordWrite) inSet(ctx context.Context, s *Set, index int, key string, put []byte) (commit.Outcome, error) {
 	x := w.l.setWrite(ctx, index, w.before, w.after)
 	if w.before != nil && w.after != nil && w.before.DeletionTimestamp == nil && w.after.DeletionTimestamp != nil {

@@ -50,7 +50,6 @@ func ReadStore(ctx context.Context, client *clientv3.Client, prefix string, tran
 	return opened, err
 }
 
-// store is a store to be opened.
 type store struct {
 	client      *clientv3.Client // maps revisions to versions
 	layout      layout.Keys

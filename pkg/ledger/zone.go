@@ -42,7 +42,6 @@ func mayEstablish(ctx context.Context) bool {
 	return allowed
 }
 
-// zoneWrite is the committer of a Zone write.
 type zoneWrite struct {
 	*objectWrite[v1alpha1.Zone, *v1alpha1.Zone]
 	l *Ledger
@@ -76,7 +75,6 @@ func signersOf(o *v1alpha1.Zone) []v1alpha1.DelegationSigner {
 	return o.Status.DNSSEC.DS
 }
 
-// zoneAsk returns the request to the law for a client's write of a zone.
 func (l *Ledger) zoneAsk(ctx context.Context, before, after *v1alpha1.Zone) (zones.ZoneAsk, error) {
 	ask, err := objects.ZoneAsk(before, after)
 	if err != nil && after != nil {

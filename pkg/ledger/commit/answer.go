@@ -19,7 +19,6 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/facts"
 )
 
-// answerCommitted applies a committed transaction to memory, and answers the groups.
 func (b *batch) answerCommitted(r *clientv3.TxnResponse, trip time.Duration) {
 	com := b.com
 	if len(b.members) > 1 {

@@ -109,7 +109,6 @@ const (
 	byItself                  // memory, then etcd for this decision
 )
 
-// verdict is the result of decideGroup.
 type verdict int
 
 const (
@@ -228,7 +227,6 @@ func (b *batch) judgeRequirements(ctx context.Context, g *group, how reading, d 
 	return nil
 }
 
-// decideMember decides a write. If the write is admitted, the draft moves on.
 func (b *batch) decideMember(ctx context.Context, g *group, m *member, how reading, d *decisions) error {
 	m.refusal, m.op = nil, clientv3.Op{}
 	s, out, cold, err := b.askLaw(ctx, g, m, how)

@@ -106,7 +106,6 @@ func (b *batch) condenseSteps(g *group, d *decisions, before *draft) (step *cont
 	return step
 }
 
-// undoSerial resets the zone to the serial before the change set.
 func (b *batch) undoSerial(opening *law.Zone) {
 	z, c := *b.Zone, *b.change
 	z.Serial, z.N = opening.Serial, opening.N

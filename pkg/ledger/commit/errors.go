@@ -49,7 +49,6 @@ func (t *Set) timeoutError(err error) error {
 	return err
 }
 
-// tooLong returns the error of a group that exceeds an etcd request alone.
 func (g *group) tooLong(octets int) error {
 	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("%s: with its zone and what the journal says of the change it is %d "+
 		"octets, more than etcd takes in one transaction; nothing was written: %s, or have etcd started with a larger "+
@@ -73,7 +72,6 @@ func (g *group) String() string {
 	return fmt.Sprintf("%s %s/%s", g.firstWrite().Resource, g.firstWrite().Namespace, g.firstWrite().Name)
 }
 
-// less returns the advice for a group that is too large.
 func (g *group) less() string {
 	if g.set != nil {
 		return "make change sets of half as many items"

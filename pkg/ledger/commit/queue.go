@@ -16,7 +16,6 @@ import (
 // admits one batch of this process at a time, because two would fail each other's compares. The lock only saves
 // time: correctness rests on the compares.
 
-// queueGroups puts groups into the queue of a zone, and returns their answers.
 func (com *Committer) queueGroups(ctx context.Context, zone string, groups ...*group) []Answer {
 	com.mem.Mu.Lock()
 	h := com.queueAt(zone)
@@ -126,7 +125,6 @@ func (com *Committer) carryLocked(ctx context.Context, h *queue, batch []*group)
 	com.carryOut(within, []*queue{h}, batch)
 }
 
-// takeBatch removes the next batch from the queue.
 func (com *Committer) takeBatch(h *queue) []*group {
 	com.mem.Mu.Lock()
 	defer com.mem.Mu.Unlock()

@@ -62,7 +62,6 @@ func (w *SetWrite) Object() *v1alpha1.Record {
 // Namespace returns the namespace of the Record.
 func (w *SetWrite) Namespace() string { return w.Object().Namespace }
 
-// isDecided reports whether the law decides the write.
 func (w *SetWrite) isDecided() bool {
 	return !w.Same && w.Put == nil && !objects.SameContent(w.Before, w.After)
 }

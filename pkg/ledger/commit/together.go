@@ -189,7 +189,6 @@ func (g *gate) parkBatch(p *parked) {
 	g.parked = slices.Insert(g.parked, at, p)
 }
 
-// leavePlace gives the place to the first parked batch.
 func (g *gate) leavePlace() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

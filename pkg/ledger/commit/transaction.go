@@ -70,7 +70,6 @@ func (b *batch) putZone(ctx context.Context, key string, zone *v1alpha1.Zone) er
 	return nil
 }
 
-// putStep puts the journal key of the change, if there is one.
 func (b *batch) putStep(c *law.ZoneChange) {
 	if c.Zone.Pending && c.Ended == nil {
 		return

@@ -51,7 +51,6 @@ func New(mem *facts.Memory, jr *journal.Journal, placer *objects.Placer, held fu
 		freed: make(chan FreedName, maxFreed), noted: map[FreedName]bool{}}
 }
 
-// queue is the write queue of a zone.
 type queue struct {
 	*facts.Head
 	sem chan struct{} // the lock of the zone, and of read and apart
@@ -114,14 +113,12 @@ type draft struct {
 	touched []touched
 }
 
-// undone is a fact before a group changed it.
 type undone struct {
 	key     law.Key
 	value   any
 	written bool
 }
 
-// decisions collects the results of the decisions of a group.
 type decisions struct {
 	cold  []law.Key    // facts to read into memory
 	locks []string     // keys of zones whose lock a plan needs
@@ -138,7 +135,6 @@ type proof struct {
 	sessions []*facts.Session
 }
 
-// puts has the operations of a batch.
 type puts struct {
 	steps layout.JournalValue
 	then  []clientv3.Op
@@ -162,7 +158,6 @@ type outcome struct {
 	shared bool
 }
 
-// hasItem reports whether a cascade makes one of the writes.
 func (b *batch) hasItem() bool {
 	return slices.ContainsFunc(b.members, func(m *member) bool { return m.Item != nil })
 }
@@ -211,7 +206,6 @@ type parked struct {
 	visible []string
 }
 
-// latencies keeps the commit latencies of the last transactions.
 type latencies struct {
 	mu   sync.Mutex
 	last [manyLatencies]time.Duration

@@ -169,7 +169,6 @@ type member struct {
 	moved bool
 }
 
-// writesObject reports whether the decision puts or deletes the object.
 func (m *member) writesObject() bool { return m.op.IsPut() || m.op.IsDelete() }
 
 // order links writes that are committed only if all before them are.

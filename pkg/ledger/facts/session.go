@@ -222,7 +222,6 @@ func Dedupe(keys []law.Key) []law.Key {
 	return out
 }
 
-// forgetFacts drops facts from memory, so that they are read again.
 func (s *Session) forgetFacts(keys []law.Key) {
 	s.mem.Mu.Lock()
 	defer s.mem.Mu.Unlock()
@@ -254,7 +253,7 @@ func (s *Session) stoodAt(h *Head) bool {
 	return z != nil && z.Mod == h.Mod
 }
 
-// atHand is lookUp without Memory.Mu.
+// atHand is lookUp for a caller without Memory.Mu.
 func (s *Session) atHand(k law.Key) bool {
 	s.mem.Mu.Lock()
 	defer s.mem.Mu.Unlock()
@@ -430,7 +429,6 @@ func (s *Session) LookUpAll(need []law.Key) (missing []law.Key, ok bool) {
 	return missing, true
 }
 
-// findFacts looks facts up in memory, and reads the rest from etcd.
 func (s *Session) findFacts(ctx context.Context, need []law.Key) error {
 	var read, deep []law.Key
 	func() {
@@ -625,7 +623,6 @@ func (s *Session) takeAnswer(ctx context.Context, k law.Key, r *etcdserverpb.Res
 	return nil
 }
 
-// headsOf returns the heads of the keys' zones.
 func (s *Session) headsOf(keys []law.Key) []*Head {
 	s.mem.Mu.Lock()
 	defer s.mem.Mu.Unlock()

@@ -114,7 +114,6 @@ func (r *Report) WriteText(w io.Writer) error {
 	return errors.Join(errs...)
 }
 
-// check is the state of a check.
 type check struct {
 	ctx    context.Context
 	config Config
@@ -164,14 +163,12 @@ func (c *check) reportDamage(key string, rule Rule, have, want string, args ...a
 	c.report.Damage.add(Finding{Key: key, Rule: rule, Have: have, Want: fmt.Sprintf(want, args...)})
 }
 
-// require reports damage unless ok.
 func (c *check) require(ok bool, key string, rule Rule, have, want string, args ...any) {
 	if !ok {
 		c.reportDamage(key, rule, have, want, args...)
 	}
 }
 
-// reportDifference reports a difference as owed if excused, else as damage.
 func (c *check) reportDifference(excused bool, key string, rule Rule, have, want string, args ...any) {
 	if excused {
 		c.reportOwed(key, rule, have, want, args...)

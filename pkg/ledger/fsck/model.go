@@ -36,7 +36,6 @@ type model struct {
 	waiting     []waiter // Delegations without a zone
 }
 
-// waiter is a waiting object.
 type waiter struct {
 	law.Ref
 	created int64
@@ -106,7 +105,6 @@ type zone struct {
 	byOwner map[name.Rel][]*record // cached
 }
 
-// record is a Record object.
 type record struct {
 	*law.Record
 	key     string
@@ -190,7 +188,6 @@ func countValue(values []law.OwnerValue, want law.OwnerValue) []law.OwnerValue {
 	return values
 }
 
-// waiting returns where the record waits.
 func (r *record) waiting() *law.Waiting {
 	return &law.Waiting{View: r.view, FQDN: r.fqdn, Zone: r.ZoneRef, KeptOut: r.keptOut}
 }
@@ -240,7 +237,6 @@ func (z *zone) ownersBelow(owner name.Rel) []name.Rel {
 	return z.sorted[from:to]
 }
 
-// rrset is an RRset during the replay.
 type rrset struct {
 	ttl  content.TTL
 	data []string // sorted
@@ -286,7 +282,6 @@ func defineRRsets(records []*record, cuts []*law.CountedCut) map[setKey]*rrset {
 	return sets
 }
 
-// recordsAt returns the zone's records of one owner.
 func (z *zone) recordsAt(owner name.Rel) []*record {
 	if z.byOwner == nil {
 		z.byOwner = map[name.Rel][]*record{}

@@ -30,8 +30,8 @@ var ErrDelivered = errors.New("the zone is not withdrawn yet")
 type Left struct {
 	Header content.Header
 	Serial serial.Serial
-	// Rows has owners and types without data: the RRsets at the end of the zone, and those changed by earlier steps.
-	// RRsets of the header are not included.
+	// Rows has owners and types without data, besides those of the header: the RRsets at the end of the zone, and those
+	// changed by steps.
 	Rows []content.Row
 }
 

@@ -194,7 +194,6 @@ func (box *Outbox) readChild(ctx context.Context, child law.Ref) (*law.Zone, *la
 	return z, h, err
 }
 
-// setsAt returns the RRsets of a zone's Records at one owner.
 func (box *Outbox) setsAt(ctx context.Context, zone string, owner name.Rel) (sets []content.RRset, err error) {
 	_, err = etcd.Scan(ctx, box.mem.Client, box.mem.Layout.MembersBelow(zone, owner)+"/", "", 0, func(kv *mvccpb.KeyValue) error {
 		_, _, ns, object, err := box.mem.Layout.ParseMember(string(kv.Key))

@@ -62,7 +62,6 @@ const (
 	trialID = "waits-"
 )
 
-// isTrial reports whether the work comes from a round.
 func isTrial(w *law.Work) bool { return strings.HasPrefix(w.ID, trialID) }
 
 // isGaining reports whether a cascade moves records to a name, or to a name above or below. Rounds leave such a name

@@ -187,7 +187,6 @@ const (
 	longestWait = 10 * time.Second
 )
 
-// retry is the pause of a work that failed on this server.
 type retry struct {
 	rest  time.Duration
 	until time.Time

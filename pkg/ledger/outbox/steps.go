@@ -53,7 +53,6 @@ func (box *Outbox) stepsAtOnce(work *law.Work) int {
 	return maxSteps
 }
 
-// step is a candidate with its Record and write.
 type step struct {
 	candidate
 	w *commit.Write

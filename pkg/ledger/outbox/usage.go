@@ -50,7 +50,6 @@ func (box *Outbox) sweepUsage(ctx context.Context, last sightings) sightings {
 	return sightings{}
 }
 
-// countUsage updates one Delegation.
 func (box *Outbox) countUsage(ctx context.Context, uid, namespace, name string) error {
 	for {
 		o, mod, err := box.readDelegation(ctx, namespace, name)

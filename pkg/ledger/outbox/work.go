@@ -126,7 +126,6 @@ func (box *Outbox) betweenGoes(ctx context.Context, s *standing, began time.Time
 // wrong, and the cascade waits for a repair.
 const MaxDamaged = 100
 
-// leaveOut notes a damaged record.
 func (s *standing) leaveOut(ctx context.Context, record law.Ref, cause error) error {
 	if slices.Contains(s.damaged, record) {
 		return nil

@@ -30,7 +30,6 @@ type watcher struct {
 	all    sync.WaitGroup
 }
 
-// view is the state of one watch.
 type view struct {
 	m       *Mapping
 	asked   span
