@@ -169,7 +169,8 @@ const (
 	// batchTimeout bounds a batch, which serves many callers and so has no caller's deadline.
 	batchTimeout = 20 * time.Second
 	// maxEntry bounds the Record and the journal step of a write in a shared batch. A larger write is committed
-	// alone: in a zone of many tenants, the longest possible Record makes nobody else's request too large.
+	// alone: in a zone of many tenants, the longest possible Record of a tenant makes no other tenant's request too
+	// large.
 	maxEntry = 64 << 10
 	// maxPasses bounds the reads for a whole batch; after that each write reads its own facts.
 	maxPasses = 4

@@ -30,8 +30,8 @@ import (
 // zone, where they are committed like writes of clients (package commit).
 //
 // The order is that of S2.7. Records that move to another zone leave their zone before the waiting records are
-// decided, and then all of them come in, in order. So the former zone of a record does not matter for who takes a
-// name.
+// decided, and then all of them come in, in order. So the former zone of a record does not decide which record takes
+// a name.
 
 const (
 	// maxSteps bounds the records read and decided at once, about the number that fits into a transaction.

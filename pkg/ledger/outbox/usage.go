@@ -24,8 +24,8 @@ const (
 	usageAtOnce = 500
 )
 
-// sweepUsage writes the changed numbers of Records into Delegations. The first sweep counts all zones, as nobody
-// noted the writes before this server started.
+// sweepUsage writes the changed numbers of Records into Delegations. The first sweep counts all zones, as perhaps no
+// server noted the writes before this server started.
 func (box *Outbox) sweepUsage(ctx context.Context, last sightings) sightings {
 	delegated := map[string]*law.Holding{}
 	for _, h := range box.mem.Holdings(func(h *law.Holding) bool { return h.Delegations > 0 }) {

@@ -108,7 +108,7 @@ func (box *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest
 
 // hasRulesDue reports whether the cascade of a Delegation has yet to decide the names of a namespace in the zone of
 // w. Rounds leave them to that cascade: Records restored by own's rules are own's act and end a hold (S7.5), but
-// Records taken in by a round are the tenant's. Unreadable items, and those beyond maxBelow, delay nobody.
+// Records taken in by a round are the tenant's. Unreadable items, and those beyond maxBelow, delay no object.
 func (box *Outbox) hasRulesDue(ctx context.Context, w *law.Work, namespace string) (bool, error) {
 	r, err := box.mem.Client.Get(ctx, box.mem.Layout.Outbox(zones.DelegationWorkPrefix), clientv3.WithPrefix(),
 		clientv3.WithLimit(maxBelow))
