@@ -321,9 +321,9 @@ func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Pla
 	l.warnOfReleases(ctx, after.UID, after.FQDN().String(), before.ReleaseNow, after.ReleaseNow, stood, at)
 }
 
-// warnOfUnlisted warns the creator of a zone of established zones below it that no rule lists (S3.4). Establishing a
-// zone needs a right to its name, and no tenant may do so above another namespace's zone (S4.15), so the names
-// reveal nothing private (S1.8).
+// warnOfUnlisted warns the creator of a zone about established zones below that no rule lists (S3.4). Establishing a
+// zone needs a right to the name, and no tenant may do so above another namespace's zone (S4.15), so the names reveal
+// nothing private (S1.8).
 func (l *Ledger) warnOfUnlisted(ctx context.Context, made *law.Zone, at int64) {
 	within, cancel := context.WithTimeout(ctx, l.bounds.takenWithin)
 	defer cancel()
