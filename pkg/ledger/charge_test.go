@@ -337,3 +337,26 @@ func TestMetered_theNamespaceThatWithdrewPaysForTheEnd_S9_2(t *testing.T) {
 		t.Errorf("the end of zones whose rule went: %v", of)
 	}
 }
+
+// S9.2: the namespace of a dry run pays for what its decision reads beyond 64 KiB, as the names below a new zone.
+func TestMetered_aDryRunOfAZonePays_S9_2(t *testing.T) {
+	t.Parallel()
+	var b bill
+	st := store.New(t)
+	s := st.Server()
+	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("infra", "*.kid"), v1alpha1.DelegationRule{
+		Namespace: "infra", Zones: []string{"kid"}})))
+	for i := range 500 {
+		host := fmt.Sprintf("h%d-%s", i, strings.Repeat("x", 50))
+		store.Must(s.CreateRecord(t.Context(), store.Record("infra", fmt.Sprint("h", i), host+".kid.example.org.", "A", "192.0.2.1")))
+	}
+	fresh := st.Server(meterClient(&b))
+	b.takeBill()
+	kid := store.Zone("infra", "kid", "kid.example.org.")
+	if err := fresh.Ledger.PreviewZone(t.Context(), nil, kid); err != nil {
+		t.Fatal(err)
+	}
+	if of := b.takeBill(); len(of) != 1 || of["infra"] == 0 {
+		t.Errorf("%v are charged", of)
+	}
+}

@@ -99,6 +99,6 @@ func (l *Ledger) ReadApex(ctx context.Context, at v1alpha1.AdoptingZone, namespa
 				return &law.Plan{}, nil
 			})
 		}}
-	_, err = l.com.Preview(etcd.PaidBy(ctx, etcd.Payer{Namespace: namespace, Weight: 1}), w)
+	_, err = l.previewPaid(ctx, namespace, w)
 	return made, ns, err
 }

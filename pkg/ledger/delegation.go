@@ -87,7 +87,7 @@ func (l *Ledger) PreviewDelegation(ctx context.Context, before, after *v1alpha1.
 	key := l.mem.Layout.Delegation(ask.Namespace, ask.Name)
 	w := &commit.Write{Object: commit.Object{Resource: "delegations", Name: ask.Name, Key: key},
 		Ask: func(seen *law.Seen) law.Outcome { return zones.DecideDelegation(seen, ask) }}
-	out, err := l.com.Preview(etcd.PaidBy(ctx, etcd.Payer{Namespace: ask.Namespace, Weight: 1}), w)
+	out, err := l.previewPaid(ctx, ask.Namespace, w)
 	if err != nil {
 		return err
 	}

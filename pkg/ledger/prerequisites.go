@@ -13,7 +13,6 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/records"
 	"kubi.zone/kubizone/pkg/ledger/commit"
-	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
@@ -28,7 +27,7 @@ func (l *Ledger) FindZone(ctx context.Context, namespace, view string, apex name
 			return &law.Plan{}, nil
 		})
 	}}
-	_, err = l.com.Preview(etcd.PaidBy(ctx, etcd.Payer{Namespace: namespace, Weight: 1}), w)
+	_, err = l.previewPaid(ctx, namespace, w)
 	return at, ok, err
 }
 
@@ -43,7 +42,7 @@ func (l *Ledger) JudgePrerequisites(ctx context.Context, at v1alpha1.AdoptingZon
 	in := law.Ref{Namespace: at.Namespace, Name: at.Name, UID: string(at.UID)}
 	w := &commit.Write{Object: commit.Object{Resource: "zones", Name: at.Name, Key: l.mem.Layout.Zone(at.Namespace, at.Name)},
 		Ask: func(seen *law.Seen) law.Outcome { return records.DecideRequirements(seen, in, namespace, requires) }}
-	out, err := l.com.Preview(etcd.PaidBy(ctx, etcd.Payer{Namespace: namespace, Weight: 1}), w)
+	out, err := l.previewPaid(ctx, namespace, w)
 	if err != nil {
 		return err
 	}

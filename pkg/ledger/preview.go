@@ -37,7 +37,7 @@ func (l *Ledger) PreviewRecord(ctx context.Context, before, after *v1alpha1.Reco
 	}
 	w := &commit.Write{Object: commit.Object{Resource: "records", Name: ask.Name, Key: l.mem.Layout.Record(ask.Namespace, ask.Name)},
 		Ask: func(seen *law.Seen) law.Outcome { return records.DecideRecord(seen, ask) }}
-	out, err := l.com.Preview(etcd.PaidBy(ctx, etcd.Payer{Namespace: ask.Namespace, Weight: 1}), w)
+	out, err := l.previewPaid(ctx, ask.Namespace, w)
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (l *Ledger) PreviewZone(ctx context.Context, before, after *v1alpha1.Zone) 
 	}
 	w := &commit.Write{Object: commit.Object{Resource: "zones", Name: object.Name, Key: l.mem.Layout.Zone(object.Namespace, object.Name)},
 		Ask: func(seen *law.Seen) law.Outcome { return zones.DecideZone(seen, ask) }}
-	out, err := l.com.Preview(ctx, w)
+	out, err := l.previewPaid(ctx, object.Namespace, w)
 	if err != nil {
 		return err
 	}
@@ -95,4 +95,9 @@ func (l *Ledger) previewInSet(ctx context.Context, s *Set, index int, before, af
 		return commit.TooBusy("records", x.Object().Name, facts.ErrMoved)
 	}
 	return a.Err
+}
+
+// previewPaid decides a write without writing. The namespace is charged for the reads (S9.2).
+func (l *Ledger) previewPaid(ctx context.Context, namespace string, w *commit.Write) (law.Outcome, error) {
+	return l.com.Preview(etcd.PaidBy(ctx, etcd.Payer{Namespace: namespace, Weight: 1}), w)
 }

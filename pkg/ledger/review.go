@@ -10,7 +10,6 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/records"
 	"kubi.zone/kubizone/pkg/ledger/commit"
-	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/objects"
 	"kubi.zone/kubizone/pkg/refusal"
 )
@@ -27,7 +26,7 @@ func (l *Ledger) ReviewName(ctx context.Context, asked *v1alpha1.Record) (status
 			review, out = records.ReviewName(seen, ask)
 			return out
 		}}
-	out, err := l.com.Preview(etcd.PaidBy(ctx, etcd.Payer{Namespace: ask.Namespace, Weight: 1}), w)
+	out, err := l.previewPaid(ctx, ask.Namespace, w)
 	if err != nil {
 		return status, err
 	}
