@@ -88,6 +88,7 @@ func (v *Set) Subscribe() (<-chan Event, func()) {
 	}
 }
 
+// tellSubscribers is called with mu held, after the change.
 func (v *Set) tellSubscribers(event Event) {
 	for sub := range v.subs {
 		sub.addEvent(event)

@@ -24,8 +24,9 @@ import (
 // selection is a provider whose servers come and go, as those of a class with a block bind9 do.
 type selection struct {
 	*deliverytest.Memory
-	mu      sync.Mutex
-	servers []string
+	mu       sync.Mutex
+	servers  []string
+	verified int
 }
 
 func (s *selection) setServers(servers ...string) {
@@ -60,6 +61,9 @@ func (s *selection) Deliver(ctx context.Context, plan delivery.Plan, fence deliv
 }
 
 func (s *selection) Verify(_ context.Context, plan delivery.Plan) (delivery.Drift, error) {
+	s.mu.Lock()
+	s.verified++
+	s.mu.Unlock()
 	rows, err := s.listRows(plan)
 	return delivery.Drift{Servers: rows}, err
 }
@@ -117,6 +121,38 @@ func TestController_followsTheServersOfAClass_S11_19(t *testing.T) {
 			if !slices.Equal(rows, step.servers) {
 				t.Errorf("%s after it has %q: rows of %q", step.after, step.servers, rows)
 			}
+		}
+		end()
+	})
+}
+
+// The servers of a class are asked each second for what they confirmed last: the zones of a class whose server has
+// lost it are compared within seconds, and not with the next round an hour later.
+func TestController_comparesZonesOfAServerThatLostOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		views := zoneview.NewSet(zoneview.Config{})
+		client := newClient(append(putDelivered(t, views, 0, "me"), classAt("main", "here"))...)
+		provider := &selection{Memory: &deliverytest.Memory{Server: deliverytest.NewServer()}, servers: []string{"dns/one"}}
+		_, end := runController(t, client, Config{
+			Views: views, Servers: func(*v1alpha1.DNSClass) []string { return provider.listServers() },
+			Providers: webhooks(provider, "elsewhere"),
+		})
+		count := func() int {
+			provider.mu.Lock()
+			defer provider.mu.Unlock()
+			return provider.verified
+		}
+		time.Sleep(15 * time.Minute) // what is overdue after the start is compared
+		before := count()
+		time.Sleep(5 * time.Second)
+		if n := count(); n != before {
+			t.Errorf("%d comparisons without a reason", n-before)
+		}
+		provider.Change(func(m *deliverytest.Memory) { m.Lost = []string{"dns/one"} })
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if n := count(); n != before+1 {
+			t.Errorf("%d comparisons within five seconds, want one", n-before)
 		}
 		end()
 	})

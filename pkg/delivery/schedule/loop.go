@@ -34,6 +34,7 @@ type Loop struct {
 	closing sync.WaitGroup
 }
 
+// knownZone is guarded by Loop.mu.
 type knownZone struct {
 	delivery.Zone
 	items map[string]*item // by class
@@ -41,6 +42,7 @@ type knownZone struct {
 	last *zoneview.Snapshot
 }
 
+// knownClass is guarded by Loop.mu.
 type knownClass struct {
 	spec     delivery.Class
 	known    bool // SetClass was called; until then items wait

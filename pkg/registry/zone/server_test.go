@@ -718,7 +718,9 @@ func testRetain(t *testing.T, s *server) {
 	s.withdraws = []string{"retired"}
 	refused := func(err error) {
 		t.Helper()
-		if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), `spec.deletionPolicy: Invalid value: "Retain": DNSClass "retired" does not allow Retain`) || !strings.Contains(err.Error(), "spec.allowRetain") || refusal.Of(err)[0].Rule != "S8.4" {
+		said := `spec.deletionPolicy: Invalid value: "Retain": DNSClass "retired" does not allow Retain`
+		if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), said) || !strings.Contains(err.Error(), "spec.allowRetain") ||
+			refusal.Of(err)[0].Rule != "S8.4" {
 			t.Errorf("%v", err)
 		}
 	}
@@ -767,7 +769,8 @@ func testRules(t *testing.T, s *server) {
 	_, created := zones.Create(ctx, wrong, metav1.CreateOptions{})
 	for what, err := range map[string]error{
 		"create": created, "update": patch("ruled", types.MergePatchType, `{`+spec+`}`),
-		"apply of a new one": patch("new", types.ApplyPatchType, apply), "dnssec": patch("ruled", types.MergePatchType, `{"status":{"dnssec":{"fqdn":"other.example."}}}`, "dnssec"),
+		"apply of a new one": patch("new", types.ApplyPatchType, apply),
+		"dnssec":             patch("ruled", types.MergePatchType, `{"status":{"dnssec":{"fqdn":"other.example."}}}`, "dnssec"),
 	} {
 		var rules []string
 		for _, one := range refusal.Of(err) {
