@@ -107,7 +107,7 @@ func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 		return nil, err
 	}
 	informer := config.SharedInformerFactory.Core().V1().Namespaces()
-	s.namespaces = namespaces{informer.Lister(), informer.Informer().HasSynced}
+	s.namespaces = namespaces{informer.Lister(), informer.Informer().HasSynced, informer}
 	return s, s.assembleServer(registry, config, etcd, storageOptions{zones: cfg.Zones, fleet: cfg.Fleet, acme: cfg.ACME})
 }
 

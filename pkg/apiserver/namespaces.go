@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apiserver/pkg/warning"
+	coreinformers "k8s.io/client-go/informers/core/v1"
 	listers "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 
@@ -18,10 +19,11 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// namespaces looks up the cluster's Namespaces. Standalone, both fields are nil, and every namespace exists.
+// namespaces looks up the cluster's Namespaces. Standalone, all fields are nil, and every namespace exists.
 type namespaces struct {
-	lister listers.NamespaceLister
-	synced cache.InformerSynced
+	lister   listers.NamespaceLister
+	synced   cache.InformerSynced
+	informer coreinformers.NamespaceInformer
 }
 
 // find returns nil if the namespace is unknown.

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/generic"
 	"k8s.io/apiserver/pkg/registry/rest"
 	genericapiserver "k8s.io/apiserver/pkg/server"
@@ -38,6 +39,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
+	"kubi.zone/kubizone/pkg/apiserver/confirm"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/etcd/maintenance"
 	"kubi.zone/kubizone/pkg/inprocess"
@@ -55,6 +57,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/namereview"
 	"kubi.zone/kubizone/pkg/registry/record"
 	"kubi.zone/kubizone/pkg/registry/updatekey"
+	"kubi.zone/kubizone/pkg/ready"
 	"kubi.zone/kubizone/pkg/registry/zone"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromjournal"
@@ -76,6 +79,7 @@ type Server struct {
 	feed      *fromjournal.Source
 	metrics   *Metrics
 	classes   *dnsclass.Lister
+	confirmer *confirm.Confirmer
 	budgets   *budget.Budgets // nil: no budgets
 	announcer announcer
 	// core is kube-apiserver; nil unless quotas are counted there.
@@ -240,7 +244,14 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 		s.ledger.PreviewDelegation)); err != nil {
 		return err
 	}
-	deliveries, err := delivery.Kind.AddStorage(paths, registry.Scheme, options, nil)
+	deliveries, err := delivery.NewKind(delivery.Config{Authorizer: s.authorizer,
+		Zone: func(ctx context.Context, namespace, name string) (*v1alpha1.Zone, error) {
+			obj, err := paths["zones"].(rest.Getter).Get(request.WithNamespace(ctx, namespace), name, &metav1.GetOptions{})
+			if err != nil {
+				return nil, err
+			}
+			return obj.(*v1alpha1.Zone), nil
+		}}).AddStorage(paths, registry.Scheme, options, nil)
 	if err != nil {
 		return err
 	}
@@ -308,10 +319,17 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 	group := newGroup(v1alpha1.GroupName)
 	group.VersionedResourcesStorageMap[v1alpha1.SchemeGroupVersion.Version] = paths
 	// No content of a zone depends on this group.
-	servers, err := fleet.NewStorage(fleet.Config{Scheme: registry.Scheme, RESTOptions: options, Authorizer: s.authorizer, Rules: of.fleet})
+	servers, clusters, err := fleet.NewStorage(fleet.Config{Scheme: registry.Scheme, RESTOptions: options, Authorizer: s.authorizer,
+		Rules: of.fleet})
 	if err != nil {
 		return err
 	}
+	zones := paths["zones"].(*zone.REST)
+	s.confirmer = confirm.New(confirm.Config{Ledger: s.ledger, WatchRecords: records.WatchAll, Frozen: s.Frozen, Registry: s.registry,
+		NewIndex: func() *ready.Index {
+			return &ready.Index{Zones: zones.NewInformer(cache.Indexers{}), Deliveries: deliveries.NewInformer(cache.Indexers{}), Classes: classes.NewInformer(cache.Indexers{}),
+				Clusters: clusters.NewInformer(cache.Indexers{}), Namespaces: s.namespaces.informer}
+		}})
 	serverGroup := newGroup(bind9.GroupName)
 	serverGroup.VersionedResourcesStorageMap[bind9.SchemeGroupVersion.Version] = servers
 	groups := []*genericapiserver.APIGroupInfo{&group, &serverGroup}
@@ -359,7 +377,7 @@ func (s *Server) RunLedger(ctx context.Context) error {
 	defer cancel(nil)
 	var all sync.WaitGroup
 	for what, run := range map[string]func(context.Context) error{"cascades": s.runCascades, "format": s.ledger.FollowFormat,
-		"views": s.feed.Run, "classes": s.classes.Run, "budgets": s.followSizes, "care for etcd": s.keeper.Run,
+		"views": s.feed.Run, "classes": s.classes.Run, "Records": s.confirmer.Run, "budgets": s.followSizes, "care for etcd": s.keeper.Run,
 		"metrics": s.metrics.measureRooms} {
 		all.Go(func() {
 			if err := run(ctx); err != nil && ctx.Err() == nil {

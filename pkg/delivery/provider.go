@@ -257,6 +257,11 @@ type Failure struct {
 	Err  *Error
 }
 
+// Alike compares all fields that a Store keeps.
+func (f Failure) Alike(other Failure) bool {
+	return f.Key() == other.Key() && f.Err.Reason == other.Err.Reason && f.Err.Code == other.Err.Code && f.Err.Message == other.Err.Message
+}
+
 // Key returns the name and type.
 func (f Failure) Key() RRsetKey { return RRsetKey{f.Name, f.Type} }
 

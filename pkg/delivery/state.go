@@ -38,6 +38,10 @@ type State struct {
 	Servers []Server
 	// Failed counts refused RRsets, Skipped those without a form at the provider.
 	Failed, Skipped int
+	// Refused are RRsets refused in the last attempt, MaxRefused at most. FailedWhole: that attempt failed for more
+	// than single RRsets.
+	Refused     []Failure
+	FailedWhole bool
 	// Error is the last failure, nil after a success.
 	Error *StateError
 	// Ready is the condition of that name. Drifted has the drift not repaired yet; its absence is stored with the
@@ -51,6 +55,12 @@ type State struct {
 	// since Serial.
 	Holder string
 }
+
+// MaxRefused bounds State.Refused, and MaxRefusal the message of each there, in octets.
+const (
+	MaxRefused = 256
+	MaxRefusal = 256
+)
 
 // ServerNames returns the names of the rows.
 func (s State) ServerNames() (names []string) {
@@ -103,6 +113,7 @@ func (s State) Alike(other State) bool {
 		s.Intent.Alike(other.Intent) && s.Error.Alike(other.Error) &&
 		s.Request == other.Request && s.Drifted == other.Drifted && slices.Equal(s.Drift, other.Drift) &&
 		s.Failed == other.Failed && s.Skipped == other.Skipped && s.Ready == other.Ready &&
+		s.FailedWhole == other.FailedWhole && slices.EqualFunc(s.Refused, other.Refused, Failure.Alike) &&
 		slices.EqualFunc(s.Servers, other.Servers, Server.Alike)
 }
 

@@ -104,6 +104,27 @@ type DeliveryStatus struct {
 	// out.
 	// +optional
 	LastVerifyRequest string `json:"lastVerifyRequest,omitempty" protobuf:"bytes,16,opt,name=lastVerifyRequest"`
+	// refused are RRsets that the provider refused in the last attempt, 256 at most. Their Records are not Ready.
+	// +optional
+	// +listType=atomic
+	Refused []DeliveryRefusal `json:"refused,omitempty" protobuf:"bytes,17,rep,name=refused"`
+	// failedWhole: the last attempt failed for more than single RRsets, so error concerns the whole zone.
+	// +optional
+	FailedWhole bool `json:"failedWhole,omitempty" protobuf:"varint,18,opt,name=failedWhole"`
+}
+
+// DeliveryRefusal is an RRset that the provider refused.
+type DeliveryRefusal struct {
+	// rrset is the RRset as "name type".
+	RRset string `json:"rrset" protobuf:"bytes,1,opt,name=rrset"`
+	// reason is the kind of the refusal, as in error.
+	Reason string `json:"reason" protobuf:"bytes,2,opt,name=reason"`
+	// code is the code of the provider or its protocol, such as an RCODE.
+	// +optional
+	Code string `json:"code,omitempty" protobuf:"bytes,3,opt,name=code"`
+	// message says what is wrong with the RRset, in 256 characters at most.
+	// +optional
+	Message string `json:"message,omitempty" protobuf:"bytes,4,opt,name=message"`
 }
 
 // DeliveryIntent is a write in progress. A worker that finds the intent of another one knows that its calls may still

@@ -403,6 +403,10 @@ type DNSClassStatus struct {
 	// +optional
 	// +listType=atomic
 	KeyNames []string `json:"keyNames,omitempty" protobuf:"bytes,5,rep,name=keyNames"`
+	// target identifies the place to which the class delivers, without its address. A Delivery with another target
+	// confirms nothing.
+	// +optional
+	Target string `json:"target,omitempty" protobuf:"bytes,6,opt,name=target"`
 }
 
 // HealthStatus is the result of a health check.

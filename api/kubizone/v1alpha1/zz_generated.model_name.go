@@ -154,6 +154,11 @@ func (in DeliveryList) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in DeliveryRefusal) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.DeliveryRefusal"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in DeliveryServer) OpenAPIModelName() string {
 	return "zone.kubi.v1alpha1.DeliveryServer"
 }

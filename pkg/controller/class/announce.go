@@ -15,6 +15,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/ready"
 )
 
 // actions of Events, which events.k8s.io/v1 asks for.
@@ -28,7 +29,7 @@ const reasonRemains = "HistoryForgotten"
 type announcer struct{ events.EventRecorder }
 
 func (a announcer) tellZone(zone *v1alpha1.Zone, kind, reason, format string, args ...any) {
-	a.Eventf(referTo(zone), nil, kind, reason, actionDeliver, "%s", cutMessage(fmt.Sprintf(format, args...)))
+	a.Eventf(referTo(zone), nil, kind, reason, actionDeliver, "%s", ready.CutMessage(fmt.Sprintf(format, args...)))
 }
 
 // announceDelivery tells of the first failure and of the recovery; what comes in between is in the Delivery.
@@ -51,7 +52,7 @@ func (a announcer) announceDelivery(zone *v1alpha1.Zone, event delivery.Event) {
 	switch {
 	case event.First && failure != nil:
 		a.tellZone(zone, corev1.EventTypeWarning, string(failure.Reason), "%s",
-			publicFault(event.Key.Class, failure.Reason, failure.Message))
+			ready.PublicFault(event.Key.Class, failure.Reason, failure.Message))
 	case event.Recovered:
 		a.tellZone(zone, corev1.EventTypeNormal, v1alpha1.ReasonDelivered, "%s: serial %d is delivered again",
 			event.Key.Class, event.Serial)
@@ -89,7 +90,7 @@ func (logged) Eventf(regarding, _ runtime.Object, kind, reason, _, note string, 
 	if !ok {
 		return
 	}
-	text, _, _ := strings.Cut(fmt.Sprintf(note, args...), whereCause) // which is this log
+	text, _, _ := strings.Cut(fmt.Sprintf(note, args...), ready.WhereCause) // which is this log
 	if kind == corev1.EventTypeWarning {
 		klog.Warningf("%s %s/%s: %s: %s", about.Kind, about.Namespace, about.Name, reason, text)
 		return

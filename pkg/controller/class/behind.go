@@ -11,6 +11,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/ready"
 )
 
 // sighting is a secondary ahead of a zone, as it was seen at last.
@@ -24,21 +25,21 @@ type sighting struct {
 // furthestAhead is the secondary that is furthest ahead of a zone: of those that this process itself asked, whose
 // answers were signed, and that a class in force lists (S6.11). The serial in a Delivery was asked for by another
 // process.
-func furthestAhead(f *facts) (sighting, bool) {
-	if status := f.zone.Status.DNSSEC; status != nil && status.Phase != "" && status.Phase != v1alpha1.DNSSECSigning {
+func furthestAhead(f *ready.Facts) (sighting, bool) {
+	if status := f.Zone.Status.DNSSEC; status != nil && status.Phase != "" && status.Phase != v1alpha1.DNSSECSigning {
 		// Its servers have the serial of its signer, which signs on. The one repair of a day is left for the end of
 		// the signing, when the controller of signing asks for it.
 		return sighting{}, false
 	}
-	furthest := sighting{accepted: f.zone.Annotations[v1alpha1.AnnotationAcceptSerial]}
-	for _, of := range f.classes {
-		if !of.observed {
+	furthest := sighting{accepted: f.Zone.Annotations[v1alpha1.AnnotationAcceptSerial]}
+	for _, of := range f.Classes {
+		if !of.Observed {
 			continue
 		}
-		for _, server := range of.state.Servers {
+		for _, server := range of.State.Servers {
 			e := server.Err
 			if e == nil || e.Reason != delivery.ReasonSerialBehind || e.Code != delivery.CodeSigned ||
-				!server.Serial.Ahead(serial.Serial(f.zone.Status.Serial)) {
+				!server.Serial.Ahead(serial.Serial(f.Zone.Status.Serial)) {
 				continue
 			}
 			if furthest.serial == 0 || server.Serial.Ahead(furthest.serial) {
@@ -66,19 +67,19 @@ func (s sighting) outlook(zone *v1alpha1.Zone, refused bool) string {
 	return "; the serial goes past it"
 }
 
-// passSecondary completes a judgement of a zone that a secondary is ahead of: its message says how that goes on. seen
+// passSecondary completes the Judgement of a zone that a secondary is ahead of: its message says how that goes on. seen
 // is the serial to ask the server to pass; the zero sighting where no secondary is ahead, or where the server was asked
 // since the secondary was seen. asked is the sighting for which it was asked last.
-func passSecondary(f *facts, j *judgement, asked sighting) (seen sighting) {
-	if j.reason != string(delivery.ReasonSerialBehind) {
+func passSecondary(f *ready.Facts, j *ready.Judgement, asked sighting) (seen sighting) {
+	if j.Reason != string(delivery.ReasonSerialBehind) {
 		return sighting{}
 	}
 	seen, is := furthestAhead(f)
 	if !is {
 		return sighting{}
 	}
-	outlook := seen.outlook(f.zone, asked.serial == seen.serial && asked.accepted == seen.accepted)
-	j.message = shortenText(j.message, max(maxZoneMessage-len(outlook), maxZoneMessage/4)) + outlook
+	outlook := seen.outlook(f.Zone, asked.serial == seen.serial && asked.accepted == seen.accepted)
+	j.Message = ready.Shorten(j.Message, max(ready.MaxZoneMessage-len(outlook), ready.MaxZoneMessage/4)) + outlook
 	if asked == seen {
 		return sighting{}
 	}

@@ -13,6 +13,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/ready"
 )
 
 // S6.11: the server is asked to go past a secondary that this process saw, that a class in force lists, and that
@@ -24,8 +25,8 @@ func TestPassSecondary_believesSignedSecondariesInForce(t *testing.T) {
 		return delivery.Server{Name: "ns", Serial: s, At: at, Err: &delivery.Error{Reason: reason, Code: code}}
 	}
 	signed := row(105, delivery.CodeSigned, delivery.ReasonSerialBehind)
-	judged := func() judgement {
-		return judgement{metav1.ConditionFalse, string(delivery.ReasonSerialBehind), "it is ahead"}
+	judged := func() ready.Judgement {
+		return ready.Judgement{Status: metav1.ConditionFalse, Reason: string(delivery.ReasonSerialBehind), Message: "it is ahead"}
 	}
 	for what, test := range map[string]struct {
 		servers  []delivery.Server
@@ -45,11 +46,11 @@ func TestPassSecondary_believesSignedSecondariesInForce(t *testing.T) {
 		"read from a Delivery":            {[]delivery.Server{signed}, "public", false, "", 0},
 		"the zone fails otherwise":        {[]delivery.Server{signed}, "public", true, "ServerError", 0},
 	} {
-		f := factsOf(zone, inForce{classes: []string{"public"}}, map[string]delivery.State{test.class: {Servers: test.servers}})
-		f.classes[0].observed = test.observed
+		f := publicFacts(zone, map[string]delivery.State{test.class: {Servers: test.servers}})
+		f.Classes[0].Observed = test.observed
 		j := judged()
 		if test.reason != "" {
-			j.reason = test.reason
+			j.Reason = test.reason
 		}
 		if got := passSecondary(f, &j, sighting{}).serial; got != test.want {
 			t.Errorf("S6.11 %s: %d, want %d", what, got, test.want)
@@ -58,14 +59,14 @@ func TestPassSecondary_believesSignedSecondariesInForce(t *testing.T) {
 
 	var asked sighting
 	ask := func(s delivery.Server) (serial.Serial, string) {
-		f := factsOf(zone, inForce{classes: []string{"public"}}, map[string]delivery.State{"public": {Servers: []delivery.Server{s}}})
-		f.classes[0].observed = true
+		f := publicFacts(zone, map[string]delivery.State{"public": {Servers: []delivery.Server{s}}})
+		f.Classes[0].Observed = true
 		j := judged()
 		seen := passSecondary(f, &j, asked)
 		if seen.serial != 0 {
 			asked = seen
 		}
-		return seen.serial, j.message
+		return seen.serial, j.Message
 	}
 	if got, text := ask(signed); got != 105 || !strings.Contains(text, "goes past it") {
 		t.Errorf("%d: %s", got, text)
@@ -95,11 +96,18 @@ func TestPassSecondary_leavesSignedZones_S12_5(t *testing.T) {
 		"": 105, v1alpha1.DNSSECSigning: 105, v1alpha1.DNSSECMoving: 0, v1alpha1.DNSSECSigned: 0, v1alpha1.DNSSECExpiring: 0, v1alpha1.DNSSECReturning: 0,
 	} {
 		zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "org", UID: "u"}, Status: v1alpha1.ZoneStatus{Serial: 100, DNSSEC: &v1alpha1.ZoneDNSSECStatus{Phase: phase}}}
-		f := factsOf(zone, inForce{classes: []string{"public"}}, map[string]delivery.State{"public": {Servers: []delivery.Server{ahead}}})
-		f.classes[0].observed = true
-		j := judgement{metav1.ConditionFalse, string(delivery.ReasonSerialBehind), "it is ahead"}
+		f := publicFacts(zone, map[string]delivery.State{"public": {Servers: []delivery.Server{ahead}}})
+		f.Classes[0].Observed = true
+		j := ready.Judgement{Status: metav1.ConditionFalse, Reason: string(delivery.ReasonSerialBehind), Message: "it is ahead"}
 		if got := passSecondary(f, &j, sighting{}).serial; got != want {
 			t.Errorf("%q: the server is asked to pass %d, want %d", phase, got, want)
 		}
 	}
+}
+
+// publicFacts are the facts of a zone of the class public.
+func publicFacts(zone *v1alpha1.Zone, states map[string]delivery.State) *ready.Facts {
+	state, known := states["public"]
+	return &ready.Facts{Zone: zone, Force: ready.InForce{Classes: []string{"public"}},
+		Classes: []ready.ClassFacts{{Class: "public", State: state, Known: known}}}
 }

@@ -6,9 +6,7 @@ package class
 import (
 	"net/http"
 	"strings"
-	"sync"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 )
 
@@ -39,18 +37,3 @@ func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // WrappedRoundTripper is what client-go closes idle connections of.
 func (a answering) WrappedRoundTripper() http.RoundTripper { return a.RoundTripper }
-
-// busy are the namespaces whose budget is used up, as far as one run for a zone has met them.
-type busy struct{ namespaces sync.Map }
-
-func (b *busy) has(namespace string) bool {
-	_, has := b.namespaces.Load(namespace)
-	return has
-}
-
-// note remembers what a write of an object in the namespace was answered.
-func (b *busy) note(namespace string, err error) {
-	if apierrors.IsTooManyRequests(err) {
-		b.namespaces.Store(namespace, true)
-	}
-}

@@ -21,6 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/precedence"
+	"kubi.zone/kubizone/pkg/ready"
 )
 
 const (
@@ -109,19 +110,19 @@ func (c *classSync) tellMissing(name string) {
 		if known.missing {
 			return
 		}
-		c.stalls.forget(known.uid)
+		c.stalls.Forget(known.uid)
 	}
 	c.known[name] = &knownClass{missing: true}
 	c.questions.setNumber(name, 0)
 	c.decideClaims()
 	c.loop.SetClass(delivery.Class{Name: name, Generation: "missing", Err: &delivery.Error{
-		Reason: ReasonDNSClassNotFound, Permanent: true, Message: "there is no " + describeClass(name),
+		Reason: ready.ReasonDNSClassNotFound, Permanent: true, Message: "there is no " + ready.Describe(name),
 	}})
 }
 
 // tellCluster has the Loop told of a Bind9Cluster that a zone names, or was delivered by: of others it is not.
 func (c *classSync) tellCluster(name string) {
-	if c.index.classByName(name) == nil {
+	if c.index.ClassByName(name) == nil {
 		c.tellMissing(name)
 		return
 	}
@@ -144,7 +145,7 @@ func (c *classSync) forgetCluster(name string) bool {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.index.namesCluster(name) {
+	if c.index.NamesCluster(name) {
 		return false
 	}
 	if c.known[name] != nil && !c.loop.RemoveClass(name) {
@@ -152,7 +153,7 @@ func (c *classSync) forgetCluster(name string) bool {
 		return false
 	}
 	if known := c.known[name]; known != nil {
-		c.stalls.forget(known.uid)
+		c.stalls.Forget(known.uid)
 		delete(c.known, name)
 		c.questions.setNumber(name, 0)
 		c.metrics.forgetClass(name)
@@ -165,7 +166,7 @@ func (c *classSync) forgetCluster(name string) bool {
 // made first, as primaries do (transferclass). It enqueues those that win or lose by it. c.mu is held.
 func (c *classSync) decideClaims() {
 	// Classes with a block bind9 claim nothing: there may be thousands, which come and go.
-	order := c.index.allClasses()
+	order := c.index.AllClasses()
 	slices.SortFunc(order, func(a, b *v1alpha1.DNSClass) int { return rankOf(a).Compare(rankOf(b)) })
 	_, lost := precedence.Decide(order, func(of *v1alpha1.DNSClass) map[string]string {
 		if known := c.known[of.Name]; known != nil {
@@ -198,19 +199,23 @@ func (c *classSync) usesOf(of *v1alpha1.DNSClass) []string {
 	return of.Status.KeyNames
 }
 
-// recordNames writes the names that a class was given into its status, which primaries go by.
+// recordNames writes the key names of a class, which primaries go by, and its target, by which the server judges
+// Records, into the status.
 func (c *classSync) recordNames(ctx context.Context, name string) error {
-	of := c.index.classByName(name)
+	of := c.index.ClassByName(name)
 	if of == nil {
 		return nil
 	}
 	c.mu.Lock()
-	uses := c.usesOf(of)
+	uses, target := c.usesOf(of), of.Status.Target
+	if known := c.known[name]; known != nil && known.uid == of.UID && known.spec.Target != "" {
+		target = known.spec.Target
+	}
 	c.mu.Unlock()
-	if slices.Equal(uses, of.Status.KeyNames) {
+	if slices.Equal(uses, of.Status.KeyNames) && target == of.Status.Target {
 		return nil
 	}
-	return c.status.writeKeyNames(ctx, of, uses)
+	return c.status.writeIdentity(ctx, of, uses, target)
 }
 
 // syncClass tells the Loop of a class, and writes which names it has.
@@ -220,7 +225,7 @@ func (c *classSync) syncClass(ctx context.Context, name string) error {
 
 // syncProvider tells the Loop of a class. Its provider is made anew when spec or Secrets changed, and kept else.
 func (c *classSync) syncProvider(ctx context.Context, name string) error {
-	of := c.index.classByName(name)
+	of := c.index.ClassByName(name)
 	c.mu.Lock()
 	known := c.known[name]
 	stale := known != nil && known.stale
@@ -267,7 +272,7 @@ func (c *classSync) syncProvider(ctx context.Context, name string) error {
 	c.replaceClass(name, known, fresh)
 	c.loop.SetClass(fresh.spec)
 	if known != nil && known.spec.Target != fresh.spec.Target { // The confirmations are of another server.
-		for _, one := range c.index.deliveriesBy(name) {
+		for _, one := range c.index.DeliveriesBy(name) {
 			c.queue.Add(task{zoneTask, one.Namespace, one.Spec.Zone.Name})
 		}
 	}
@@ -344,7 +349,7 @@ func (c *classSync) replaceClass(name string, known, fresh *knownClass) {
 	switch {
 	case known == nil:
 	case known.uid != fresh.uid:
-		c.stalls.forget(known.uid)
+		c.stalls.Forget(known.uid)
 	default:
 		fresh.uses = known.uses
 	}
@@ -361,7 +366,7 @@ func (c *classSync) replaceClass(name string, known, fresh *knownClass) {
 			Message: fmt.Sprintf(
 				"%s uses another TSIG key of the same name, and a signature says by the name alone which key it is of, so this class is "+
 					"not served. Name its key otherwise, in its Secret and at its secondaries",
-				describeClass(fresh.lost))}
+				ready.Describe(fresh.lost))}
 	}
 	fresh.spec.Generation = generationOf(fresh)
 }
@@ -376,7 +381,7 @@ func (c *classSync) driftInterval(of *v1alpha1.DNSClass, can delivery.Abilities)
 		perSecond = int(*of.Spec.RequestsPerSecond)
 	}
 	requests := 0 // of one comparison of each zone
-	for _, one := range c.index.deliveriesBy(of.Name) {
+	for _, one := range c.index.DeliveriesBy(of.Name) {
 		requests++
 		if can.Fetched {
 			requests += max(0, len(one.Status.Servers)-1)
@@ -433,7 +438,7 @@ func (c *classSync) checkDue(ctx context.Context) {
 	}
 	c.mu.Unlock()
 	for _, name := range due {
-		if of := c.index.classByName(name); of != nil {
+		if of := c.index.ClassByName(name); of != nil {
 			c.checkHealth(ctx, of)
 		}
 	}
@@ -495,7 +500,7 @@ func (c *classSync) checkHealth(ctx context.Context, of *v1alpha1.DNSClass) {
 
 // hasDelivered reports whether a zone stands confirmed by servers of the class.
 func (c *classSync) hasDelivered(class string, can delivery.Abilities) bool {
-	return slices.ContainsFunc(c.index.deliveriesBy(class), func(one *v1alpha1.Delivery) bool {
+	return slices.ContainsFunc(c.index.DeliveriesBy(class), func(one *v1alpha1.Delivery) bool {
 		return meta.IsStatusConditionTrue(one.Status.Conditions, v1alpha1.ConditionReady) && (!can.Fetched || len(one.Status.Servers) > 0)
 	})
 }
@@ -537,7 +542,7 @@ func (c *classSync) syncHealth(ctx context.Context, name string) error {
 	if _, _, ok := class.SplitCluster(name); ok {
 		return c.syncDelivering(ctx, name)
 	}
-	of := c.index.classByName(name)
+	of := c.index.ClassByName(name)
 	c.mu.Lock()
 	known := c.known[name]
 	if of == nil || known == nil || !known.asked || known.uid != of.UID {
@@ -546,19 +551,19 @@ func (c *classSync) syncHealth(ctx context.Context, name string) error {
 	}
 	found, at := known.health, known.found
 	c.mu.Unlock()
-	ready, health := judgeHealth(ctx, of, found, at)
-	stalled := c.stalls.judgeStalled(task{kind: healthTask, name: of.Name}, &of.ObjectMeta, of.Status.Conditions, &ready)
-	before := readyOf(of.Status.Conditions)
-	if before != nil && *before == ready && of.Status.LastHealthCheck.Equal(&at) && sameStall(of.Status.Conditions, stalled) {
+	condition, health := judgeHealth(ctx, of, found, at)
+	stalled := c.judgeStalled(task{kind: healthTask, name: of.Name}, &of.ObjectMeta, of.Status.Conditions, &condition)
+	before := ready.ReadyOf(of.Status.Conditions)
+	if before != nil && *before == condition && of.Status.LastHealthCheck.Equal(&at) && ready.SameStall(of.Status.Conditions, stalled) {
 		return nil
 	}
-	return c.status.writeClass(ctx, of, ready, stalled, health)
+	return c.status.writeClass(ctx, of, condition, stalled, health)
 }
 
 // syncDelivering writes what was found last of a Bind9Cluster that is a class, where that is another thing than its
 // status says: no time of a check is written. Of a cluster that is none any more the condition goes.
 func (c *classSync) syncDelivering(ctx context.Context, name string) error {
-	cluster := c.index.clusterByName(name)
+	cluster := c.index.ClusterByName(name)
 	if cluster == nil {
 		return nil
 	}

@@ -32,6 +32,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/sethash"
+	"kubi.zone/kubizone/pkg/ready"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/deliverytest"
 	"kubi.zone/kubizone/test/must"
@@ -170,7 +171,7 @@ func (w *teams) expectReady(when string, zone *v1alpha1.Zone, want string) {
 	w.t.Helper()
 	now, err := w.client.KubizoneV1alpha1().Zones(zone.Namespace).Get(w.ctx, zone.Name, metav1.GetOptions{})
 	w.mustSucceed(err)
-	if ready := readyOf(now.Status.Conditions); ready == nil || !strings.Contains(ready.Reason+": "+ready.Message, want) {
+	if ready := ready.ReadyOf(now.Status.Conditions); ready == nil || !strings.Contains(ready.Reason+": "+ready.Message, want) {
 		w.t.Errorf("%s: %s/%s is %+v, want %q", when, zone.Namespace, zone.Name, ready, want)
 	}
 }
@@ -319,11 +320,11 @@ func TestClassByName_takesAClusterForThere_S11_30(t *testing.T) {
 		Clusters: fleet.Bind9().V1alpha1().Bind9Clusters(),
 	})))(t)
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "z"}, Spec: v1alpha1.ZoneSpec{DNSClassRefs: []v1alpha1.DNSClassReference{edgeCluster}}}
-	force := classesOf(zone, nil, controller.index.classByName, nil, nil)
-	if force.wrong != nil || !slices.Equal(force.classes, []string{"team-a/edge"}) {
+	force := ready.ClassesInForce(zone, nil, controller.index.ClassByName, nil, nil)
+	if force.Wrong != nil || !slices.Equal(force.Classes, []string{"team-a/edge"}) {
 		t.Errorf("%+v", force)
 	}
-	if out := findExpelled(zone, force, []string{"team-a/edge"}, controller.index.classByName, nil, nil); len(out) != 0 {
+	if out := ready.FindExpelled(zone, force, []string{"team-a/edge"}, controller.index.ClassByName, nil, nil); len(out) != 0 {
 		t.Errorf("expelled from %q", out)
 	}
 	if err := controller.classes.syncClass(t.Context(), "team-a/edge"); err != nil || controller.classes.known["team-a/edge"] != nil {

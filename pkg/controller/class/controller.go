@@ -9,15 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
-	"golang.org/x/time/rate"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/labels"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
@@ -30,6 +28,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/delivery/plan"
 	"kubi.zone/kubizone/pkg/delivery/schedule"
+	"kubi.zone/kubizone/pkg/ready"
 )
 
 const (
@@ -48,18 +47,17 @@ type Controller struct {
 	config  Config
 	synced  []cache.InformerSynced
 	reports *reports
-	frozen  *frozenZones
+	frozen  *ready.FrozenZones
 	classes *classSync
-	records *recordSync
 	zones   *zoneSync
 	metrics *Metrics
 }
 
-// shared are the parts that classSync, recordSync and zoneSync work with.
+// shared are the parts that classSync and zoneSync work with.
 type shared struct {
-	index  *index
+	index  *ready.Index
 	queue  queue
-	stalls *stalls
+	stalls *ready.Stalls
 	status statusWriter
 	events announcer
 	store  *store
@@ -71,7 +69,6 @@ type task struct{ kind, namespace, name string }
 
 const (
 	zoneTask   = "zone"
-	recordTask = "record"
 	classTask  = "class"
 	healthTask = "health"
 )
@@ -80,6 +77,11 @@ type queue = workqueue.TypedRateLimitingInterface[task]
 
 func newQueue() queue {
 	return workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[task](100*time.Millisecond, time.Minute))
+}
+
+// judgeStalled decides the condition Stalled of an object, and enqueues the task again when it is due.
+func (s *shared) judgeStalled(again task, of *metav1.ObjectMeta, conditions []metav1.Condition, waits *metav1.Condition) *metav1.Condition {
+	return s.stalls.Judge(of, conditions, waits, func(in time.Duration) { s.queue.AddAfter(again, in) })
 }
 
 // repeat calls do after each interval until ctx ends.
@@ -101,32 +103,30 @@ func New(config Config) (*Controller, error) {
 	if config.Events == nil {
 		config.Events = logged{}
 	}
-	index, err := newIndex(&config)
-	if err != nil {
+	api := config.Informers.Kubizone().V1alpha1()
+	index := &ready.Index{Zones: api.Zones().Informer(), Deliveries: api.Deliveries().Informer(), Classes: api.DNSClasses().Informer(),
+		Clusters: config.Clusters.Informer(), Namespaces: config.Namespaces}
+	if err := index.Prepare(); err != nil {
 		return nil, fmt.Errorf("informers: %w", err)
 	}
 	queue, client := newQueue(), config.Client.KubizoneV1alpha1()
 	with := &shared{
-		index: index, queue: queue, stalls: &stalls{queue: queue, stood: map[types.UID]stood{}}, status: statusWriter{client,
+		index: index, queue: queue, stalls: &ready.Stalls{}, status: statusWriter{client,
 			config.Client.Bind9V1alpha1()}, events: announcer{config.Events},
-		store: &store{client: client, clusters: config.Client.Bind9V1alpha1(), zone: index.zoneByUID, class: index.classByName,
+		store: &store{client: client, clusters: config.Client.Bind9V1alpha1(), zone: index.ZoneByUID, class: index.ClassByName,
 			seen: map[delivery.Key]seen{}},
 	}
 	counted := NewMetrics(config.Registry)
 	c := &Controller{
-		shared: with, config: config, reports: &reports{all: map[delivery.Key]report{}}, frozen: &frozenZones{find: config.Frozen},
+		shared: with, config: config, reports: &reports{all: map[delivery.Key]report{}}, frozen: &ready.FrozenZones{Find: config.Frozen},
 		metrics: counted,
 		classes: &classSync{
 			shared: with, providers: providers{config.Providers, config.Secrets}, listServers: config.Servers, metrics: counted,
 			interval: config.HealthInterval, known: map[string]*knownClass{}, questions: newQuestions(), emptied: map[types.UID]time.Time{},
 		},
-		records: &recordSync{
-			shared: with, mass: rate.NewLimiter(massRate, massBurst), wrong: rate.NewLimiter(wrongRate, massBurst),
-			standings: map[string]*standing{}, untold: map[string]bool{}, written: map[types.UID]written{},
-		},
 	}
 	c.zones = &zoneSync{
-		shared: with, reports: c.reports, frozen: c.frozen, classes: c.classes, records: c.records,
+		shared: with, reports: c.reports, frozen: c.frozen, classes: c.classes,
 		memory: map[cache.ObjectName]*zoneMemory{},
 	}
 	past := history{config.Client, index}
@@ -141,9 +141,9 @@ func New(config Config) (*Controller, error) {
 // InForce returns those of the classes in force for a zone that are there.
 func (c *Controller) InForce(zone *v1alpha1.Zone) []*v1alpha1.DNSClass {
 	var classes []*v1alpha1.DNSClass
-	force, _ := c.zones.findInForce(zone)
-	for _, name := range force.classes {
-		if of := c.index.classByName(name); of != nil {
+	force, _ := c.index.InForce(zone)
+	for _, name := range force.Classes {
+		if of := c.index.ClassByName(name); of != nil {
 			classes = append(classes, of)
 		}
 	}
@@ -152,37 +152,12 @@ func (c *Controller) InForce(zone *v1alpha1.Zone) []*v1alpha1.DNSClass {
 
 // watchObjects has the queue follow the informers.
 func (c *Controller) watchObjects() error {
-	err := errors.Join(watchInformer(c, c.index.zones, c.zoneChanged), watchInformer(c, c.index.records, c.recordChanged),
-		watchInformer(c, c.index.deliveries, c.deliveryChanged), watchInformer(c, c.index.classes, c.classChanged))
-	synced := c.synced
-	err = errors.Join(err, watchInformer(c, c.index.clusters, c.clusterChanged))
-	c.synced = synced // Without their APIService zones of other classes are delivered all the same.
-	if c.config.Namespaces != nil {
-		err = errors.Join(err, watchInformer(c, c.config.Namespaces.Informer(), c.namespaceChanged))
-	}
-	return err
-}
-
-// watchInformer has changed called for each change in an informer: before is nil for an object that comes, after for
-// one that goes.
-func watchInformer[T any](c *Controller, in cache.SharedIndexInformer, changed func(before, after *T)) error {
-	registration, err := in.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(object any) { changed(nil, object.(*T)) },
-		UpdateFunc: func(before, after any) { changed(before.(*T), after.(*T)) },
-		DeleteFunc: func(object any) {
-			if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
-				object = gone.Obj
-			}
-			if last, ok := object.(*T); ok {
-				changed(last, nil)
-			}
-		},
-	})
-	if err != nil {
-		return fmt.Errorf("informers: %w", err)
-	}
-	c.synced = append(c.synced, registration.HasSynced)
-	return nil
+	synced, errZones := c.index.WatchZones(c.enqueueZone)
+	deliveries, errDeliveries := ready.Watch(c.index.Deliveries, c.deliveryChanged)
+	classes, errClasses := ready.Watch(c.index.Classes, c.classChanged)
+	_, errClusters := ready.Watch(c.index.Clusters, c.clusterChanged)
+	c.synced = append(synced, deliveries, classes)
+	return errors.Join(errZones, errDeliveries, errClasses, errClusters)
 }
 
 // Run delivers until ctx ends, and returns when nothing of it is under way.
@@ -195,15 +170,15 @@ func (c *Controller) Run(ctx context.Context) error {
 	if !cache.WaitForCacheSync(ctx.Done(), c.synced...) {
 		return nil
 	}
-	c.frozen.findChanges()
+	c.frozen.FindChanges()
 	// A delivery has its names before an attempt begins.
-	for _, one := range list[*v1alpha1.Delivery](c.index.deliveries) {
-		if c.index.zoneByUID(string(one.Spec.Zone.UID)) != nil {
+	for _, one := range c.index.AllDeliveries() {
+		if c.index.ZoneByUID(string(one.Spec.Zone.UID)) != nil {
 			c.zones.holdNames(one)
 		}
 	}
 	// Classes come first: a zone must not be told that its class is missing because that comes later.
-	for _, of := range c.index.allClasses() {
+	for _, of := range c.index.AllClasses() {
 		if err := c.classes.syncClass(ctx, of.Name); err != nil {
 			klog.FromContext(ctx).Error(err, "a class is not ready at the start; it is tried again", "class", of.Name)
 			c.queue.AddRateLimited(task{kind: classTask, name: of.Name})
@@ -217,8 +192,8 @@ func (c *Controller) Run(ctx context.Context) error {
 	}
 	running.Go(func() { repeat(ctx, secretInterval, c.classes.enqueueClasses) })
 	running.Go(func() { // of a cluster that is not there no event tells
-		if cache.WaitForCacheSync(ctx.Done(), c.index.clusters.HasSynced) {
-			c.enqueueZones(namesAnyCluster)
+		if cache.WaitForCacheSync(ctx.Done(), c.index.Clusters.HasSynced) {
+			c.index.EachZone(ready.NamesAnyCluster, c.enqueueZone)
 		}
 	})
 	running.Go(func() {
@@ -227,7 +202,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	running.Go(func() { repeat(ctx, lastInterval, func() { c.classes.askLast(ctx) }) })
 	running.Go(func() {
 		repeat(ctx, frozenInterval, func() {
-			for _, zone := range c.frozen.findChanges() {
+			for _, zone := range c.frozen.FindChanges() {
 				c.queue.Add(task{zoneTask, zone.Namespace, zone.Name})
 			}
 		})
@@ -247,8 +222,6 @@ func (c *Controller) workNext(ctx context.Context) bool {
 	switch todo.kind {
 	case zoneTask:
 		err = c.zones.syncZone(ctx, todo.namespace, todo.name)
-	case recordTask:
-		err = c.records.syncRecord(ctx, todo.namespace, todo.name)
 	case classTask:
 		err = c.classes.syncClass(ctx, todo.name)
 	case healthTask:
@@ -280,7 +253,7 @@ func (c *Controller) workNext(ctx context.Context) bool {
 func (c *Controller) Observe(event delivery.Event) {
 	c.classes.takeEvent(event)
 	refused := c.reports.takeEvent(event)
-	zone := c.index.zoneByUID(event.Key.UID)
+	zone := c.index.ZoneByUID(event.Key.UID)
 	if zone == nil {
 		return
 	}
@@ -289,79 +262,28 @@ func (c *Controller) Observe(event delivery.Event) {
 	c.events.announceDelivery(zone, event)
 }
 
-func (c *Controller) zoneChanged(before, after *v1alpha1.Zone) {
-	zone := cmp.Or(after, before)
-	c.enqueueZone(zone)
-	if before != nil && before.Status.FQDN != zone.Status.FQDN {
-		c.enqueueZone(before)
-	}
-}
-
-// enqueueZone enqueues a zone, and with one of the default view those of its name in other views: which classes they
-// have depends on it (S1.9).
-func (c *Controller) enqueueZone(zone *v1alpha1.Zone) {
-	c.queue.Add(task{zoneTask, zone.Namespace, zone.Name})
-	if zone.Status.View != "" || zone.Status.FQDN == "" {
-		return
-	}
-	for _, other := range c.index.zonesNamed(zone.Status.FQDN) {
-		if other.Status.View != "" {
-			c.queue.Add(task{zoneTask, other.Namespace, other.Name})
-		}
-	}
-}
-
-func (c *Controller) enqueueZones(which func(*v1alpha1.Zone) bool) {
-	for _, zone := range list[*v1alpha1.Zone](c.index.zones) {
-		if which(zone) {
-			c.enqueueZone(zone)
-		}
-	}
-}
-
-func (c *Controller) recordChanged(before, after *v1alpha1.Record) {
-	c.records.recordChanged(cmp.Or(after, before), after == nil)
-}
-
 func (c *Controller) deliveryChanged(before, after *v1alpha1.Delivery) {
 	one := cmp.Or(after, before)
-	c.reports.takeDelivery(keyOf(one), after)
+	c.reports.takeDelivery(ready.KeyOf(one), after)
 	if after == nil {
-		c.loop.Hold(keyOf(one), time.Time{}, "", delivery.State{})
-		c.queue.Add(task{kind: classTask, name: keyOf(one).Class}) // It may be waiting for this one to go.
+		c.loop.Hold(ready.KeyOf(one), time.Time{}, "", delivery.State{})
+		c.queue.Add(task{kind: classTask, name: ready.KeyOf(one).Class}) // It may be waiting for this one to go.
 	}
 	c.queue.Add(task{zoneTask, one.Namespace, one.Spec.Zone.Name})
 }
 
 func (c *Controller) classChanged(before, after *v1alpha1.DNSClass) {
 	c.queue.Add(task{kind: classTask, name: cmp.Or(after, before).Name})
-	if before == nil || after == nil || !sameForZones(before, after) {
-		c.enqueueZones(func(*v1alpha1.Zone) bool { return true })
-	}
 }
 
-func namesAnyCluster(zone *v1alpha1.Zone) bool {
-	return slices.ContainsFunc(zone.Spec.DNSClassRefs,
-		func(ref v1alpha1.DNSClassReference) bool { return ref.Kind == v1alpha1.KindBind9Cluster })
-}
-
-// clusterChanged is classChanged for a Bind9Cluster: the zones are those that name it.
+// clusterChanged is classChanged for a Bind9Cluster that is, or was, a class.
 func (c *Controller) clusterChanged(before, after *bind9.Bind9Cluster) {
 	at := cmp.Or(after, before)
-	name := class.OfCluster(at).Name
-	if class.InUse(at) || c.index.namesCluster(name) {
+	if name := class.OfCluster(at).Name; class.InUse(at) || c.index.NamesCluster(name) {
 		c.queue.Add(task{kind: classTask, name: name})
-	}
-	if before == nil || after == nil || (before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil) {
-		for _, zone := range c.index.zonesNaming(name) {
-			c.enqueueZone(zone)
-		}
 	}
 }
 
-func (c *Controller) namespaceChanged(before, after *corev1.Namespace) {
-	if before == nil || after == nil || !labels.Equals(before.Labels, after.Labels) ||
-		(before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil) {
-		c.enqueueZones(func(zone *v1alpha1.Zone) bool { return zone.Namespace == cmp.Or(after, before).Name })
-	}
+func (c *Controller) enqueueZone(zone *v1alpha1.Zone) {
+	c.queue.Add(task{zoneTask, zone.Namespace, zone.Name})
 }

@@ -17,18 +17,19 @@ import (
 	"kubi.zone/kubizone/pkg/dns"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/ready"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
 // history asks the server for changes of zones.
 type history struct {
 	client versioned.Interface
-	index  *index
+	index  *ready.Index
 }
 
 // readChanges asks for what the Views of a process that was started later do not have.
 func (h history) readChanges(ctx context.Context, uid string, since, until serial.Serial) ([]dns.Change, error) {
-	zone := h.index.zoneByUID(uid)
+	zone := h.index.ZoneByUID(uid)
 	if zone == nil {
 		return nil, errNoZone
 	}
@@ -67,7 +68,7 @@ func ReadChanges(listed []v1alpha1.ZoneChange) ([]dns.Change, error) {
 
 // readLeft asks what a zone that ended had since a serial.
 func (h history) readLeft(ctx context.Context, uid string, since serial.Serial) ([]delivery.RRsetKey, error) {
-	zone := h.index.zoneByUID(uid)
+	zone := h.index.ZoneByUID(uid)
 	if zone == nil {
 		return nil, errNoZone
 	}

@@ -22,6 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/sethash"
+	"kubi.zone/kubizone/pkg/ready"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/deliverytest"
 	"kubi.zone/kubizone/test/must"
@@ -39,7 +40,7 @@ func putDelivered(t *testing.T, views *zoneview.Set, i int, holder string) []run
 	condition := func(kind, reason, message string) metav1.Condition {
 		return metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: reason, Message: message, ObservedGeneration: 1}
 	}
-	ready := condition(v1alpha1.ConditionReady, v1alpha1.ReasonDelivered, "every class in force has confirmed serial 7")
+	confirmed := condition(v1alpha1.ConditionReady, v1alpha1.ReasonDelivered, "every class in force has confirmed serial 7")
 	meta := func(name string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: "team", Name: name, UID: types.UID("of-" + name), ResourceVersion: "1", Generation: 1}
 	}
@@ -47,17 +48,17 @@ func putDelivered(t *testing.T, views *zoneview.Set, i int, holder string) []run
 	zone.UID, zone.Finalizers = uid, []string{v1alpha1.FinalizerDelivery}
 	zone.Status = v1alpha1.ZoneStatus{FQDN: fqdn.String(), Serial: 7, SettledSerial: 7, Hash: snapshot.Hash(), Conditions: []metav1.Condition{
 		condition(v1alpha1.ConditionDelegated, "Standalone", "x"), condition(v1alpha1.ConditionServable, "Servable", "x"),
-		condition(v1alpha1.ConditionSettled, "Settled", "x"), ready,
+		condition(v1alpha1.ConditionSettled, "Settled", "x"), confirmed,
 	}}
 	ref := v1alpha1.DNSClassReference{Kind: v1alpha1.KindDNSClass, Name: "main"}
 	one := &v1alpha1.Delivery{ObjectMeta: meta(class.DeliveryName(at.Name, uid, ref)), Spec: v1alpha1.DeliverySpec{Zone: v1alpha1.DeliveredZone{Name: at.Name, UID: uid, FQDN: fqdn.String()}, ClassRef: ref}}
 	one.Finalizers = []string{v1alpha1.FinalizerDelivery}
-	one.Status = statusFor("public", delivery.State{
+	one.Status = ready.StatusFor("public", delivery.State{
 		Zone: fqdn, Target: "here", Serial: 7, Hash: snapshot.Hash(), SyncTime: time.Now(), Holder: holder,
 		Ready: delivery.Condition{Status: delivery.True, Reason: delivery.ReasonDelivered, Message: "everything in the class has confirmed the serial"},
 	}, nil)
 	record := &v1alpha1.Record{ObjectMeta: meta(fmt.Sprint("r", i)), Spec: v1alpha1.RecordSpec{Type: "A"}}
-	record.Status = v1alpha1.RecordStatus{FQDN: "www." + fqdn.String(), Serial: 7, ZoneRef: &v1alpha1.AdoptingZone{Namespace: "team", Name: at.Name, UID: uid}, Conditions: []metav1.Condition{ready}}
+	record.Status = v1alpha1.RecordStatus{FQDN: "www." + fqdn.String(), Serial: 7, ZoneRef: &v1alpha1.AdoptingZone{Namespace: "team", Name: at.Name, UID: uid}, Conditions: []metav1.Condition{confirmed}}
 	return []runtime.Object{zone, one, record}
 }
 
@@ -70,6 +71,7 @@ func TestController_idle(t *testing.T) {
 			const zones = 1000
 			views, server := zoneview.NewSet(zoneview.Config{}), deliverytest.NewServer()
 			of := classAt("main", "https://dns.example.net")
+			of.Status.Target = ready.Fingerprint("here")
 			objects := []runtime.Object{of}
 			for i := range zones {
 				objects = append(objects, putDelivered(t, views, i, holder)...)

@@ -18,6 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/delivery/plan"
 	"kubi.zone/kubizone/pkg/delivery/schedule"
+	"kubi.zone/kubizone/pkg/ready"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/must"
 )
@@ -28,25 +29,23 @@ import (
 // another tenant wait no longer. The interval is the shortest one that keeps this of those that are twice as long as
 // the one before.
 func TestDriftInterval_countsServers(t *testing.T) {
-	informer := func(of runtime.Object, by cache.Indexers) cache.SharedIndexInformer {
-		return cache.NewSharedIndexInformer(&cache.ListWatch{}, of, 0, by)
+	informer := func(of runtime.Object) cache.SharedIndexInformer {
+		return cache.NewSharedIndexInformer(&cache.ListWatch{}, of, 0, cache.Indexers{})
 	}
-	x := &index{
-		classes:    informer(&v1alpha1.DNSClass{}, nil),
-		deliveries: informer(&v1alpha1.Delivery{}, cache.Indexers{byClass: indexBy(func(one *v1alpha1.Delivery) string { return keyOf(one).Class })}),
-	}
+	x := &ready.Index{Zones: informer(&v1alpha1.Zone{}), Classes: informer(&v1alpha1.DNSClass{}), Deliveries: informer(&v1alpha1.Delivery{})}
+	must.Succeed(t, x.Prepare())
 	source := plan.Source{Views: zoneview.NewSet(zoneview.Config{})}
 	loop := schedule.New(schedule.Config{Identity: "me", Source: source, Store: &store{}})
 	c := &classSync{shared: &shared{index: x, loop: loop}, known: map[string]*knownClass{}, questions: newQuestions()}
 	fetched, called := delivery.Abilities{Fetched: true}, delivery.Abilities{}
 	of := func(name string, spec v1alpha1.DNSClassSpec, zones, servers int) *v1alpha1.DNSClass {
 		class := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}
-		must.Succeed(t, x.classes.GetIndexer().Add(class))
+		must.Succeed(t, x.Classes.GetIndexer().Add(class))
 		for i := range zones {
 			one := &v1alpha1.Delivery{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(name, i)}, Spec: v1alpha1.DeliverySpec{ClassRef: apiclass.RefOf(name)}}
 			one.Namespace, _, _ = apiclass.SplitCluster(name)
 			one.Status.Servers = make([]v1alpha1.DeliveryServer, servers)
-			must.Succeed(t, x.deliveries.GetIndexer().Add(one))
+			must.Succeed(t, x.Deliveries.GetIndexer().Add(one))
 		}
 		return class
 	}

@@ -18,6 +18,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/ready"
 )
 
 // providers makes the providers of classes, with the Secrets that they need.
@@ -53,7 +54,7 @@ func (p *providers) makeProvider(ctx context.Context, of *v1alpha1.DNSClass, spe
 	if _, _, ok := class.SplitCluster(of.Name); ok && spec.Target != "" {
 		spec.Target += " of " + string(of.UID) // Another cluster of the name has other servers.
 	}
-	spec.Target = fingerprint(spec.Target)
+	spec.Target = ready.Fingerprint(spec.Target)
 	return used, err
 }
 

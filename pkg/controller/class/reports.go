@@ -9,6 +9,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/ready"
 )
 
 // reports keeps what is known of each delivery: what the Loop of this process reported, else what the Delivery says,
@@ -19,21 +20,15 @@ type reports struct {
 }
 
 type report struct {
-	state delivery.State
-	// known says that there is a state.
-	known bool
-	// observed says that the Loop of this process reported it.
-	observed bool
+	ready.Report
 	// refused are the RRsets that the provider refused in the last attempt. The map is replaced and never changed.
 	refused map[delivery.RRsetKey]*delivery.Error
-	// failedWhole says that the last attempt failed for more than the RRsets that were refused.
-	failedWhole bool
 }
 
-func (r *reports) get(key delivery.Key) report {
+func (r *reports) get(key delivery.Key) ready.Report {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.all[key]
+	return r.all[key].Report
 }
 
 // takeEvent keeps what the Loop reports. It returns the refusals of which the provider says something new.
@@ -41,15 +36,12 @@ func (r *reports) takeEvent(event delivery.Event) []delivery.Failure {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if event.Outcome == delivery.OutcomeRemoved {
-		r.all[event.Key] = report{observed: true}
+		r.all[event.Key] = report{Report: ready.Report{Observed: true}}
 		return nil
 	}
 	before := r.all[event.Key]
 	now := before
-	now.state, now.known, now.observed = event.State, true, true
-	if event.Outcome != delivery.OutcomeDrifted && event.Outcome != delivery.OutcomeCompared {
-		now.failedWhole = event.Outcome == delivery.OutcomeFailed
-	}
+	now.State, now.Known, now.Observed = event.State, true, true
 	refused := map[delivery.RRsetKey]*delivery.Error{}
 	for _, failure := range event.Failed {
 		refused[delivery.RRsetKey{Name: failure.Name, Type: failure.Type}] = failure.Err
@@ -77,15 +69,15 @@ func newRefusals(failed []delivery.Failure, before map[delivery.RRsetKey]*delive
 func (r *reports) takeDelivery(key delivery.Key, one *v1alpha1.Delivery) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.all[key].observed {
+	if r.all[key].Observed {
 		return
 	}
 	delete(r.all, key)
 	if one == nil {
 		return
 	}
-	if state, err := stateOf(one); err == nil {
-		r.all[key] = report{state: state, known: true}
+	if state, err := ready.StateOf(one); err == nil {
+		r.all[key] = report{Report: ready.Report{State: state, Known: true}}
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/ready"
 	"kubi.zone/kubizone/test/must"
 )
 
@@ -40,7 +41,7 @@ func TestObserve_logsWhatTheProviderSays_S6_17(t *testing.T) {
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "z", UID: "u"}}
 	client := fake.NewClientset(zone)
 	c := newController(t, client)
-	must.Succeed(t, c.index.zones.GetStore().Add(zone))
+	must.Succeed(t, c.index.Zones.GetStore().Add(zone))
 	refused := func(said string) delivery.Event {
 		e := &delivery.Error{Reason: delivery.ReasonValidationFailed, Message: "the server refuses the record", Said: said}
 		state := makeBegunState()
@@ -67,9 +68,11 @@ func TestObserve_logsWhatTheProviderSays_S6_17(t *testing.T) {
 	}
 	event := refused("zone 8 is locked")
 	record := &v1alpha1.Record{Spec: v1alpha1.RecordSpec{Type: "A"}, Status: v1alpha1.RecordStatus{FQDN: "www.example.org.", Serial: 6}}
-	j, last, _ := judgeRecord(record, standingOf(c.zones.readFacts(zone, inForce{classes: []string{"main"}})))
-	status := must.Get(json.Marshal(statusFor("main", event.State, nil)))(t)
-	if all := j.message + last + string(status); strings.Contains(all, "locked") || !strings.Contains(j.message, "the server refuses the record") {
+	event.State.Refused = event.Failed
+	c.Observe(event)
+	j, last, _ := ready.StandingOf(c.zones.readFacts(zone, ready.InForce{Classes: []string{"main"}})).Judge(record)
+	status := must.Get(json.Marshal(ready.StatusFor("main", event.State, nil)))(t)
+	if all := j.Message + last + string(status); strings.Contains(all, "locked") || !strings.Contains(j.Message, "the server refuses the record") {
 		t.Errorf("%+v, %s, %s", j, last, status)
 	}
 }
@@ -85,37 +88,17 @@ func TestStore_logsWhyAClassFails(t *testing.T) {
 			Ready: delivery.Condition{Status: delivery.False}}
 	}
 	trying := &delivery.State{Ready: delivery.Condition{Status: delivery.Unknown}}
-	read := failed(publicMessage("main", delivery.ReasonServerError, ""))
+	read := failed(ready.PublicMessage("main", delivery.ReasonServerError, ""))
 	read.Error.Stored = true
 	for _, state := range []*delivery.State{failed("rndc: connection refused"), read, trying, failed("rndc: connection refused")} {
 		s.logFailure(key, zone, state)
 	}
 	logged{}.Eventf(referTo(zone), nil, "Warning", string(delivery.ReasonServerError), actionDeliver, "%s",
-		publicFault("main", delivery.ReasonServerError, ""))
+		ready.PublicFault("main", delivery.ReasonServerError, ""))
 	klog.Flush()
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 	if len(lines) != 2 || lines[0][0] != 'E' || !strings.Contains(lines[0], "rndc: connection refused") ||
 		!strings.Contains(lines[0], "disk 7 is full") || !strings.HasSuffix(lines[1], "ServerError: main: its server could not do it") {
 		t.Errorf("the log:\n%s", log.String())
-	}
-}
-
-// A comparison is no answer of the provider about a refused RRset: the Record keeps its reason.
-func TestObserve_aComparisonForgetsNoRefusal(t *testing.T) {
-	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "z", UID: "u"}}
-	client := fake.NewClientset(zone)
-	c := newController(t, client)
-	must.Succeed(t, c.index.zones.GetStore().Add(zone))
-	e := &delivery.Error{Reason: delivery.ReasonValidationFailed, Message: "the server refuses the record"}
-	event := delivery.Event{
-		Key: delivery.Key{UID: "u", Class: "main"}, Outcome: delivery.OutcomeDelivered, State: makeBegunState(),
-		Failed: []delivery.Failure{{Name: name.MustParse("www.example.org."), Type: rdata.A, Err: e}},
-	}
-	c.Observe(event)
-	event.Outcome, event.Failed = delivery.OutcomeCompared, nil
-	c.Observe(event)
-	record := &v1alpha1.Record{Spec: v1alpha1.RecordSpec{Type: "A"}, Status: v1alpha1.RecordStatus{FQDN: "www.example.org.", Serial: 6}}
-	if j, _, _ := judgeRecord(record, standingOf(c.zones.readFacts(zone, inForce{classes: []string{"main"}}))); !strings.Contains(j.message, e.Message) {
-		t.Errorf("%+v", j)
 	}
 }

@@ -15,9 +15,10 @@ import (
 	bind9typed "kubi.zone/kubizone/api/client/clientset/versioned/typed/bind9/v1alpha1"
 	typed "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/ready"
 )
 
-// statusWriter writes the status of Zones, Records and DNSClasses, and a condition of Bind9Clusters.
+// statusWriter writes the status of Zones and DNSClasses, and a condition of Bind9Clusters.
 type statusWriter struct {
 	client   typed.KubizoneV1alpha1Interface
 	clusters bind9typed.Bind9ClustersGetter
@@ -29,21 +30,21 @@ type readyPatch struct {
 	// serial is that of which the Ready speaks: where the object is past it by now, the server drops it (S6.13).
 	serial    int64
 	before    []metav1.Condition
-	judgement judgement
+	judgement ready.Judgement
 	stalled   *metav1.Condition
 }
 
-// encode makes a patch of it with the further fields of the status. A judgement that says nothing leaves Ready as it
+// encode makes a patch of it with the further fields of the status. A Judgement that says nothing leaves Ready as it
 // is.
 func (p *readyPatch) encode(fields map[string]any) map[string]any {
 	conditions := stallPatch(p.before, p.stalled)
-	if p.judgement.status != "" {
-		ready := p.judgement.condition()
-		ready.ObservedGeneration, ready.LastTransitionTime = p.of.Generation, metav1.NewTime(time.Now())
-		if before := readyOf(p.before); before != nil && before.Status == ready.Status {
-			ready.LastTransitionTime = before.LastTransitionTime
+	if p.judgement.Status != "" {
+		next := p.judgement.Condition()
+		next.ObservedGeneration, next.LastTransitionTime = p.of.Generation, metav1.NewTime(time.Now())
+		if before := ready.ReadyOf(p.before); before != nil && before.Status == next.Status {
+			next.LastTransitionTime = before.LastTransitionTime
 		}
-		conditions = append(conditions, ready)
+		conditions = append(conditions, next)
 	}
 	fields["serial"], fields["conditions"] = p.serial, conditions
 	return map[string]any{"metadata": map[string]any{"uid": p.of.UID}, "status": fields}
@@ -69,22 +70,6 @@ func (w statusWriter) writeZone(ctx context.Context, p readyPatch) error {
 	return ignoreGone(err)
 }
 
-// writeRecord writes the Ready of a Record with the error of its own RRset.
-func (w statusWriter) writeRecord(ctx context.Context, p readyPatch, lastError string) error {
-	patch := p.encode(map[string]any{"lastDeliveryError": lastError})
-	_, err := patchObject(ctx, w.client.Records(p.of.Namespace), p.of.Name, patch, "status")
-	return ignoreGone(err)
-}
-
-// writeUnadopted writes Stalled alone, and nothing where a zone has taken the Record in meanwhile.
-func (w statusWriter) writeUnadopted(ctx context.Context, record *v1alpha1.Record, stalled *metav1.Condition) error {
-	_, err := patchObject(ctx, w.client.Records(record.Namespace), record.Name, map[string]any{
-		"metadata": map[string]any{"uid": record.UID, "resourceVersion": record.ResourceVersion},
-		"status":   map[string]any{"conditions": stallPatch(record.Status.Conditions, stalled)},
-	}, "status")
-	return ignoreGone(err)
-}
-
 func (w statusWriter) writeClass(ctx context.Context, of *v1alpha1.DNSClass, ready metav1.Condition, stalled *metav1.Condition,
 	health v1alpha1.ClassHealth) error {
 	status := map[string]any{
@@ -97,10 +82,10 @@ func (w statusWriter) writeClass(ctx context.Context, of *v1alpha1.DNSClass, rea
 	return ignoreGone(err)
 }
 
-// writeKeyNames writes the names of TSIG keys that a class uses.
-func (w statusWriter) writeKeyNames(ctx context.Context, of *v1alpha1.DNSClass, names []string) error {
+// writeIdentity writes the names of the TSIG keys and the target of a class.
+func (w statusWriter) writeIdentity(ctx context.Context, of *v1alpha1.DNSClass, names []string, target string) error {
 	_, err := patchObject(ctx, w.client.DNSClasses(), of.Name,
-		map[string]any{"metadata": map[string]any{"uid": of.UID}, "status": map[string]any{"keyNames": names}}, "status")
+		map[string]any{"metadata": map[string]any{"uid": of.UID}, "status": map[string]any{"keyNames": names, "target": target}}, "status")
 	return ignoreGone(err)
 }
 
@@ -124,7 +109,7 @@ func stallPatch(conditions []metav1.Condition, stalled *metav1.Condition) []any 
 	switch {
 	case stalled != nil:
 		return []any{stalled}
-	case stalledOf(conditions) != nil:
+	case ready.StalledOf(conditions) != nil:
 		return []any{map[string]any{"$patch": "delete", "type": v1alpha1.ConditionStalled}}
 	}
 	return nil
@@ -132,7 +117,7 @@ func stallPatch(conditions []metav1.Condition, stalled *metav1.Condition) []any 
 
 // written is the last write of a Ready: what it said, and the version that it was worked out from.
 type written struct {
-	from string
-	judgement
-	stalled bool
+	from      string
+	judgement ready.Judgement
+	stalled   bool
 }

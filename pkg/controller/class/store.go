@@ -25,6 +25,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/delivery/lease"
+	"kubi.zone/kubizone/pkg/ready"
 )
 
 // store keeps states in Delivery objects. The resourceVersion is the fence (F22).
@@ -94,7 +95,7 @@ func (s *store) Load(ctx context.Context, key delivery.Key) (delivery.State, err
 		return delivery.State{}, err
 	}
 	s.rememberDelivery(key, one)
-	return stateOf(one)
+	return ready.StateOf(one)
 }
 
 // Save writes a state. The Delivery of a zone of which nothing is begun has no finalizer, and may go with its zone.
@@ -112,7 +113,7 @@ func (s *store) Save(ctx context.Context, key delivery.Key, state delivery.State
 		ObjectMeta: metav1.ObjectMeta{Name: class.DeliveryName(zone.Name, zone.UID, ref), Namespace: zone.Namespace,
 			ResourceVersion: state.Version},
 		Spec:   v1alpha1.DeliverySpec{Zone: v1alpha1.DeliveredZone{Name: zone.Name, UID: zone.UID, FQDN: zone.Status.FQDN}, ClassRef: ref},
-		Status: statusFor(key.Class, state, known.conditions),
+		Status: ready.StatusFor(key.Class, state, known.conditions),
 	}
 	deliveries := s.client.Deliveries(zone.Namespace)
 	begun := !state.Zone.IsZero()
@@ -195,7 +196,7 @@ func (s *store) addFinalizers(ctx context.Context, zone *v1alpha1.Zone, name str
 		return nil
 	}
 	if err := s.patchClass(ctx, of.Name, finalizerPatch(true, of.UID, "")); err != nil {
-		return fmt.Errorf("finalizer of %s: %w", describeClass(of.Name), err)
+		return fmt.Errorf("finalizer of %s: %w", ready.Describe(of.Name), err)
 	}
 	return nil
 }
@@ -243,7 +244,7 @@ func (s *store) holdsClass(ctx context.Context, of *v1alpha1.DNSClass) (bool, er
 		namespace = metav1.NamespaceAll
 	}
 	return s.anyHeld(ctx, namespace, v1alpha1.FieldDeliveryClassRefName, class.RefOf(of.Name).Name,
-		func(one *v1alpha1.Delivery) bool { return keyOf(one).Class == of.Name })
+		func(one *v1alpha1.Delivery) bool { return ready.KeyOf(one).Class == of.Name })
 }
 
 // releaseClass takes the finalizer from a class.

@@ -20,15 +20,15 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/ready"
 )
 
 // zoneSync tells the Loop what shall be done with zones, and writes how far each is.
 type zoneSync struct {
 	*shared
 	reports *reports
-	frozen  *frozenZones
+	frozen  *ready.FrozenZones
 	classes *classSync
-	records *recordSync
 
 	mu     sync.Mutex
 	memory map[cache.ObjectName]*zoneMemory
@@ -63,7 +63,7 @@ func (z *zoneSync) dropMemory(at cache.ObjectName) {
 // syncZone tells the Loop what shall be done with a zone, and people how far it is.
 func (z *zoneSync) syncZone(ctx context.Context, namespace, name string) error {
 	at := cache.NewObjectName(namespace, name)
-	zone := z.index.zoneByName(namespace, name)
+	zone := z.index.ZoneByName(namespace, name)
 	if before := z.memoryOf(at).told.UID; before != "" && (zone == nil || before != string(zone.UID)) {
 		if err := z.forgetZone(ctx, at, before); err != nil {
 			return err
@@ -74,10 +74,10 @@ func (z *zoneSync) syncZone(ctx context.Context, namespace, name string) error {
 		return nil
 	}
 	m := z.memoryOf(at)
-	_, terminating := z.index.labelsOf(namespace)
-	force, taken := z.findInForce(zone)
-	for _, name := range force.classes {
-		if z.index.classByName(name) == nil {
+	_, terminating := z.index.LabelsOf(namespace)
+	force, taken := z.index.InForce(zone)
+	for _, name := range force.Classes {
+		if z.index.ClassByName(name) == nil {
 			z.classes.tellMissing(name)
 		}
 	}
@@ -87,23 +87,13 @@ func (z *zoneSync) syncZone(ctx context.Context, namespace, name string) error {
 	if zone.DeletionTimestamp != nil {
 		err = z.store.releaseZone(ctx, zone)
 	}
-	// Many Records take a while: the Zone is judged by what is known then.
-	return errors.Join(err, z.records.syncRecords(ctx, zone, standingOf(z.readFacts(zone, force))),
-		z.syncStatus(ctx, m, z.readFacts(zone, force)))
-}
-
-// findInForce returns the classes in force for a zone, and those that a zone of the default view has taken.
-func (z *zoneSync) findInForce(zone *v1alpha1.Zone) (force inForce, taken []string) {
-	of, _ := z.index.labelsOf(zone.Namespace)
-	all := z.index.allClasses()
-	taken = z.takenFrom(zone, all)
-	return classesOf(zone, of, z.index.classByName, all, taken), taken
+	return errors.Join(err, z.syncStatus(ctx, m, z.readFacts(zone, force)))
 }
 
 // tellClusters has the Loop told of the Bind9Clusters that a zone names, and of those that have a Delivery of it.
 func (z *zoneSync) tellClusters(zone *v1alpha1.Zone) {
 	refs := zone.Spec.DNSClassRefs
-	for _, one := range z.index.deliveriesOf(string(zone.UID)) {
+	for _, one := range z.index.DeliveriesOf(string(zone.UID)) {
 		refs = append(refs[:len(refs):len(refs)], one.Spec.ClassRef)
 	}
 	for _, ref := range refs {
@@ -113,57 +103,25 @@ func (z *zoneSync) tellClusters(zone *v1alpha1.Zone) {
 	}
 }
 
-// takenFrom are the classes of the zone that has the name of this one in the default view; none where this one is of
-// that view.
-func (z *zoneSync) takenFrom(zone *v1alpha1.Zone, all []*v1alpha1.DNSClass) []string {
-	if zone.Status.View == "" {
-		return nil
-	}
-	var taken []string
-	for _, other := range z.index.zonesNamed(zone.Status.FQDN) {
-		if other.Status.View == "" {
-			of, _ := z.index.labelsOf(other.Namespace)
-			taken = append(taken, classesOf(other, of, z.index.classByName, all, nil).classes...)
-		}
-	}
-	return taken
-}
-
-// readFacts reads all that the Ready of a Zone and of its Records is judged from.
-func (z *zoneSync) readFacts(zone *v1alpha1.Zone, force inForce) *facts {
-	f := &facts{zone: zone, force: force, frozen: z.frozen.has(zone)}
-	of := func(key delivery.Key) classFacts {
-		known := classFacts{class: key.Class, report: z.reports.get(key)}
-		if one := z.index.classByName(key.Class); one != nil {
-			known.says, known.nameServers = saysOfItself(one), class.HasNameServers(&one.Spec)
-		}
-		return known
-	}
-	for _, name := range force.classes {
-		f.classes = append(f.classes, of(delivery.Key{UID: string(zone.UID), Class: name}).at(z.classes.targetOf(name)))
-	}
-	for _, one := range z.index.deliveriesOf(string(zone.UID)) {
-		if one.Status.FQDN != "" { // else nothing was begun
-			f.remains = append(f.remains, of(keyOf(one)))
-		}
-	}
-	return f
+// readFacts reads the facts that decide the Ready of a Zone.
+func (z *zoneSync) readFacts(zone *v1alpha1.Zone, force ready.InForce) *ready.Facts {
+	return z.index.FactsOf(zone, force, z.frozen.Has(zone), z.reports.get, z.classes.targetOf)
 }
 
 // tellLoop is level-triggered as the Loop is: only what is new is told.
-func (z *zoneSync) tellLoop(m *zoneMemory, zone *v1alpha1.Zone, force inForce, taken []string, terminating bool) {
+func (z *zoneSync) tellLoop(m *zoneMemory, zone *v1alpha1.Zone, force ready.InForce, taken []string, terminating bool) {
 	uid, ended := string(zone.UID), zone.Status.FQDN == "" // or it never stood, and nothing is delivered (S3.2, S3.5)
 	desired := delivery.Zone{
-		UID: uid, Tenant: zone.Namespace, Classes: force.classes, Remove: zone.DeletionTimestamp != nil || ended,
+		UID: uid, Tenant: zone.Namespace, Classes: force.Classes, Remove: zone.DeletionTimestamp != nil || ended,
 		Retain: zone.Spec.DeletionPolicy == v1alpha1.DeletionPolicyRetain &&
 			!ended, Paused: zone.Annotations[v1alpha1.AnnotationPaused] == "true",
 	}
 	if request := zone.Annotations[v1alpha1.AnnotationVerifyRequestedAt]; len(request) <= validation.MaxVerifyRequest {
 		desired.Request = request
 	}
-	for _, one := range z.index.deliveriesOf(uid) {
+	for _, one := range z.index.DeliveriesOf(uid) {
 		z.holdNames(one)
-		key := keyOf(one)
+		key := ready.KeyOf(one)
 		if !slices.Contains(desired.Classes, key.Class) {
 			desired.Former = append(desired.Former, key.Class)
 		}
@@ -173,8 +131,7 @@ func (z *zoneSync) tellLoop(m *zoneMemory, zone *v1alpha1.Zone, force inForce, t
 		}
 	}
 	slices.Sort(desired.Former)
-	of, _ := z.index.labelsOf(zone.Namespace)
-	desired.Expelled = findExpelled(zone, force, desired.Former, z.index.classByName, of, taken)
+	desired.Expelled = z.index.Expelled(zone, force, desired.Former, taken)
 	if m.told.Frozen != 0 && desired.Frozen != 0 {
 		desired.Frozen = m.told.Frozen
 	}
@@ -187,8 +144,8 @@ func (z *zoneSync) tellLoop(m *zoneMemory, zone *v1alpha1.Zone, force inForce, t
 // holdNames tells the Loop which names a Delivery has, if its Zone is there: one whose Zone is gone keeps no name. Of
 // two the earlier has a name, as primaries see it (transferclass).
 func (z *zoneSync) holdNames(one *v1alpha1.Delivery) {
-	if state, err := stateOf(one); err == nil {
-		z.loop.Hold(keyOf(one), one.CreationTimestamp.Time, string(one.UID), state)
+	if state, err := ready.StateOf(one); err == nil {
+		z.loop.Hold(ready.KeyOf(one), one.CreationTimestamp.Time, string(one.UID), state)
 	}
 }
 
@@ -196,8 +153,8 @@ func (z *zoneSync) holdNames(one *v1alpha1.Delivery) {
 // garbage collector.
 func (z *zoneSync) forgetZone(ctx context.Context, at cache.ObjectName, uid string) error {
 	z.loop.RemoveZone(uid)
-	for _, one := range z.index.deliveriesOf(uid) {
-		z.loop.Hold(keyOf(one), time.Time{}, "", delivery.State{})
+	for _, one := range z.index.DeliveriesOf(uid) {
+		z.loop.Hold(ready.KeyOf(one), time.Time{}, "", delivery.State{})
 		if slices.Contains(one.Finalizers, v1alpha1.FinalizerDelivery) {
 			continue
 		}
@@ -208,29 +165,28 @@ func (z *zoneSync) forgetZone(ctx context.Context, at cache.ObjectName, uid stri
 	ours := func(key delivery.Key) bool { return key.UID == uid }
 	z.reports.forget(ours)
 	z.store.forgetDeliveries(ours)
-	z.stalls.forget(types.UID(uid))
-	z.records.forgetZone(uid)
+	z.stalls.Forget(types.UID(uid))
 	z.dropMemory(at)
 	return nil
 }
 
 // syncStatus writes the Ready of a Zone, and Stalled where that waits for a person.
-func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *facts) error {
-	var j judgement
+func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *ready.Facts) error {
+	var j ready.Judgement
 	var ahead sighting
-	zone := f.zone
+	zone := f.Zone
 	if zone.Status.Serial != 0 { // else the server says what it waits for
-		if j = judgeZone(f); j == (judgement{}) {
+		if j = ready.JudgeZone(f); j == (ready.Judgement{}) {
 			return nil
 		}
 		ahead = passSecondary(f, &j, m.asked)
-		j.message = shortenText(j.message, maxZoneMessage)
+		j.Message = ready.Shorten(j.Message, ready.MaxZoneMessage)
 	}
-	waits := j.condition()
-	if j.status == "" || j.reason == v1alpha1.ReasonNotDelegatedOrServable {
-		waits = firstFalse(zone.Status.Conditions, v1alpha1.ConditionDelegated, v1alpha1.ConditionServable)
+	waits := j.Condition()
+	if j.Status == "" || j.Reason == v1alpha1.ReasonNotDelegatedOrServable {
+		waits = ready.FirstFalse(zone.Status.Conditions, v1alpha1.ConditionDelegated, v1alpha1.ConditionServable)
 	}
-	stalled := z.stalls.judgeStalled(task{zoneTask, zone.Namespace, zone.Name}, &zone.ObjectMeta, zone.Status.Conditions, waits)
+	stalled := z.judgeStalled(task{zoneTask, zone.Namespace, zone.Name}, &zone.ObjectMeta, zone.Status.Conditions, waits)
 	now := written{zone.ResourceVersion, j, stalled != nil}
 	// A write from the object that the informer still has needs no other: its own event is on the way.
 	if ahead.serial == 0 && (m.written == now || saysAlready(zone, j, stalled)) {
@@ -251,16 +207,16 @@ func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *facts) erro
 	return nil
 }
 
-// saysAlready reports whether a Zone says a judgement already. Programs such as kubectl wait take what speaks of an
+// saysAlready reports whether a Zone has a Judgement already. Programs such as kubectl wait take what speaks of an
 // older generation for old.
-func saysAlready(zone *v1alpha1.Zone, j judgement, stalled *metav1.Condition) bool {
-	if !sameStall(zone.Status.Conditions, stalled) {
+func saysAlready(zone *v1alpha1.Zone, j ready.Judgement, stalled *metav1.Condition) bool {
+	if !ready.SameStall(zone.Status.Conditions, stalled) {
 		return false
 	}
-	if j.status == "" {
+	if j.Status == "" {
 		return true
 	}
-	before := readyOf(zone.Status.Conditions)
-	return before != nil && before.Status == j.status && before.Reason == j.reason &&
-		(before.Message == j.message && before.ObservedGeneration == zone.Generation || j.reason == v1alpha1.ReasonPending)
+	before := ready.ReadyOf(zone.Status.Conditions)
+	return before != nil && before.Status == j.Status && before.Reason == j.Reason &&
+		(before.Message == j.Message && before.ObservedGeneration == zone.Generation || j.Reason == v1alpha1.ReasonPending)
 }

@@ -86,7 +86,10 @@ func (m *Memory) RecordFailure(f *Facts, at serial.Serial, report delivery.Repor
 		since = next.Error.Time
 	}
 	describeFailure(&next, e, since)
-	next.Failed, next.Skipped = len(report.Failed), report.Skipped
+	next.Failed, next.Skipped, next.FailedWhole = len(report.Failed), report.Skipped, true
+	if len(report.Failed) > 0 {
+		next.Refused = firstRefused(report.Failed)
+	}
 	if report.Servers != nil {
 		next.Servers = report.Servers
 	}
@@ -122,6 +125,7 @@ func (m *Memory) recordSuccess(f *Facts, t Tried, plan delivery.Plan, report del
 	next := m.State
 	next.Zone, next.Target = plan.Zone, f.Class.Target
 	next.Servers, next.Failed, next.Skipped = report.Servers, len(report.Failed), report.Skipped
+	next.Refused, next.FailedWhole = firstRefused(report.Failed), false
 	event := delivery.Event{Outcome: delivery.OutcomeDelivered, Serial: plan.Serial, Failed: report.Failed, Proven: report.Proven}
 	had := next.Error
 	next.Error = nil
@@ -140,6 +144,24 @@ func (m *Memory) recordSuccess(f *Facts, t Tried, plan delivery.Plan, report del
 		next.Error = had // A pending delivery has not recovered yet.
 	}
 	return Result{State: next, Event: event}
+}
+
+// maxRefusedOctets bounds the names and messages of State.Refused, which each delivered change writes.
+const maxRefusedOctets = 32 << 10
+
+// firstRefused returns the failures that a State keeps, in an order that a repeated attempt has too.
+func firstRefused(failed []delivery.Failure) []delivery.Failure {
+	failed = slices.DeleteFunc(slices.Clone(failed), func(f delivery.Failure) bool { return f.Err == nil })
+	slices.SortFunc(failed, func(a, b delivery.Failure) int {
+		return cmp.Or(a.Name.Compare(b.Name), cmp.Compare(a.Type, b.Type))
+	})
+	octets := 0
+	for i, f := range failed {
+		if octets += len(f.Key().String()) + min(len(f.Err.Message), delivery.MaxRefusal); i == delivery.MaxRefused || octets > maxRefusedOctets {
+			return failed[:i]
+		}
+	}
+	return failed
 }
 
 func (m *Memory) awaitServers(f *Facts, next *delivery.State, at serial.Serial, servers []delivery.Server) {

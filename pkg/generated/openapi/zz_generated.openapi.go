@@ -191,6 +191,7 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		kubizonev1alpha1.DeliveryError{}.OpenAPIModelName():                 schema_kubizone_api_kubizone_v1alpha1_DeliveryError(ref),
 		kubizonev1alpha1.DeliveryIntent{}.OpenAPIModelName():                schema_kubizone_api_kubizone_v1alpha1_DeliveryIntent(ref),
 		kubizonev1alpha1.DeliveryList{}.OpenAPIModelName():                  schema_kubizone_api_kubizone_v1alpha1_DeliveryList(ref),
+		kubizonev1alpha1.DeliveryRefusal{}.OpenAPIModelName():               schema_kubizone_api_kubizone_v1alpha1_DeliveryRefusal(ref),
 		kubizonev1alpha1.DeliveryServer{}.OpenAPIModelName():                schema_kubizone_api_kubizone_v1alpha1_DeliveryServer(ref),
 		kubizonev1alpha1.DeliverySpec{}.OpenAPIModelName():                  schema_kubizone_api_kubizone_v1alpha1_DeliverySpec(ref),
 		kubizonev1alpha1.DeliveryStatus{}.OpenAPIModelName():                schema_kubizone_api_kubizone_v1alpha1_DeliveryStatus(ref),
@@ -8016,6 +8017,13 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClassStatus(ref common.ReferenceCa
 							},
 						},
 					},
+					"target": {
+						SchemaProps: spec.SchemaProps{
+							Description: "target identifies the place to which the class delivers, without its address. A Delivery with another target confirms nothing.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
 				},
 			},
 		},
@@ -8747,6 +8755,50 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryList(ref common.ReferenceCall
 	}
 }
 
+func schema_kubizone_api_kubizone_v1alpha1_DeliveryRefusal(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "DeliveryRefusal is an RRset that the provider refused.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"rrset": {
+						SchemaProps: spec.SchemaProps{
+							Description: "rrset is the RRset as \"name type\".",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"reason": {
+						SchemaProps: spec.SchemaProps{
+							Description: "reason is the kind of the refusal, as in error.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"code": {
+						SchemaProps: spec.SchemaProps{
+							Description: "code is the code of the provider or its protocol, such as an RCODE.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"message": {
+						SchemaProps: spec.SchemaProps{
+							Description: "message says what is wrong with the RRset, in 256 characters at most.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"rrset", "reason"},
+			},
+		},
+	}
+}
+
 func schema_kubizone_api_kubizone_v1alpha1_DeliveryServer(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -8979,11 +9031,36 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCa
 							Format:      "",
 						},
 					},
+					"refused": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "refused are RRsets that the provider refused in the last attempt, 256 at most. Their Records are not Ready.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(kubizonev1alpha1.DeliveryRefusal{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"failedWhole": {
+						SchemaProps: spec.SchemaProps{
+							Description: "failedWhole: the last attempt failed for more than single RRsets, so error concerns the whole zone.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
 				},
 			},
 		},
 		Dependencies: []string{
-			metav1.Condition{}.OpenAPIModelName(), metav1.Time{}.OpenAPIModelName(), kubizonev1alpha1.DeliveryError{}.OpenAPIModelName(), kubizonev1alpha1.DeliveryIntent{}.OpenAPIModelName(), kubizonev1alpha1.DeliveryServer{}.OpenAPIModelName()},
+			metav1.Condition{}.OpenAPIModelName(), metav1.Time{}.OpenAPIModelName(), kubizonev1alpha1.DeliveryError{}.OpenAPIModelName(), kubizonev1alpha1.DeliveryIntent{}.OpenAPIModelName(), kubizonev1alpha1.DeliveryRefusal{}.OpenAPIModelName(), kubizonev1alpha1.DeliveryServer{}.OpenAPIModelName()},
 	}
 }
 

@@ -355,6 +355,9 @@ func (k Keys) CondensedPart(zone string, n uint64, part int) string {
 // MigrationLock returns the key of the lock of migrations. It is not an internal key, and is never encrypted.
 func (k Keys) MigrationLock() string { return k.Prefix + "/migrating" }
 
+// LeaderLock returns the key of the lock of the server that confirms Records; see MigrationLock.
+func (k Keys) LeaderLock() string { return k.Prefix + "/confirming" }
+
 // WaitingValue returns the value of the keys of Waiting; moves as in law.Waiting.
 func WaitingValue(uid string, created int64, moves bool) string {
 	return string(Encode(Waiter{UID: uid, Created: created, Moves: moves}))

@@ -41,13 +41,14 @@ func TestDelete_waitsForAFinalizerThatCameMeanwhile_S11_12(t *testing.T) {
 		Transport: storagebackend.TransportConfig{ServerList: []string{etcd.Endpoint}}, EventsHistoryWindow: storagebackend.DefaultEventsHistoryWindow,
 	}
 	cached := genericregistry.StorageWithCacher()
-	paths := must.Get(NewStorage(Config{Scheme: registry.Scheme, RESTOptions: generic.RESTOptions{
+	paths, _, err := NewStorage(Config{Scheme: registry.Scheme, RESTOptions: generic.RESTOptions{
 		StorageConfig: backend.ForResource(bind9.Resource("all")), ResourcePrefix: "/all", DeleteCollectionWorkers: 1, EnableGarbageCollection: true,
 		Decorator: func(config *storagebackend.ConfigForResource, prefix string, key func(runtime.Object) (string, error), of, list func() runtime.Object, attributes storage.AttrFunc, triggers storage.IndexerFuncs, indexers *cache.Indexers) (storage.Interface, factory.DestroyFunc, error) {
 			in, destroy, err := cached(config, prefix, key, of, list, attributes, triggers, indexers)
 			return fromcache.Storage(in), destroy, err
 		},
-	}}))(t)
+	}})
+	must.Succeed(t, err)
 	for _, path := range paths {
 		t.Cleanup(path.Destroy)
 	}

@@ -30,22 +30,22 @@ type Config struct {
 
 // NewStorage returns the storage by path. create of bind9instances/external is the right to an instance outside of
 // the cluster.
-func NewStorage(config Config) (map[string]rest.Storage, error) {
+func NewStorage(config Config) (map[string]rest.Storage, *kind.REST[*bind9.Bind9Cluster], error) {
 	paths := map[string]rest.Storage{
 		"bind9instances/external": kind.Permission{Of: bind9.Resource("bind9instances/external"), Object: &bind9.Bind9Instance{}},
 	}
 	if _, err := completeKind(newProviders(config.Rules), config).AddStorage(paths, config.Scheme, config.RESTOptions, nil); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if _, err := completeKind(newInstances(config.Rules), config).AddStorage(paths, config.Scheme, config.RESTOptions, nil); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	clusters, err := completeKind(newClusters(config.Rules), config).AddStorage(paths, config.Scheme, config.RESTOptions, nil)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	paths["bind9clusters/scale"] = &ScaleREST{clusters.Store}
-	return paths, nil
+	return paths, clusters, nil
 }
 
 // completeKind sets the fields common to all kinds of the group.

@@ -4,18 +4,83 @@
 package delivery
 
 import (
+	"context"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/refusal"
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// Kind of Deliveries.
+// Config of the kind. All fields are required.
+type Config struct {
+	// Authorizer is asked about confirm of the class.
+	Authorizer authorizer.UnconditionalAuthorizer
+	// Zone returns a Zone as in etcd.
+	Zone func(ctx context.Context, namespace, name string) (*v1alpha1.Zone, error)
+}
+
+// NewKind returns the kind of Deliveries whose status only a user with the right to confirm for the class writes.
+func NewKind(config Config) *kind.Kind[*v1alpha1.Delivery] {
+	of := Kind
+	status := kind.Status(validation.DeliveryStatusUpdate)
+	status.Check = config.checkStatus
+	of.Subresources = map[string]kind.Subresource[*v1alpha1.Delivery]{"status": status}
+	return &of
+}
+
+// checkStatus returns the refusal of a status: Records become Ready by it (S6.18).
+func (c Config) checkStatus(ctx context.Context, after, before *v1alpha1.Delivery) error {
+	ref := after.Spec.ClassRef
+	of := v1alpha1.Resource("dnsclasses")
+	if ref.Kind == v1alpha1.KindBind9Cluster {
+		of = bind9.Resource("bind9clusters")
+	}
+	// Without a namespace: the Role of a namespace does not give the right.
+	allowed, err := kind.IsAllowed(ctx, c.Authorizer, authorizer.AttributesRecord{Verb: "confirm", APIGroup: of.Group, APIVersion: "*",
+		Resource: of.Resource, Name: ref.Name})
+	if err != nil {
+		return err
+	}
+	if !allowed {
+		return refusal.ByRule("S6.18", apierrors.NewForbidden(v1alpha1.Resource("deliveries"), after.Name, fmt.Errorf(
+			"the right to confirm %s %q in the whole cluster is needed, as Records become Ready by this status (S6.18); "+
+				"a ClusterRoleBinding to a role with that right gives it", of.Resource, ref.Name)))
+	}
+	if after.Status.Serial == before.Status.Serial || after.Status.Serial == 0 {
+		return nil
+	}
+	zone, err := c.Zone(ctx, after.Namespace, after.Spec.Zone.Name)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return err
+	}
+	path := field.NewPath("status", "serial")
+	switch {
+	case err != nil || zone.UID != after.Spec.Zone.UID:
+		return refuseSerial(after, field.Invalid(path, after.Status.Serial, "the Zone of this Delivery, by name and uid, is gone: "+
+			"only 0 is confirmed of it"))
+	case serial.Serial(after.Status.Serial).Ahead(serial.Serial(zone.Status.SettledSerial)):
+		return refuseSerial(after, field.Invalid(path, after.Status.Serial, fmt.Sprintf("is ahead of the settledSerial %d of the Zone: "+
+			"confirm a serial that servers may have", zone.Status.SettledSerial)))
+	}
+	return nil
+}
+
+func refuseSerial(of *v1alpha1.Delivery, err *field.Error) error {
+	return refusal.NewInvalid(v1alpha1.Kind("Delivery"), of.Name, field.ErrorList{refusal.Cite("S6.18", err)})
+}
+
+// Kind of Deliveries, without the checks of NewKind.
 var Kind = kind.Kind[*v1alpha1.Delivery]{
 	GroupVersion: v1alpha1.SchemeGroupVersion, Resource: "deliveries", Singular: "delivery", Categories: []string{"kubizone"},
 	New:     func() *v1alpha1.Delivery { return &v1alpha1.Delivery{} },

@@ -11,10 +11,7 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/warning"
 	"k8s.io/client-go/tools/cache"
 
@@ -36,45 +33,12 @@ const byDefault = "default"
 
 // NewLister returns a Lister. Run provides default classes.
 func NewLister(store *kind.REST[*v1alpha1.DNSClass], labelsOf func(namespace string) map[string]string) *Lister {
-	return &Lister{store, labelsOf, cache.NewSharedIndexInformer(&cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			internal, err := convertOptions(options)
-			if err != nil {
-				return nil, err
-			}
-			return store.List(ctx, internal)
-		},
-		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			internal, err := convertOptions(options)
-			if err != nil {
-				return nil, err
-			}
-			events, err := store.Watch(ctx, internal)
-			if err != nil {
-				return nil, err
-			}
-			return watch.Filter(events, unwrapEvent), nil
-		},
-	}, &v1alpha1.DNSClass{}, 0, cache.Indexers{byDefault: func(obj any) ([]string, error) {
+	return &Lister{store, labelsOf, store.NewInformer(cache.Indexers{byDefault: func(obj any) ([]string, error) {
 		if class.IsDefault(obj.(*v1alpha1.DNSClass)) {
 			return []string{""}, nil
 		}
 		return nil, nil
 	}})}
-}
-
-// unwrapEvent unwraps objects of the watch cache.
-func unwrapEvent(event watch.Event) (watch.Event, bool) {
-	if wrapped, ok := event.Object.(runtime.CacheableObject); ok {
-		event.Object = wrapped.GetObject()
-	}
-	return event, true
-}
-
-func convertOptions(options metav1.ListOptions) (*internalversion.ListOptions, error) {
-	within := &internalversion.ListOptions{}
-	err := internalversion.Convert_v1_ListOptions_To_internalversion_ListOptions(&options, within, nil)
-	return within, err
 }
 
 // Run follows the classes until ctx ends.

@@ -163,7 +163,7 @@ func (r *REST[T]) Update(ctx context.Context, name string, info rest.UpdatedObje
 		info = seen
 	}
 	ctx, errs := withErrors(ctx)
-	out, created, err := r.Store.Update(ctx, name, info, r.checkNew(onCreate), r.checkUpdate(onUpdate), forceAllowCreate, options)
+	out, created, err := r.Store.Update(ctx, name, info, r.checkNew(onCreate), checkUpdate(r.of.Check, onUpdate), forceAllowCreate, options)
 	errs.addRules(err)
 	if err == nil && dry {
 		err = r.decideUpdate(ctx, seen.existing, out, created)
@@ -221,8 +221,10 @@ func (r *REST[T]) checkNew(further rest.ValidateObjectFunc) rest.ValidateObjectF
 	}
 }
 
-func (r *REST[T]) checkUpdate(further rest.ValidateObjectUpdateFunc) rest.ValidateObjectUpdateFunc {
-	if r.of.Check == nil {
+// checkUpdate returns a validation that calls further, then check; either may be nil.
+func checkUpdate[T Object](check func(ctx context.Context, after, before T) error, further rest.ValidateObjectUpdateFunc,
+) rest.ValidateObjectUpdateFunc {
+	if check == nil {
 		return further
 	}
 	return func(ctx context.Context, obj, old runtime.Object) error {
@@ -231,7 +233,7 @@ func (r *REST[T]) checkUpdate(further rest.ValidateObjectUpdateFunc) rest.Valida
 				return err
 			}
 		}
-		return r.of.Check(ctx, obj.(T), old.(T))
+		return check(ctx, obj.(T), old.(T))
 	}
 }
 

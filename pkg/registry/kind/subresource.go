@@ -24,6 +24,8 @@ type Subresource[T Object] struct {
 	Validate func(after, before T) field.ErrorList
 	// NotOwned are fields that server-side apply cannot own here, besides spec and most metadata.
 	NotOwned []fieldpath.Path
+	// Check checks the part against other objects and rights, after admission. Optional.
+	Check func(ctx context.Context, after, before T) error
 	// Written is called after each stored write. Optional.
 	Written func(after, before T)
 }
@@ -107,13 +109,14 @@ type partStore interface {
 type subresource[T Object] struct {
 	partStore
 	of      *Kind[T]
+	check   func(ctx context.Context, after, before T) error
 	written func(after, before T)
 }
 
 func newSubresource[T Object](of *genericregistry.Store, strategy SubStrategy[T]) *subresource[T] {
 	store := *of
 	store.UpdateStrategy, store.ResetFieldsStrategy = strategy, strategy
-	return &subresource[T]{&store, strategy.Of, strategy.sub.Written}
+	return &subresource[T]{&store, strategy.Of, strategy.sub.Check, strategy.sub.Written}
 }
 
 // Destroy does nothing: the store belongs to the resource.
@@ -135,7 +138,7 @@ func (s *subresource[T]) Update(ctx context.Context, name string, info rest.Upda
 	})
 	ctx, errs := withErrors(ctx)
 	// Do not create the object by server-side apply of the part.
-	after, created, err := s.partStore.Update(ctx, name, info, onCreate, onUpdate, false, options)
+	after, created, err := s.partStore.Update(ctx, name, info, onCreate, checkUpdate(s.check, onUpdate), false, options)
 	errs.addRules(err)
 	if err == nil && s.written != nil && len(options.DryRun) == 0 {
 		s.written(after.(T), before)

@@ -34,17 +34,13 @@ var Kind = kind.Kind[*v1alpha1.Record]{
 
 // Server-set parts of the status.
 var (
-	serverFields     = []string{"observedGeneration", "fqdn", "view", "zoneRef", "serial", "endsAt", "admission"}
-	serverConditions = []string{v1alpha1.ConditionAdopted}
+	serverFields     = []string{"observedGeneration", "fqdn", "view", "zoneRef", "serial", "endsAt", "admission", "lastDeliveryError"}
+	serverConditions = []string{v1alpha1.ConditionAdopted, v1alpha1.ConditionReady, v1alpha1.ConditionStalled}
 )
 
-// takeStatus takes the controllers' conditions and the last delivery error (S7.4).
+// takeStatus takes the conditions of other controllers (S7.4).
 func takeStatus(after, written *v1alpha1.Record) {
-	stale := kind.Stale(written.Status.Serial, after.Status.Serial)
-	after.Status.Conditions = kind.Conditions(after.Status.Conditions, written.Status.Conditions, stale, serverConditions...)
-	if !stale {
-		after.Status.LastDeliveryError = written.Status.LastDeliveryError
-	}
+	after.Status.Conditions = kind.Conditions(after.Status.Conditions, written.Status.Conditions, false, serverConditions...)
 }
 
 func fieldsOf(record *v1alpha1.Record) fields.Set {

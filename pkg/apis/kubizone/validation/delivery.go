@@ -22,6 +22,8 @@ const (
 	maxRRsetText       = 1100 // an escaped name of 255 octets, a blank and a type
 	hashDigits         = 64
 	maxCode            = 64
+	maxRefused         = 256
+	maxRefusal         = 256
 )
 
 // Delivery validates a new Delivery. The name follows from zone and class, so they have one Delivery.
@@ -78,6 +80,13 @@ func DeliveryStatusUpdate(after, before *v1alpha1.Delivery) field.ErrorList {
 	if status.Intent != nil {
 		errs = append(errs, validateIntent(status.Intent, path.Child("intent"))...)
 	}
+	errs = append(errs, validateEach(status.Refused, maxRefused, path.Child("refused"),
+		func(one v1alpha1.DeliveryRefusal, at *field.Path) field.ErrorList {
+			errs := validateLength(one.RRset, maxRRsetText, at.Child("rrset"))
+			errs = append(errs, validateMessage(one.Reason, at.Child("reason"))...)
+			errs = append(errs, validateLength(one.Code, maxCode, at.Child("code"))...)
+			return append(errs, validateLength(one.Message, maxRefusal, at.Child("message"))...)
+		})...)
 	errs = append(errs, validateMessage(status.Holder, path.Child("holder"))...)
 	errs = append(errs, validateRRsetNames(status.Drift, path.Child("drift"))...)
 	errs = append(errs, validateLength(status.LastVerifyRequest, MaxVerifyRequest, path.Child("lastVerifyRequest"))...)

@@ -51,6 +51,10 @@ type DeliveryStatusApplyConfiguration struct {
 	// lastVerifyRequest is the last value of the Zone's annotation kubi.zone/verify-requested-at that was carried
 	// out.
 	LastVerifyRequest *string `json:"lastVerifyRequest,omitempty"`
+	// refused are RRsets that the provider refused in the last attempt, 256 at most. Their Records are not Ready.
+	Refused []DeliveryRefusalApplyConfiguration `json:"refused,omitempty"`
+	// failedWhole: the last attempt failed for more than single RRsets, so error concerns the whole zone.
+	FailedWhole *bool `json:"failedWhole,omitempty"`
 }
 
 // DeliveryStatusApplyConfiguration constructs a declarative configuration of the DeliveryStatus type for use with
@@ -188,5 +192,26 @@ func (b *DeliveryStatusApplyConfiguration) WithDrift(values ...string) *Delivery
 // If called multiple times, the LastVerifyRequest field is set to the value of the last call.
 func (b *DeliveryStatusApplyConfiguration) WithLastVerifyRequest(value string) *DeliveryStatusApplyConfiguration {
 	b.LastVerifyRequest = &value
+	return b
+}
+
+// WithRefused adds the given value to the Refused field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Refused field.
+func (b *DeliveryStatusApplyConfiguration) WithRefused(values ...*DeliveryRefusalApplyConfiguration) *DeliveryStatusApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithRefused")
+		}
+		b.Refused = append(b.Refused, *values[i])
+	}
+	return b
+}
+
+// WithFailedWhole sets the FailedWhole field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the FailedWhole field is set to the value of the last call.
+func (b *DeliveryStatusApplyConfiguration) WithFailedWhole(value bool) *DeliveryStatusApplyConfiguration {
+	b.FailedWhole = &value
 	return b
 }

@@ -27,6 +27,9 @@ type DNSClassStatusApplyConfiguration struct {
 	// these names is not served, whichever was made first; a class keeps the names while it is paused and while its
 	// Secrets are away.
 	KeyNames []string `json:"keyNames,omitempty"`
+	// target identifies the place to which the class delivers, without its address. A Delivery with another target
+	// confirms nothing.
+	Target *string `json:"target,omitempty"`
 }
 
 // DNSClassStatusApplyConfiguration constructs a declarative configuration of the DNSClassStatus type for use with
@@ -79,5 +82,13 @@ func (b *DNSClassStatusApplyConfiguration) WithKeyNames(values ...string) *DNSCl
 	for i := range values {
 		b.KeyNames = append(b.KeyNames, values[i])
 	}
+	return b
+}
+
+// WithTarget sets the Target field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Target field is set to the value of the last call.
+func (b *DNSClassStatusApplyConfiguration) WithTarget(value string) *DNSClassStatusApplyConfiguration {
+	b.Target = &value
 	return b
 }

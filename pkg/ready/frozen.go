@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package class
+package ready
 
 import (
 	"sync"
@@ -11,23 +11,22 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// frozenZones are the zones whose content cannot be proven.
-type frozenZones struct {
-	// find lists them.
-	find func() []cache.ObjectName
+// FrozenZones are the zones whose content does not match their hash.
+type FrozenZones struct {
+	// Find lists them.
+	Find func() []cache.ObjectName
 
 	mu    sync.Mutex
 	known map[cache.ObjectName]bool
 }
 
-// findChanges looks again which zones are frozen. It returns the zones that are frozen since the last look, and those
-// that are not any more.
-func (f *frozenZones) findChanges() []cache.ObjectName {
+// FindChanges lists the zones again, and returns those that are new in the list and those that have left it.
+func (f *FrozenZones) FindChanges() []cache.ObjectName {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var changed []cache.ObjectName
 	now := map[cache.ObjectName]bool{}
-	for _, zone := range f.find() {
+	for _, zone := range f.Find() {
 		if now[zone] = true; !f.known[zone] {
 			changed = append(changed, zone)
 		}
@@ -41,7 +40,8 @@ func (f *frozenZones) findChanges() []cache.ObjectName {
 	return changed
 }
 
-func (f *frozenZones) has(zone *v1alpha1.Zone) bool {
+// Has reports whether a zone was in the last list.
+func (f *FrozenZones) Has(zone *v1alpha1.Zone) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.known[cache.NewObjectName(zone.Namespace, zone.Name)]

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package class
+package ready
 
 import (
 	"crypto/sha256"
@@ -28,30 +28,30 @@ var faults = map[delivery.Reason]string{
 	delivery.ReasonInternalError:        "its provider failed at this zone",
 }
 
-// publicFault is what a Zone, a Record or an Event says of a failure of a class. Tenants read these, so it has a
-// message about the tenant's own data in full, and of a failure of the class itself its kind and the next step.
-func publicFault(class string, reason delivery.Reason, message string) string {
-	return class + ": " + publicMessage(class, reason, message)
+// PublicFault returns the text of a failure of a class for Zones, Records and Events, which tenants read: a message
+// about their own data in full, and only the kind of a failure of the class itself, with the next step.
+func PublicFault(class string, reason delivery.Reason, message string) string {
+	return class + ": " + PublicMessage(class, reason, message)
 }
 
-// publicMessage is the same where the class is named already, as in a Delivery.
-func publicMessage(class string, reason delivery.Reason, message string) string {
+// PublicMessage is PublicFault without the name of the class, for a Delivery.
+func PublicMessage(class string, reason delivery.Reason, message string) string {
 	fault, ofClass := faults[reason]
 	if !ofClass {
 		return message
 	}
 	if _, _, ok := apiclass.SplitCluster(class); ok {
 		return fmt.Sprintf("%s%sthe controller's log; the conditions of %s and of its Bind9Instances say how the servers are", fault,
-			whereCause, describeClass(class))
+			WhereCause, Describe(class))
 	}
-	return fmt.Sprintf("%s%sthe controller's log, and in the status of DNSClass %s where that is not Ready", fault, whereCause, class)
+	return fmt.Sprintf("%s%sthe controller's log, and in the status of DNSClass %s where that is not Ready", fault, WhereCause, class)
 }
 
-// whereCause stands between the kind of a fault and the places where the provider's words are.
-const whereCause = "; a cluster admin finds the cause in "
+// WhereCause separates the kind of a fault from the places that have the provider's words.
+const WhereCause = "; a cluster admin finds the cause in "
 
-// kindOfFault is what a Record says of a failure that is not of its own RRset: the class and the kind of fault, and
-// nothing about the data of other Records or about the provider.
+// kindOfFault returns the text for a Record of a failure that is not of its own RRset: the class and the kind of fault,
+// without data of other Records or of the provider.
 func kindOfFault(class string, reason delivery.Reason) string {
 	switch reason {
 	case delivery.ReasonConflict:
@@ -62,13 +62,12 @@ func kindOfFault(class string, reason delivery.Reason) string {
 	if _, ofClass := faults[reason]; !ofClass {
 		return class + ": it does not deliver the zone; the status of the Zone says more"
 	}
-	return publicFault(class, reason, "")
+	return PublicFault(class, reason, "")
 }
 
-// fingerprint stands for the target of a class in a Delivery, which tenants read: two are equal where the targets
-// are, and none has the address in it. The fingerprint of a fingerprint is itself, so that a Delivery of an older
-// version, which has the address, stays confirmed.
-func fingerprint(target string) string {
+// Fingerprint returns a hash of the target of a class for objects that tenants read: it hides the address. The
+// fingerprint of a fingerprint is itself.
+func Fingerprint(target string) string {
 	kind, rest, _ := strings.Cut(target, " ")
 	if target == "" || strings.HasPrefix(rest, fingerprinted) {
 		return target
@@ -79,15 +78,17 @@ func fingerprint(target string) string {
 const fingerprinted = "sha256:"
 
 const (
-	// maxMessage is what validation allows, and the API of Events for a note.
+	// maxMessage is the limit of validation, and of the API of Events for a note.
 	maxMessage = 1024
-	// maxZoneMessage is what a Zone keeps of it, to stay small beside its spec (S6.13); a Delivery has all of it.
-	maxZoneMessage = 300
+	// MaxZoneMessage bounds the message in a Zone, which stays small beside its spec (S6.13); a Delivery has all of it.
+	MaxZoneMessage = 300
 )
 
-func cutMessage(text string) string { return shortenText(text, maxMessage) }
+// CutMessage shortens a text to the limit of messages.
+func CutMessage(text string) string { return Shorten(text, maxMessage) }
 
-func shortenText(text string, limit int) string {
+// Shorten cuts a text to limit octets, with "..." at the end.
+func Shorten(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package class
+package ready
 
 import (
 	"cmp"
@@ -18,17 +18,21 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// statusFor is a state as an object has it, which tenants read: of a failure of the class only its kind (S6.13).
-// before are the conditions that stand there.
-func statusFor(class string, state delivery.State, before []metav1.Condition) v1alpha1.DeliveryStatus {
+// StatusFor returns the status of a Delivery. Tenants read it, so a failure of the class has its kind only (S6.13).
+// before are the present conditions.
+func StatusFor(class string, state delivery.State, before []metav1.Condition) v1alpha1.DeliveryStatus {
 	status := v1alpha1.DeliveryStatus{
-		Serial: int64(state.Serial), Hash: state.Hash, Target: fingerprint(state.Target),
+		Serial: int64(state.Serial), Hash: state.Hash, Target: Fingerprint(state.Target),
 		LastSyncTime: timeFor(state.SyncTime), LastDriftCheckTime: timeFor(state.DriftCheckTime),
-		FailedRecords: int32(state.Failed), SkippedRecords: int32(state.Skipped), Holder: state.Holder,
+		FailedRecords: int32(state.Failed), FailedWhole: state.FailedWhole, SkippedRecords: int32(state.Skipped), Holder: state.Holder,
 		Drift: textOf(state.Drift), LastVerifyRequest: state.Request,
 	}
 	if !state.Zone.IsZero() {
 		status.FQDN = state.Zone.String()
+	}
+	for _, failure := range state.Refused {
+		status.Refused = append(status.Refused, v1alpha1.DeliveryRefusal{RRset: failure.Key().String(), Reason: string(failure.Err.Reason),
+			Code: failure.Err.Code, Message: Shorten(PublicMessage(class, failure.Err.Reason, failure.Err.Message), delivery.MaxRefusal)})
 	}
 	goal := state.Serial
 	if intent := state.Intent; intent != nil {
@@ -39,12 +43,12 @@ func statusFor(class string, state delivery.State, before []metav1.Condition) v1
 	}
 	for _, server := range state.Servers {
 		row := v1alpha1.DeliveryServer{Name: server.Name, Serial: int64(server.Serial), LastProbeTime: timeFor(server.At),
-			Message: cutMessage(server.Note)}
+			Message: CutMessage(server.Note)}
 		switch {
 		case server.Err != nil && server.Err.Reason == delivery.ReasonSerialBehind:
-			row.State, row.Message = v1alpha1.ServerAhead, cutMessage(server.Err.Message)
+			row.State, row.Message = v1alpha1.ServerAhead, CutMessage(server.Err.Message)
 		case server.Err != nil:
-			row.State, row.Message = v1alpha1.ServerFailed, cutMessage(server.Err.Message)
+			row.State, row.Message = v1alpha1.ServerFailed, CutMessage(server.Err.Message)
 		case server.Serial == goal && goal != 0:
 			row.State = v1alpha1.ServerCurrent
 		default:
@@ -55,7 +59,7 @@ func statusFor(class string, state delivery.State, before []metav1.Condition) v1
 	if failure := state.Error; failure != nil {
 		message := cmp.Or(failure.Message, string(failure.Reason))
 		status.Error = &v1alpha1.DeliveryError{Reason: string(failure.Reason), Code: failure.Code,
-			Message: cutMessage(publicMessage(class, failure.Reason, message)), Timestamp: metav1.NewTime(failure.Time)}
+			Message: CutMessage(PublicMessage(class, failure.Reason, message)), Timestamp: metav1.NewTime(failure.Time)}
 	}
 	ready := state.Ready
 	if ready.Status == "" {
@@ -65,7 +69,7 @@ func statusFor(class string, state delivery.State, before []metav1.Condition) v1
 	set := func(kind string, of delivery.Condition) {
 		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
 			Type: kind, Status: metav1.ConditionStatus(of.Status), Reason: string(of.Reason),
-			Message: cutMessage(publicMessage(class, of.Reason, of.Message)), ObservedGeneration: 1,
+			Message: CutMessage(PublicMessage(class, of.Reason, of.Message)), ObservedGeneration: 1,
 		})
 	}
 	set(v1alpha1.ConditionReady, ready)
@@ -97,13 +101,13 @@ func parseRRsets(text []string) ([]delivery.RRsetKey, error) {
 	return rrsets, nil
 }
 
-// stateOf reads what statusFor wrote.
-func stateOf(one *v1alpha1.Delivery) (delivery.State, error) {
+// StateOf returns the state in a status by StatusFor.
+func StateOf(one *v1alpha1.Delivery) (delivery.State, error) {
 	status := &one.Status
 	state := delivery.State{
-		Version: one.ResourceVersion, Target: fingerprint(status.Target), Serial: serial.Serial(status.Serial), Hash: status.Hash,
+		Version: one.ResourceVersion, Target: Fingerprint(status.Target), Serial: serial.Serial(status.Serial), Hash: status.Hash,
 		SyncTime: timeOf(status.LastSyncTime), DriftCheckTime: timeOf(status.LastDriftCheckTime),
-		Failed: int(status.FailedRecords), Skipped: int(status.SkippedRecords), Holder: status.Holder,
+		Failed: int(status.FailedRecords), FailedWhole: status.FailedWhole, Skipped: int(status.SkippedRecords), Holder: status.Holder,
 		Request: status.LastVerifyRequest,
 	}
 	fault := func(field string, err error) error {
@@ -114,6 +118,14 @@ func stateOf(one *v1alpha1.Delivery) (delivery.State, error) {
 		if state.Zone, err = name.Parse(status.FQDN); err != nil {
 			return delivery.State{}, fault("fqdn", err)
 		}
+	}
+	for _, one := range status.Refused {
+		rrset, err := delivery.ParseRRsetKey(one.RRset)
+		if err != nil {
+			return delivery.State{}, fault("refused", err)
+		}
+		state.Refused = append(state.Refused, delivery.Failure{Name: rrset.Name, Type: rrset.Type,
+			Err: &delivery.Error{Reason: delivery.Reason(one.Reason), Code: one.Code, Message: one.Message}})
 	}
 	if intent := status.Intent; intent != nil {
 		state.Intent = &delivery.Intent{Serial: serial.Serial(intent.Serial), From: serial.Serial(intent.From), Holder: intent.Holder,

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package class
+package ready
 
 import (
 	"sync"
@@ -15,11 +15,11 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// stallAfter is how long a reason stands before Stalled says that it waits for a person (S7.4).
-const stallAfter = 2 * time.Minute
+// StallAfter is the age of a reason at which Stalled says that a person is needed (S7.4).
+const StallAfter = 2 * time.Minute
 
-// waitsForPerson are the reasons that do not end by themselves. The others are tried again, or follow another object
-// that says more.
+// waitsForPerson are the reasons that do not end by themselves. Others are retried, or follow another object that tells
+// more.
 var waitsForPerson = map[string]bool{
 	v1alpha1.ReasonNoEnclosingZone: true, v1alpha1.ReasonBelowZoneCut: true, v1alpha1.ReasonNameHeld: true,
 	v1alpha1.ReasonCNAMEConflict: true,
@@ -34,50 +34,55 @@ var waitsForPerson = map[string]bool{
 	string(delivery.ReasonInvalidConfiguration): true, string(delivery.ReasonConflict): true, string(delivery.ReasonQuotaExceeded): true,
 }
 
-// stood is since when a reason of an object stands.
-type stood struct {
+// since is the begin of a reason of an object.
+type since struct {
 	reason     string
 	generation int64
-	since      time.Time
+	at         time.Time
 }
 
-// stalls remembers since when objects wait for a person, by their UID.
-type stalls struct {
-	queue queue
-	mu    sync.Mutex
-	stood map[types.UID]stood
+// Stalls remembers, by UID, since when objects wait for a person. The zero value is ready for use.
+type Stalls struct {
+	mu     sync.Mutex
+	begins map[types.UID]since
 }
 
-func (s *stalls) forget(uid types.UID) {
+// Forget drops an object that is gone.
+func (s *Stalls) Forget(uid types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.stood, uid)
+	delete(s.begins, uid)
 }
 
-// judgeStalled decides about the condition Stalled of an object that waits for the reason of the condition waits, nil
-// for none. The reason has to stand stallAfter; until then the object is enqueued for that time.
-func (s *stalls) judgeStalled(again task, of *metav1.ObjectMeta, conditions []metav1.Condition, waits *metav1.Condition) *metav1.Condition {
+// Judge decides the condition Stalled of an object with these conditions that waits for the reason of the condition
+// waits; nil: it waits for none. If the reason is younger than StallAfter, Judge returns nil and calls again with the
+// time left.
+func (s *Stalls) Judge(of *metav1.ObjectMeta, conditions []metav1.Condition, waits *metav1.Condition,
+	again func(time.Duration)) *metav1.Condition {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if waits == nil || waits.Status != metav1.ConditionFalse || !waitsForPerson[waits.Reason] {
-		delete(s.stood, of.UID)
+		delete(s.begins, of.UID)
 		return nil
 	}
 	now := metav1.NewTime(time.Now())
-	said := stalledOf(conditions)
-	last, known := s.stood[of.UID]
+	said := StalledOf(conditions)
+	last, known := s.begins[of.UID]
 	switch before := meta.FindStatusCondition(conditions, waits.Type); {
 	case known && last.reason == waits.Reason && last.generation == of.Generation:
 	case !known && givesReason(said, waits.Reason, of.Generation):
-		last = stood{waits.Reason, of.Generation, said.LastTransitionTime.Add(-stallAfter)}
+		last = since{waits.Reason, of.Generation, said.LastTransitionTime.Add(-StallAfter)}
 	case !known && givesReason(before, waits.Reason, of.Generation) && before.Status == waits.Status:
-		last = stood{waits.Reason, of.Generation, before.LastTransitionTime.Time}
+		last = since{waits.Reason, of.Generation, before.LastTransitionTime.Time}
 	default:
-		last = stood{waits.Reason, of.Generation, now.Time}
+		last = since{waits.Reason, of.Generation, now.Time}
 	}
-	s.stood[of.UID] = last
-	if in := stallAfter - now.Sub(last.since); in > 0 {
-		s.queue.AddAfter(again, in)
+	if s.begins == nil {
+		s.begins = map[types.UID]since{}
+	}
+	s.begins[of.UID] = last
+	if in := StallAfter - now.Sub(last.at); in > 0 {
+		again(in)
 		return nil
 	}
 	stalled := &metav1.Condition{Type: v1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: waits.Reason,
@@ -93,17 +98,17 @@ func givesReason(of *metav1.Condition, reason string, generation int64) bool {
 	return of != nil && of.Reason == reason && of.ObservedGeneration == generation
 }
 
-// sameStall reports whether the conditions say what stalled does.
-func sameStall(conditions []metav1.Condition, stalled *metav1.Condition) bool {
-	said := stalledOf(conditions)
+// SameStall reports whether the conditions have the reason and generation of stalled; nil: no such condition.
+func SameStall(conditions []metav1.Condition, stalled *metav1.Condition) bool {
+	said := StalledOf(conditions)
 	if said == nil || stalled == nil {
 		return said == nil && stalled == nil
 	}
 	return said.Reason == stalled.Reason && said.ObservedGeneration == stalled.ObservedGeneration
 }
 
-// firstFalse is the first condition of these types that is False; nil for none.
-func firstFalse(conditions []metav1.Condition, types ...string) *metav1.Condition {
+// FirstFalse returns the first condition of these types that is False; nil for none.
+func FirstFalse(conditions []metav1.Condition, types ...string) *metav1.Condition {
 	for _, kind := range types {
 		if of := meta.FindStatusCondition(conditions, kind); of != nil && of.Status == metav1.ConditionFalse {
 			return of
@@ -112,10 +117,12 @@ func firstFalse(conditions []metav1.Condition, types ...string) *metav1.Conditio
 	return nil
 }
 
-func readyOf(conditions []metav1.Condition) *metav1.Condition {
+// ReadyOf returns the condition Ready; nil for none.
+func ReadyOf(conditions []metav1.Condition) *metav1.Condition {
 	return meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
 }
 
-func stalledOf(conditions []metav1.Condition) *metav1.Condition {
+// StalledOf returns the condition Stalled; nil for none.
+func StalledOf(conditions []metav1.Condition) *metav1.Condition {
 	return meta.FindStatusCondition(conditions, v1alpha1.ConditionStalled)
 }

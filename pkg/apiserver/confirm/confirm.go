@@ -1,0 +1,224 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package confirm
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/component-base/metrics"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ready"
+)
+
+const (
+	// workers is the number of zones in work at a time.
+	workers = 4
+	// otherRate bounds the Records written a second for another reason than their own change: a class that is gone,
+	// moved or out of reach concerns all Records of a zone. otherBurst are written at once.
+	otherRate  = 1000
+	otherBurst = 1000
+	// frozenInterval is the interval of checks for frozen zones, and retryInterval that of retries of a lost lead or
+	// watch.
+	frozenInterval = time.Second
+	retryInterval  = time.Second
+)
+
+// Ledger reads and writes the stored Records.
+type Ledger interface {
+	Lead(ctx context.Context, run func(ctx context.Context)) error
+	Members(ctx context.Context, zone, from string, most int) (members []law.Ref, next string, err error)
+	MembersAt(ctx context.Context, zone string, owner name.Rel) ([]law.Ref, error)
+	ChangeRecords(ctx context.Context, namespace string, names []string, change func(*v1alpha1.Record) bool) (changed int, err error)
+}
+
+// Config of a Confirmer. All fields are required.
+type Config struct {
+	Ledger Ledger
+	// NewIndex returns an index whose informers are not started, except that of Namespaces.
+	NewIndex func() *ready.Index
+	// WatchRecords watches all Records, the present ones first. The events have copies.
+	WatchRecords func(ctx context.Context) (watch.Interface, error)
+	// Frozen lists the zones whose content does not match their hash.
+	Frozen   func() []cache.ObjectName
+	Registry metrics.KubeRegistry
+}
+
+// Confirmer writes the Ready of Records while this server leads.
+type Confirmer struct {
+	config Config
+	// open is the number of adopted Records that are not Ready, by the leading server.
+	open    *metrics.Gauge
+	written *metrics.Counter
+}
+
+// New returns a Confirmer and registers its metrics.
+func New(config Config) *Confirmer {
+	c := &Confirmer{config: config,
+		open: metrics.NewGauge(&metrics.GaugeOpts{Name: "kubizone_records_unconfirmed", StabilityLevel: metrics.BETA,
+			Help: "Records in zones that are not Ready; 0 at all servers but one."}),
+		written: metrics.NewCounter(&metrics.CounterOpts{Name: "kubizone_records_confirmed_total", StabilityLevel: metrics.BETA,
+			Help: "Records whose Ready this server has written after a change of a delivery or a class."}),
+	}
+	config.Registry.MustRegister(c.open, c.written)
+	return c
+}
+
+// Run works until ctx ends.
+func (c *Confirmer) Run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		if err := c.config.Ledger.Lead(ctx, c.lead); err != nil && ctx.Err() == nil {
+			klog.FromContext(ctx).Error(err, "This server stops to confirm Records; it or another one goes on")
+		}
+		c.open.Set(0)
+		select {
+		case <-ctx.Done():
+		case <-time.After(retryInterval):
+		}
+	}
+	return nil
+}
+
+// leader confirms Records while this server leads.
+type leader struct {
+	*Confirmer
+	index  *ready.Index
+	frozen *ready.FrozenZones
+	queue  workqueue.TypedRateLimitingInterface[string] // of UIDs of zones
+	stalls ready.Stalls
+	others *rate.Limiter
+	tracker
+}
+
+// lead confirms Records until ctx ends.
+func (c *Confirmer) lead(ctx context.Context) {
+	l := &leader{Confirmer: c, index: c.config.NewIndex(), frozen: &ready.FrozenZones{Find: c.config.Frozen},
+		others: rate.NewLimiter(otherRate, otherBurst),
+		queue: workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[string](100*time.Millisecond,
+			time.Minute))}
+	defer l.index.Close()
+	if err := l.run(ctx); err != nil && ctx.Err() == nil {
+		klog.FromContext(ctx).Error(err, "Records are not confirmed by this server; it is tried again")
+	}
+}
+
+func (l *leader) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer l.queue.ShutDown()
+	defer cancel()
+	if err := l.index.Prepare(); err != nil {
+		return fmt.Errorf("informers: %w", err)
+	}
+	synced, err := l.index.WatchZones(func(zone *v1alpha1.Zone) { l.queue.Add(string(zone.UID)) })
+	deliveries, failed := ready.Watch(l.index.Deliveries, func(before, after *v1alpha1.Delivery) {
+		l.queue.Add(string(cmp.Or(after, before).Spec.Zone.UID))
+	})
+	if err = errors.Join(err, failed); err != nil {
+		return err
+	}
+	for _, informer := range []cache.SharedIndexInformer{l.index.Zones, l.index.Deliveries, l.index.Classes, l.index.Clusters} {
+		running.Go(func() { informer.RunWithContext(ctx) })
+	}
+	if !cache.WaitForCacheSync(ctx.Done(), append(synced, deliveries, l.index.Clusters.HasSynced)...) {
+		return nil
+	}
+	l.frozen.FindChanges()
+	running.Go(func() { l.followFrozen(ctx) })
+	for range workers {
+		running.Go(func() {
+			for l.workNext(ctx) {
+			}
+		})
+	}
+	for ctx.Err() == nil {
+		if err := l.followRecords(ctx); err != nil && ctx.Err() == nil {
+			klog.FromContext(ctx).V(2).Info("The watch of Records begins anew", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(retryInterval):
+		}
+	}
+	return nil
+}
+
+func (l *leader) followFrozen(ctx context.Context) {
+	tick := time.NewTicker(frozenInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		for _, at := range l.frozen.FindChanges() {
+			if zone := l.index.ZoneByName(at.Namespace, at.Name); zone != nil {
+				l.queue.Add(string(zone.UID))
+			}
+		}
+	}
+}
+
+// workNext takes a turn at the next zone. False ends the worker.
+func (l *leader) workNext(ctx context.Context) bool {
+	uid, end := l.queue.Get()
+	if end {
+		return false
+	}
+	defer l.queue.Done(uid)
+	err := l.takeTurn(ctx, uid)
+	if ctx.Err() != nil {
+		return false
+	}
+	if err != nil {
+		klog.FromContext(ctx).V(2).Info("The Records of a zone are not confirmed; it is tried again", "uid", uid, "err", err)
+		l.queue.AddRateLimited(uid)
+		return true
+	}
+	l.queue.Forget(uid)
+	return true
+}
+
+// judgeZone returns the present Standing of a zone; nil if the zone is gone or pending.
+func (l *leader) judgeZone(uid string) *ready.Standing {
+	zone := l.index.ZoneByUID(uid)
+	if zone == nil || zone.Status.Serial == 0 {
+		return nil
+	}
+	deliveries := l.index.DeliveriesOf(uid)
+	force, _ := l.index.InForce(zone)
+	return ready.StandingOf(l.index.FactsOf(zone, force, l.frozen.Has(zone),
+		func(key delivery.Key) ready.Report {
+			for _, one := range deliveries {
+				if ready.KeyOf(one) != key {
+					continue
+				}
+				if state, err := ready.StateOf(one); err == nil {
+					return ready.Report{State: state, Known: true}
+				}
+			}
+			return ready.Report{}
+		},
+		func(name string) string {
+			if of := l.index.ClassByName(name); of != nil {
+				return of.Status.Target
+			}
+			return ""
+		}))
+}

@@ -1,0 +1,198 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package confirm
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ready"
+)
+
+// tracker has the Records that are not Ready, and those that must be judged.
+type tracker struct {
+	mu sync.Mutex
+	// zones by UID. That of "" has the Records in no zone.
+	zones map[string]*zone
+	// in is the UID of the zone that has a Record as open.
+	in map[law.Ref]string
+}
+
+// zone is the progress at one zone.
+type zone struct {
+	// standing is the last one; nil: none yet.
+	standing *ready.Standing
+	// open are the Records that are not Ready, trimmed.
+	open map[law.Ref]*v1alpha1.Record
+	// due are Records to judge and to write.
+	due map[law.Ref]bool
+	// scans is true while the Ready of all Records is in question; cursor is the progress of Members.
+	scans  bool
+	cursor string
+	// recheck is the time at which open Records may be Stalled; zero for none.
+	recheck time.Time
+}
+
+// zoneOf returns the progress at a zone. The caller holds mu.
+func (t *tracker) zoneOf(uid string) *zone {
+	if t.zones[uid] == nil {
+		t.zones[uid] = &zone{open: map[law.Ref]*v1alpha1.Record{}, due: map[law.Ref]bool{}}
+	}
+	return t.zones[uid]
+}
+
+// trimRecord keeps the parts by which a Record is judged.
+func trimRecord(record *v1alpha1.Record) *v1alpha1.Record {
+	small := &v1alpha1.Record{
+		ObjectMeta: metav1.ObjectMeta{Namespace: record.Namespace, Name: record.Name, UID: record.UID, Generation: record.Generation},
+		Spec:       v1alpha1.RecordSpec{Type: record.Spec.Type},
+		Status: v1alpha1.RecordStatus{FQDN: record.Status.FQDN, ZoneRef: record.Status.ZoneRef, Serial: record.Status.Serial,
+			LastDeliveryError: record.Status.LastDeliveryError},
+	}
+	for _, condition := range record.Status.Conditions {
+		if condition.Type == v1alpha1.ConditionReady || condition.Type == v1alpha1.ConditionStalled ||
+			condition.Type == v1alpha1.ConditionAdopted && condition.Status != metav1.ConditionTrue {
+			small.Status.Conditions = append(small.Status.Conditions, condition)
+		}
+	}
+	return small
+}
+
+func refOf(record *v1alpha1.Record) law.Ref {
+	return law.Ref{Namespace: record.Namespace, Name: record.Name}
+}
+
+func zoneUID(record *v1alpha1.Record) string {
+	if of := record.Status.ZoneRef; of != nil {
+		return string(of.UID)
+	}
+	return ""
+}
+
+// isOpen reports whether a Record is not Ready in its present generation, as kubectl wait reads it, or in no zone.
+func isOpen(record *v1alpha1.Record) bool {
+	if record.Status.ZoneRef == nil {
+		return true
+	}
+	of := meta.FindStatusCondition(record.Status.Conditions, v1alpha1.ConditionReady)
+	return of == nil || of.Status != metav1.ConditionTrue || of.ObservedGeneration < record.Generation
+}
+
+// followRecords tracks all Records until the watch or ctx ends.
+func (l *leader) followRecords(ctx context.Context) error {
+	// Standings come first, so that the Ready of no Record is in question for want of one.
+	l.mu.Lock()
+	l.zones, l.in = map[string]*zone{}, map[law.Ref]string{}
+	for _, one := range l.index.AllZones() {
+		if s := l.judgeZone(string(one.UID)); s != nil {
+			l.zoneOf(string(one.UID)).standing = s
+		}
+	}
+	l.mu.Unlock()
+	events, err := l.config.WatchRecords(ctx)
+	if err != nil {
+		return err
+	}
+	defer events.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case event, ok := <-events.ResultChan():
+			if !ok {
+				return nil
+			}
+			record, is := event.Object.(*v1alpha1.Record)
+			switch {
+			case event.Type == watch.Bookmark:
+			case !is:
+				return fmt.Errorf("%s: %v", event.Type, event.Object)
+			default:
+				l.track(record, event.Type == watch.Deleted)
+			}
+		}
+	}
+}
+
+// track takes a changed Record.
+func (l *leader) track(record *v1alpha1.Record, deleted bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	ref, uid := refOf(record), zoneUID(record)
+	if at, was := l.in[ref]; was && (deleted || at != uid || !isOpen(record)) {
+		delete(l.zones[at].open, ref)
+		delete(l.zones[at].due, ref)
+		delete(l.in, ref)
+		if at != "" {
+			l.open.Dec()
+		}
+	}
+	if deleted {
+		l.stalls.Forget(record.UID)
+		return
+	}
+	z := l.zoneOf(uid)
+	if isOpen(record) {
+		record = trimRecord(record)
+		if _, was := l.in[ref]; !was && uid != "" {
+			l.open.Inc()
+		}
+		z.open[ref], l.in[ref] = record, uid
+	}
+	if uid != "" && z.standing == nil {
+		z.due[ref] = true
+		l.queue.Add(uid)
+		return
+	}
+	if _, differs := l.judge(uid, z, record); differs {
+		z.due[ref] = true
+		l.queue.Add(uid)
+	}
+}
+
+// verdict is the status that a Record must have.
+type verdict struct {
+	ready     ready.Judgement
+	lastError string
+	stalled   *metav1.Condition
+	adopted   bool
+}
+
+// judge decides the status of a Record of a zone. differs is false if the Record has it. The caller holds mu.
+func (l *leader) judge(uid string, z *zone, record *v1alpha1.Record) (v verdict, differs bool) {
+	conditions := record.Status.Conditions
+	again := func(in time.Duration) {
+		if at := time.Now().Add(in); z.recheck.IsZero() || at.Before(z.recheck) {
+			z.recheck = at
+		}
+		l.queue.AddAfter(uid, in)
+	}
+	if uid == "" {
+		// Its Ready is decided with its content.
+		v.stalled = l.stalls.Judge(&record.ObjectMeta, conditions, ready.FirstFalse(conditions, v1alpha1.ConditionAdopted), again)
+		return v, !ready.SameStall(conditions, v.stalled)
+	}
+	if z.standing == nil {
+		return v, false
+	}
+	var ok bool
+	if v.ready, v.lastError, ok = z.standing.Judge(record); !ok {
+		return v, false
+	}
+	v.adopted = true
+	v.stalled = l.stalls.Judge(&record.ObjectMeta, conditions, v.ready.Condition(), again)
+	before := ready.ReadyOf(conditions)
+	return v, before == nil || before.Status != v.ready.Status || before.Reason != v.ready.Reason ||
+		before.ObservedGeneration != record.Generation ||
+		before.Message != v.ready.Message && v.ready.Status == metav1.ConditionFalse ||
+		record.Status.LastDeliveryError != v.lastError || !ready.SameStall(conditions, v.stalled)
+}

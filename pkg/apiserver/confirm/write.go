@@ -1,0 +1,286 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package confirm
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ready"
+)
+
+const (
+	// turnRecords bounds the Records of a turn; other zones, and later changes of this one, come in between.
+	turnRecords = 1024
+	// pageRecords bounds the Records of one namespace before the next namespace comes.
+	pageRecords = 128
+)
+
+// takeTurn judges a zone, and writes some of its Records that must be written. It enqueues the zone if there are more.
+func (l *leader) takeTurn(ctx context.Context, uid string) error {
+	now := l.judgeZone(uid)
+	if uid != "" && now == nil {
+		l.dropZone(uid)
+		return nil
+	}
+	l.mu.Lock()
+	z := l.zoneOf(uid)
+	l.mu.Unlock()
+	if err := l.findOwed(ctx, uid, z, now); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	l.setStanding(uid, z, now)
+	scans, cursor := z.scans, z.cursor
+	l.mu.Unlock()
+
+	left := false // the rate allowed no more
+	if scans {
+		var err error
+		if left, err = l.scanPage(ctx, uid, z, cursor); err != nil {
+			return err
+		}
+	}
+	l.mu.Lock()
+	chosen := l.chooseDue(z)
+	l.mu.Unlock()
+	for i, page := range chosen {
+		some, err := l.writePage(ctx, uid, z, page)
+		left = left || some
+		if err != nil {
+			l.putBack(z, chosen[i:])
+			return err
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case len(z.due) == 0 && !z.scans:
+	case left:
+		l.queue.AddAfter(uid, time.Second)
+	default:
+		l.queue.Add(uid)
+	}
+	return nil
+}
+
+// findOwed makes the Records of newly owed RRsets due. Those that are Ready are not tracked.
+func (l *leader) findOwed(ctx context.Context, uid string, z *zone, now *ready.Standing) error {
+	if uid == "" || z.standing == nil {
+		return nil
+	}
+	of := l.index.ZoneByUID(uid)
+	if of == nil {
+		return nil
+	}
+	apex, err := name.Parse(of.Status.FQDN)
+	if err != nil {
+		return nil // an ended zone
+	}
+	for _, at := range now.NewlyOwed(z.standing) {
+		owner, within := at.Rel(apex)
+		if !within {
+			continue
+		}
+		members, err := l.config.Ledger.MembersAt(ctx, uid, owner)
+		if err != nil {
+			return err
+		}
+		l.putBack(z, [][]law.Ref{members})
+	}
+	return nil
+}
+
+// dropZone forgets a zone that is gone. Its Records are released, and tracked again then.
+func (l *leader) dropZone(uid string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	z := l.zones[uid]
+	if z == nil {
+		return
+	}
+	z.standing, z.scans = nil, false
+	clear(z.due)
+	if len(z.open) == 0 {
+		delete(l.zones, uid)
+	}
+}
+
+// setStanding takes the present Standing of a zone, and finds the Records that must be judged by it. The caller holds
+// mu.
+func (l *leader) setStanding(uid string, z *zone, now *ready.Standing) {
+	before := z.standing
+	z.standing = now
+	if before != nil && now.TakesBack(before) {
+		z.scans, z.cursor = true, ""
+	}
+	isDue := !z.recheck.IsZero() && !time.Now().Before(z.recheck)
+	if uid != "" && before != nil && now.Same(before) && !isDue {
+		return
+	}
+	if isDue {
+		z.recheck = time.Time{}
+	}
+	for ref, record := range z.open {
+		if _, differs := l.judge(uid, z, record); differs {
+			z.due[ref] = true
+		}
+	}
+}
+
+// chooseDue takes up to turnRecords Records out of due, in pages of one namespace: a page of each namespace in turn,
+// the latest changes first. The caller holds mu.
+func (l *leader) chooseDue(z *zone) [][]law.Ref {
+	by := map[string][]law.Ref{}
+	for ref := range z.due {
+		by[ref.Namespace] = append(by[ref.Namespace], ref)
+	}
+	namespaces := slices.Sorted(maps.Keys(by))
+	for _, refs := range by {
+		serialOf := func(ref law.Ref) int64 {
+			if record := z.open[ref]; record != nil {
+				return record.Status.Serial
+			}
+			return 0
+		}
+		slices.SortFunc(refs, func(a, b law.Ref) int { return cmp.Compare(serialOf(b), serialOf(a)) })
+	}
+	var pages [][]law.Ref
+	for n := 0; n < turnRecords && len(by) > 0; {
+		for _, namespace := range namespaces {
+			refs := by[namespace]
+			if len(refs) == 0 {
+				delete(by, namespace)
+				continue
+			}
+			page := refs[:min(len(refs), pageRecords)]
+			by[namespace] = refs[len(page):]
+			for _, ref := range page {
+				delete(z.due, ref)
+			}
+			pages, n = append(pages, page), n+len(page)
+			if n >= turnRecords {
+				break
+			}
+		}
+	}
+	return pages
+}
+
+// putBack makes pages due again.
+func (l *leader) putBack(z *zone, pages [][]law.Ref) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, page := range pages {
+		for _, ref := range page {
+			z.due[ref] = true
+		}
+	}
+}
+
+// writePage writes the Records of a page that must be written; left: the rate did not allow all, and the rest is due
+// again.
+func (l *leader) writePage(ctx context.Context, uid string, z *zone, page []law.Ref) (left bool, err error) {
+	names := make([]string, len(page))
+	for i, ref := range page {
+		names[i] = ref.Name
+	}
+	written, err := l.config.Ledger.ChangeRecords(ctx, page[0].Namespace, names, func(record *v1alpha1.Record) bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		v, differs := l.judgeStored(uid, z, record)
+		if !differs {
+			return false
+		}
+		if !v.answers(record) && !l.others.Allow() {
+			z.due[refOf(record)], left = true, true
+			return false
+		}
+		v.writeTo(record)
+		return true
+	})
+	l.written.Add(float64(written))
+	return left, err
+}
+
+// scanPage judges Records that are Ready, from a cursor on, and writes those that must be written. left: the rate did
+// not allow all, and the same Records come again.
+func (l *leader) scanPage(ctx context.Context, uid string, z *zone, cursor string) (left bool, err error) {
+	members, next, err := l.config.Ledger.Members(ctx, uid, cursor, turnRecords)
+	if err != nil {
+		return false, err
+	}
+	by := map[string][]string{}
+	for _, ref := range members {
+		by[ref.Namespace] = append(by[ref.Namespace], ref.Name)
+	}
+	for _, namespace := range slices.Sorted(maps.Keys(by)) {
+		written, err := l.config.Ledger.ChangeRecords(ctx, namespace, by[namespace], func(record *v1alpha1.Record) bool {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			if isOpen(record) {
+				return false // tracked
+			}
+			v, differs := l.judgeStored(uid, z, record)
+			if !differs {
+				return false
+			}
+			if !l.others.Allow() {
+				left = true
+				return false
+			}
+			v.writeTo(record)
+			return true
+		})
+		l.written.Add(float64(written))
+		if err != nil {
+			return left, err
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if z.scans && z.cursor == cursor && !left { // otherwise it begins anew, or this page comes again
+		z.scans, z.cursor = next != "", next
+	}
+	return left, nil
+}
+
+// judgeStored is judge for a Record just read, if that is still in the zone. The caller holds mu.
+func (l *leader) judgeStored(uid string, z *zone, record *v1alpha1.Record) (verdict, bool) {
+	if zoneUID(record) != uid {
+		return verdict{}, false
+	}
+	return l.judge(uid, z, record)
+}
+
+// answers reports whether the verdict confirms the last change of a Record, which happens once for each change.
+func (v *verdict) answers(record *v1alpha1.Record) bool {
+	before := ready.ReadyOf(record.Status.Conditions)
+	return before != nil && before.Reason == v1alpha1.ReasonPending && v.ready.Reason == v1alpha1.ReasonDelivered
+}
+
+// writeTo sets the conditions of a Record.
+func (v *verdict) writeTo(record *v1alpha1.Record) {
+	conditions := &record.Status.Conditions
+	if v.adopted {
+		condition := *v.ready.Condition()
+		condition.ObservedGeneration, condition.LastTransitionTime = record.Generation, metav1.Now()
+		meta.SetStatusCondition(conditions, condition)
+		record.Status.LastDeliveryError = v.lastError
+	}
+	if v.stalled != nil {
+		meta.SetStatusCondition(conditions, *v.stalled)
+	} else {
+		meta.RemoveStatusCondition(conditions, v1alpha1.ConditionStalled)
+	}
+}

@@ -1,0 +1,67 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package class
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/ready"
+)
+
+// Reasons of a class's Ready beside those of delivery.
+const (
+	// ReasonServerHealthy says that its last health check went well, or a delivery since.
+	ReasonServerHealthy = "ServerHealthy"
+	// ReasonNotProven says that no fault is known, and no delivery shows that there is none (delivery.ErrNotProven).
+	ReasonNotProven = "NotProven"
+)
+
+// judgeHealth decides what a class says of the health that was found then: nil for good.
+func judgeHealth(ctx context.Context, of *v1alpha1.DNSClass, found error, now metav1.Time) (metav1.Condition, v1alpha1.ClassHealth) {
+	health := v1alpha1.ClassHealth{Status: v1alpha1.HealthStatusHealthy, LastCheck: &now}
+	condition := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: ReasonServerHealthy,
+		Message: "the provider answers and lets us in", ObservedGeneration: of.Generation, LastTransitionTime: now}
+	switch {
+	case errors.Is(found, delivery.ErrNotProven):
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionUnknown, ReasonNotProven, ready.CutMessage(found.Error())
+		health.Status, health.Message = v1alpha1.HealthStatusUnknown, condition.Message
+	case found != nil:
+		reason, message := delivery.ReasonServerError, "the provider failed in a way that it does not explain; "+
+			"the controller's log has the error"
+		var e *delivery.Error
+		if errors.As(found, &e) {
+			reason, message = e.Reason, cmp.Or(e.Message, string(e.Reason))
+			if e.Said != "" {
+				message += "; it says: " + e.Said
+			}
+		} else {
+			klog.FromContext(ctx).Error(found, "a health check failed", "class", of.Name)
+		}
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, string(reason), ready.CutMessage(message)
+		health.Status, health.Message = v1alpha1.HealthStatusUnhealthy, condition.Message
+	}
+	if before := ready.ReadyOf(of.Status.Conditions); before != nil && before.Status == condition.Status {
+		condition.LastTransitionTime = before.LastTransitionTime
+	}
+	return condition, health
+}
+
+// judgeDelivering decides what a Bind9Cluster that is a class says of the health that was found last. A team reads it,
+// so it has no word of the controller's network in it, as a Zone has none.
+func judgeDelivering(ctx context.Context, name string, found error) metav1.Condition {
+	condition, _ := judgeHealth(ctx, &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name}}, found, metav1.Now())
+	condition.Type = bind9.ConditionDelivering
+	if condition.Status == metav1.ConditionFalse {
+		condition.Message = ready.PublicMessage(name, delivery.Reason(condition.Reason), condition.Message)
+	}
+	return condition
+}

@@ -1,0 +1,184 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/concurrency"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/commit"
+	"kubi.zone/kubizone/pkg/ledger/etcd"
+)
+
+const (
+	// statusesAtOnce is etcd's default limit of operations in a transaction.
+	statusesAtOnce = 128
+	// statusPause bounds the pause after a transaction in favour of clients.
+	statusPause = 20 * time.Millisecond
+	// leaseSeconds is the time after which another server leads if the leading one has died.
+	leaseSeconds = 5
+)
+
+// Lead calls run while this server leads, and returns when ctx ends, or with an error when the lead is lost. Of all
+// servers on a store at most one leads, but for a moment after a loss: run must allow for two.
+func (l *Ledger) Lead(ctx context.Context, run func(ctx context.Context)) error {
+	session, err := concurrency.NewSession(l.config.Client, concurrency.WithTTL(leaseSeconds), concurrency.WithContext(ctx))
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	if err := concurrency.NewMutex(session, l.mem.Layout.LeaderLock()).Lock(ctx); err != nil {
+		return err
+	}
+	leading, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		run(leading)
+	}()
+	select {
+	case <-session.Done():
+		err = errLeadLost
+	case <-ended:
+	}
+	stop()
+	<-ended
+	return err
+}
+
+var errLeadLost = errors.New("the lease in etcd has ended")
+
+// Members returns about most Records of a zone, by uid, in the order of their owners from a cursor on; "" is the begin.
+// next is the cursor to continue with, "" at the end.
+func (l *Ledger) Members(ctx context.Context, zone, from string, most int) (members []law.Ref, next string, err error) {
+	next, err = etcd.Scan(ctx, l.mem.Client, l.mem.Layout.Room("members")+zone+"/", from, most, func(kv *mvccpb.KeyValue) error {
+		_, _, namespace, object, err := l.mem.Layout.ParseMember(string(kv.Key))
+		members = append(members, law.Ref{Namespace: namespace, Name: object})
+		return err
+	}, clientv3.WithKeysOnly())
+	return members, next, err
+}
+
+// MembersAt returns the Records of a zone, by uid, at an owner.
+func (l *Ledger) MembersAt(ctx context.Context, zone string, owner name.Rel) (members []law.Ref, err error) {
+	prefix := strings.TrimSuffix(l.mem.Layout.Key(law.MemberKey(zone, owner, "", "")), "/")
+	_, err = etcd.Scan(ctx, l.mem.Client, prefix, "", 0, func(kv *mvccpb.KeyValue) error {
+		_, _, namespace, object, err := l.mem.Layout.ParseMember(string(kv.Key))
+		members = append(members, law.Ref{Namespace: namespace, Name: object})
+		return err
+	}, clientv3.WithKeysOnly())
+	return members, err
+}
+
+// ChangeRecords lets change set the conditions of stored Records of one namespace, which is charged, and writes those
+// for which it returns true. It leaves out Records that are absent, or change meanwhile. changed is the number of
+// written Records, which with an error may be too low.
+func (l *Ledger) ChangeRecords(ctx context.Context, namespace string, names []string, change func(*v1alpha1.Record) bool) (changed int,
+	err error) {
+	ctx = etcd.PaidBy(ctx, etcd.Payer{Namespace: namespace, Weight: 1})
+	for len(names) > 0 {
+		page := names[:min(len(names), statusesAtOnce)]
+		names = names[len(page):]
+		began, clients := time.Now(), l.com.Clients.Load()
+		n, err := l.changePage(ctx, namespace, page, change)
+		if changed += n; err != nil {
+			return changed, err
+		}
+		if l.com.Clients.Load() != clients {
+			etcd.Pause(ctx, min(time.Since(began), statusPause))
+		}
+	}
+	return changed, ctx.Err()
+}
+
+// changePage is ChangeRecords for one page.
+func (l *Ledger) changePage(ctx context.Context, namespace string, names []string, change func(*v1alpha1.Record) bool) (changed int,
+	err error) {
+	reads := make([]clientv3.Op, len(names))
+	for i, name := range names {
+		reads[i] = clientv3.OpGet(l.mem.Layout.Record(namespace, name))
+	}
+	r, err := l.mem.Client.Txn(ctx).Then(reads...).Commit()
+	if err != nil {
+		return 0, fmt.Errorf("reading Records: %w", err)
+	}
+	var puts []statusPut
+	octets := 0
+	for i := range names {
+		kv := etcd.One(r.Responses[i])
+		if kv == nil {
+			continue
+		}
+		record := &v1alpha1.Record{}
+		if err := l.mem.Records.Decode(ctx, string(kv.Key), kv.Value, kv.ModRevision, record); err != nil {
+			klog.FromContext(ctx).Error(err, "the conditions of a Record that cannot be read stay; run kubizone fsck", "record",
+				namespace+"/"+names[i])
+			continue
+		}
+		if !change(record) {
+			continue
+		}
+		data, err := l.mem.Records.Encode(ctx, string(kv.Key), record)
+		if err != nil {
+			return changed, err
+		}
+		if octets+len(data) > commit.MaxBatchOctets && len(puts) > 0 {
+			n, err := l.putStatuses(ctx, puts)
+			if changed += n; err != nil {
+				return changed, err
+			}
+			puts, octets = nil, 0
+		}
+		puts, octets = append(puts, statusPut{string(kv.Key), kv.ModRevision, data}), octets+len(data)
+	}
+	n, err := l.putStatuses(ctx, puts)
+	return changed + n, err
+}
+
+// statusPut is a Record to write at its expected revision.
+type statusPut struct {
+	key      string
+	expected int64
+	data     []byte
+}
+
+// putStatuses writes the Records that are at their expected revisions, in one transaction.
+func (l *Ledger) putStatuses(ctx context.Context, puts []statusPut) (written int, err error) {
+	for len(puts) > 0 {
+		l.mem.Fault("confirm")
+		var cmps []clientv3.Cmp
+		var then, reads []clientv3.Op
+		for _, put := range puts {
+			cmps = append(cmps, etcd.RevisionIs(put.key, put.expected))
+			then, reads = append(then, etcd.OpPut(put.key, put.data)), append(reads, clientv3.OpGet(put.key, clientv3.WithKeysOnly()))
+		}
+		r, err := l.mem.Client.Txn(ctx).If(cmps...).Then(then...).Else(reads...).Commit()
+		if err != nil {
+			return 0, fmt.Errorf("writing the conditions of Records: %w", err)
+		}
+		if r.Succeeded {
+			return len(puts), nil
+		}
+		var unmoved []statusPut
+		for i, put := range puts {
+			if kv := etcd.One(r.Responses[i]); kv != nil && kv.ModRevision == put.expected {
+				unmoved = append(unmoved, put)
+			}
+		}
+		puts = unmoved
+	}
+	return 0, nil
+}

@@ -1,0 +1,371 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ready
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	coreinformers "k8s.io/client-go/informers/core/v1"
+	"k8s.io/client-go/tools/cache"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/class"
+	"kubi.zone/kubizone/pkg/delivery"
+)
+
+// Indexes of the informers.
+const (
+	// byUID: Zones by their UID, Deliveries by that of their zone.
+	byUID = "uid"
+	// byClass: Deliveries by the name of their class, Zones by the names of the Bind9Clusters in their spec.
+	byClass = "class"
+	// byFQDN: Zones with a serial. A pending zone has no name (S3.2).
+	byFQDN = "fqdn"
+)
+
+// indexBy returns an index by a value; objects with an empty value are left out.
+func indexBy[T any](value func(*T) string) cache.IndexFunc {
+	return func(object any) ([]string, error) {
+		if of := value(object.(*T)); of != "" {
+			return []string{of}, nil
+		}
+		return nil, nil
+	}
+}
+
+// trimObject drops the managed fields.
+func trimObject(object any) (any, error) {
+	if of, ok := object.(metav1.Object); ok {
+		of.SetManagedFields(nil)
+	}
+	return object, nil
+}
+
+// trimZone keeps the parts that classes, feeds and status need: a spec may be long.
+func trimZone(object any) (any, error) {
+	if zone, ok := object.(*v1alpha1.Zone); ok {
+		zone.ManagedFields = nil
+		maps.DeleteFunc(zone.Annotations, func(key, _ string) bool {
+			return key != v1alpha1.AnnotationPaused && key != v1alpha1.AnnotationAcceptSerial && key != v1alpha1.AnnotationVerifyRequestedAt
+		})
+		zone.Spec = v1alpha1.ZoneSpec{DNSClassRefs: zone.Spec.DNSClassRefs, DeletionPolicy: zone.Spec.DeletionPolicy,
+			DNSSEC: zone.Spec.DNSSEC}
+	}
+	return object, nil
+}
+
+// KeyOf returns the key of a Delivery in the Loop.
+func KeyOf(one *v1alpha1.Delivery) delivery.Key {
+	return delivery.Key{UID: string(one.Spec.Zone.UID), Class: class.NameOf(one.Namespace, one.Spec.ClassRef)}
+}
+
+// Index finds the objects that decide Ready in informers. Its objects must not be modified.
+type Index struct {
+	Zones, Deliveries, Classes, Clusters cache.SharedIndexInformer
+	// Namespaces is nil without a cluster: a namespace then has only the label with its name.
+	Namespaces coreinformers.NamespaceInformer
+
+	// stop unregisters from the informer of Namespaces, which outlives the index.
+	stop func()
+}
+
+// Close ends the calls for changed Namespaces.
+func (x *Index) Close() {
+	if x.stop != nil {
+		x.stop()
+	}
+}
+
+// Prepare sets transforms and indexes of the informers, which the caller starts afterwards.
+func (x *Index) Prepare() error {
+	return errors.Join(
+		x.Zones.SetTransform(trimZone), x.Deliveries.SetTransform(trimObject), x.Classes.SetTransform(trimObject),
+		x.Zones.AddIndexers(cache.Indexers{
+			byUID: indexBy(func(zone *v1alpha1.Zone) string { return string(zone.UID) }),
+			byFQDN: indexBy(func(zone *v1alpha1.Zone) string {
+				if zone.Status.Serial == 0 {
+					return ""
+				}
+				return zone.Status.FQDN
+			}),
+			byClass: func(object any) (clusters []string, _ error) {
+				zone := object.(*v1alpha1.Zone)
+				for _, ref := range zone.Spec.DNSClassRefs {
+					if ref.Kind == v1alpha1.KindBind9Cluster {
+						clusters = append(clusters, class.NameOf(zone.Namespace, ref))
+					}
+				}
+				return clusters, nil
+			},
+		}),
+		x.Deliveries.AddIndexers(cache.Indexers{
+			byUID:   indexBy(func(one *v1alpha1.Delivery) string { return string(one.Spec.Zone.UID) }),
+			byClass: indexBy(func(one *v1alpha1.Delivery) string { return KeyOf(one).Class }),
+		}),
+	)
+}
+
+// Watch calls changed for each change in an informer: before is nil for a new object, after for a deleted one. It
+// returns when the changes of the first list are done.
+func Watch[T any](in cache.SharedIndexInformer, changed func(before, after *T)) (cache.InformerSynced, error) {
+	registration, err := register(in, changed)
+	if err != nil {
+		return nil, err
+	}
+	return registration.HasSynced, nil
+}
+
+func register[T any](in cache.SharedIndexInformer, changed func(before, after *T)) (cache.ResourceEventHandlerRegistration, error) {
+	registration, err := in.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(object any) { changed(nil, object.(*T)) },
+		UpdateFunc: func(before, after any) { changed(before.(*T), after.(*T)) },
+		DeleteFunc: func(object any) {
+			if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
+				object = gone.Obj
+			}
+			if last, ok := object.(*T); ok {
+				changed(last, nil)
+			}
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("informers: %w", err)
+	}
+	return registration, nil
+}
+
+// WatchZones calls enqueue for each zone whose Ready may change with its own object, a class or its namespace. synced
+// report the first lists, without that of the Bind9Clusters: without their APIService other zones are judged all the
+// same.
+func (x *Index) WatchZones(enqueue func(*v1alpha1.Zone)) (synced []cache.InformerSynced, err error) {
+	all := func(*v1alpha1.Zone) bool { return true }
+	zones, err := Watch(x.Zones, func(before, after *v1alpha1.Zone) {
+		zone := cmp.Or(after, before)
+		x.withViews(zone, enqueue)
+		if before != nil && before.Status.FQDN != zone.Status.FQDN {
+			x.withViews(before, enqueue)
+		}
+	})
+	classes, failed := Watch(x.Classes, func(before, after *v1alpha1.DNSClass) {
+		if before == nil || after == nil || !SameForZones(before, after) {
+			x.EachZone(all, enqueue)
+		}
+	})
+	err = errors.Join(err, failed)
+	_, failed = Watch(x.Clusters, func(before, after *bind9.Bind9Cluster) {
+		if before == nil || after == nil || (before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil) {
+			for _, zone := range x.ZonesNaming(class.OfCluster(cmp.Or(after, before)).Name) {
+				x.withViews(zone, enqueue)
+			}
+		}
+	})
+	synced, err = []cache.InformerSynced{zones, classes}, errors.Join(err, failed)
+	if x.Namespaces != nil {
+		informer := x.Namespaces.Informer()
+		namespaces, failed := register(informer, func(before, after *corev1.Namespace) {
+			if before == nil || after == nil || !labels.Equals(before.Labels, after.Labels) ||
+				(before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil) {
+				x.EachZone(func(zone *v1alpha1.Zone) bool { return zone.Namespace == cmp.Or(after, before).Name }, enqueue)
+			}
+		})
+		if failed != nil {
+			return nil, failed
+		}
+		x.stop = func() { _ = informer.RemoveEventHandler(namespaces) }
+		synced = append(synced, namespaces.HasSynced)
+	}
+	return synced, err
+}
+
+// withViews calls do for a zone, and with a zone of the default view for those of its name in other views: their
+// classes depend on it (S1.9).
+func (x *Index) withViews(zone *v1alpha1.Zone, do func(*v1alpha1.Zone)) {
+	do(zone)
+	if zone.Status.View != "" || zone.Status.FQDN == "" {
+		return
+	}
+	for _, other := range x.zonesNamed(zone.Status.FQDN) {
+		if other.Status.View != "" {
+			do(other)
+		}
+	}
+}
+
+// EachZone calls do for each zone that of chooses, with its other views.
+func (x *Index) EachZone(of func(*v1alpha1.Zone) bool, do func(*v1alpha1.Zone)) {
+	for _, zone := range x.AllZones() {
+		if of(zone) {
+			x.withViews(zone, do)
+		}
+	}
+}
+
+// find returns the objects with a value in an index.
+func find[T any](in cache.SharedIndexInformer, by, value string) []T {
+	found, err := in.GetIndexer().ByIndex(by, value)
+	if err != nil {
+		return nil // the index is not one of Prepare
+	}
+	return cast[T](found)
+}
+
+func cast[T any](objects []any) []T {
+	all := make([]T, len(objects))
+	for i, object := range objects {
+		all[i] = object.(T)
+	}
+	return all
+}
+
+// get returns an object by its key; the zero value if absent.
+func get[T any](in cache.SharedIndexInformer, key string) (of T) {
+	if object, ok, err := in.GetStore().GetByKey(key); err == nil && ok {
+		of = object.(T)
+	}
+	return of
+}
+
+// ZoneByUID returns nil if absent, as do the other lookups.
+func (x *Index) ZoneByUID(uid string) *v1alpha1.Zone {
+	if found := find[*v1alpha1.Zone](x.Zones, byUID, uid); len(found) > 0 {
+		return found[0]
+	}
+	return nil
+}
+
+// zonesNamed returns the zones of a name, of every view.
+func (x *Index) zonesNamed(fqdn string) []*v1alpha1.Zone {
+	return find[*v1alpha1.Zone](x.Zones, byFQDN, fqdn)
+}
+
+func (x *Index) ZoneByName(namespace, name string) *v1alpha1.Zone {
+	return get[*v1alpha1.Zone](x.Zones, namespace+"/"+name)
+}
+
+func (x *Index) AllZones() []*v1alpha1.Zone { return cast[*v1alpha1.Zone](x.Zones.GetStore().List()) }
+
+func (x *Index) AllClasses() []*v1alpha1.DNSClass {
+	return cast[*v1alpha1.DNSClass](x.Classes.GetStore().List())
+}
+
+func (x *Index) AllDeliveries() []*v1alpha1.Delivery {
+	return cast[*v1alpha1.Delivery](x.Deliveries.GetStore().List())
+}
+
+// ClassByName returns a DNSClass, or the class of a Bind9Cluster. Until the clusters are listed each is taken to exist,
+// without a UID, so that its zones stay as they are.
+func (x *Index) ClassByName(name string) *v1alpha1.DNSClass {
+	namespace, cluster, ok := class.SplitCluster(name)
+	if !ok {
+		return get[*v1alpha1.DNSClass](x.Classes, name)
+	}
+	if !x.Clusters.HasSynced() {
+		return class.OfCluster(&bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: cluster}})
+	}
+	of := x.ClusterByName(name)
+	if of == nil {
+		return nil
+	}
+	return class.OfCluster(of)
+}
+
+// ClusterByName returns the Bind9Cluster that is the class of this name.
+func (x *Index) ClusterByName(name string) *bind9.Bind9Cluster {
+	return get[*bind9.Bind9Cluster](x.Clusters, name)
+}
+
+// ZonesNaming returns the zones that name the Bind9Cluster which is the class of this name.
+func (x *Index) ZonesNaming(name string) []*v1alpha1.Zone {
+	return find[*v1alpha1.Zone](x.Zones, byClass, name)
+}
+
+// DeliveriesOf returns those of a zone, by its UID.
+func (x *Index) DeliveriesOf(uid string) []*v1alpha1.Delivery {
+	return find[*v1alpha1.Delivery](x.Deliveries, byUID, uid)
+}
+
+// DeliveriesBy returns those of a class.
+func (x *Index) DeliveriesBy(class string) []*v1alpha1.Delivery {
+	return find[*v1alpha1.Delivery](x.Deliveries, byClass, class)
+}
+
+// LabelsOf returns the labels of a namespace.
+func (x *Index) LabelsOf(namespace string) (of map[string]string, terminating bool) {
+	if x.Namespaces != nil {
+		if known, err := x.Namespaces.Lister().Get(namespace); err == nil {
+			return known.Labels, known.DeletionTimestamp != nil
+		}
+	}
+	return map[string]string{class.LabelNamespaceName: namespace}, false
+}
+
+// InForce returns the classes in force for a zone, and the classes taken by the zone of its name in the default view.
+func (x *Index) InForce(zone *v1alpha1.Zone) (force InForce, taken []string) {
+	of, _ := x.LabelsOf(zone.Namespace)
+	all := x.AllClasses()
+	if zone.Status.View != "" {
+		for _, other := range x.zonesNamed(zone.Status.FQDN) {
+			if other.Status.View == "" {
+				labels, _ := x.LabelsOf(other.Namespace)
+				taken = append(taken, ClassesInForce(other, labels, x.ClassByName, all, nil).Classes...)
+			}
+		}
+	}
+	return ClassesInForce(zone, of, x.ClassByName, all, taken), taken
+}
+
+// Expelled returns FindExpelled of a zone.
+func (x *Index) Expelled(zone *v1alpha1.Zone, force InForce, former, taken []string) []string {
+	of, _ := x.LabelsOf(zone.Namespace)
+	return FindExpelled(zone, force, former, x.ClassByName, of, taken)
+}
+
+// Report is the state of a delivery. Known and Observed as in ClassFacts.
+type Report struct {
+	State           delivery.State
+	Known, Observed bool
+}
+
+// FactsOf returns the facts of a zone. report returns the state of a delivery, and targetOf the present target of a
+// class; "" if unknown.
+func (x *Index) FactsOf(zone *v1alpha1.Zone, force InForce, frozen bool, report func(delivery.Key) Report,
+	targetOf func(class string) string) *Facts {
+	f := &Facts{Zone: zone, Force: force, Frozen: frozen}
+	of := func(key delivery.Key) ClassFacts {
+		r := report(key)
+		known := ClassFacts{Class: key.Class, State: r.State, Known: r.Known, Observed: r.Observed}
+		if one := x.ClassByName(key.Class); one != nil {
+			known.Says, known.NameServers = FaultOf(one), class.HasNameServers(&one.Spec)
+		}
+		return known
+	}
+	for _, name := range force.Classes {
+		f.Classes = append(f.Classes, of(delivery.Key{UID: string(zone.UID), Class: name}).At(targetOf(name)))
+	}
+	for _, one := range x.DeliveriesOf(string(zone.UID)) {
+		if one.Status.FQDN != "" { // otherwise nothing was begun
+			f.Remains = append(f.Remains, of(KeyOf(one)))
+		}
+	}
+	return f
+}
+
+// NamesCluster reports whether a zone names a Bind9Cluster, or has a delivery by it.
+func (x *Index) NamesCluster(name string) bool {
+	return len(x.ZonesNaming(name)) > 0 || len(x.DeliveriesBy(name)) > 0
+}
+
+// NamesAnyCluster reports whether a zone names a Bind9Cluster as its class.
+func NamesAnyCluster(zone *v1alpha1.Zone) bool {
+	return slices.ContainsFunc(zone.Spec.DNSClassRefs,
+		func(ref v1alpha1.DNSClassReference) bool { return ref.Kind == v1alpha1.KindBind9Cluster })
+}

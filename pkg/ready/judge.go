@@ -1,0 +1,210 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ready
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/class"
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/dns/serial"
+)
+
+// Facts decide the Ready of a Zone (JudgeZone) and of its Records (StandingOf).
+type Facts struct {
+	Zone  *v1alpha1.Zone
+	Force InForce
+	// Frozen: the content of the zone does not match its hash.
+	Frozen bool
+	// Classes has the facts of each class in force, in the order of Force.Classes.
+	Classes []ClassFacts
+	// Remains are deliveries of the zone that were begun, of classes in force and of others.
+	Remains []ClassFacts
+}
+
+// ClassFacts are the facts of a zone at one class.
+type ClassFacts struct {
+	Class string
+	// State of the delivery; Known is false if there is none.
+	State delivery.State
+	Known bool
+	// Observed: the State comes from the Loop of this process, not from a Delivery.
+	Observed bool
+	// Says is the reason why the class delivers no zone at all; empty for none.
+	Says string
+	// NameServers: the class has name servers of its own for the zone.
+	NameServers bool
+}
+
+// At drops a confirmation by another target than the present one of the class, and of a zone whose removal has begun.
+// An empty target is unknown.
+func (f ClassFacts) At(target string) ClassFacts {
+	moved := target != "" && f.State.Target != target
+	if !f.Known || !moved && f.State.Hash != "" {
+		return f
+	}
+	if f.State.Serial = 0; f.State.Ready.Status == delivery.True {
+		f.State.Ready = delivery.Condition{Status: delivery.Unknown, Reason: delivery.ReasonPending}
+	}
+	return f
+}
+
+// findFault returns the reason why the class does not confirm the zone, for tenants. The zero Judgement: the delivery
+// is under way, or the provider refuses single RRsets.
+func (f ClassFacts) findFault() Judgement {
+	if f.State.Ready.Status == delivery.False {
+		if f.State.Failed > 0 && !f.State.FailedWhole {
+			return Judgement{}
+		}
+		return Judgement{metav1.ConditionFalse, string(f.State.Ready.Reason), kindOfFault(f.Class, f.State.Ready.Reason)}
+	}
+	// One zone of a class tries when all have to wait, so what holds the others up is what the class says of itself.
+	if f.Says != "" {
+		return Judgement{metav1.ConditionFalse, f.Says, kindOfFault(f.Class, delivery.Reason(f.Says))}
+	}
+	return Judgement{}
+}
+
+// Judgement is a condition Ready. The zero Judgement leaves the condition as it is.
+type Judgement struct {
+	Status          metav1.ConditionStatus
+	Reason, Message string
+}
+
+// Condition returns the condition Ready without times and generation.
+func (j Judgement) Condition() *metav1.Condition {
+	return &metav1.Condition{Type: v1alpha1.ConditionReady, Status: j.Status, Reason: j.Reason, Message: j.Message}
+}
+
+var (
+	pending = Judgement{metav1.ConditionUnknown, v1alpha1.ReasonPending, "written; not yet confirmed by every class in force"}
+	noClass = Judgement{metav1.ConditionTrue, v1alpha1.ReasonNoClass, class.MessageNoClass}
+	leaving = Judgement{metav1.ConditionUnknown, v1alpha1.ReasonPending, "no class is in force, " +
+		"and the zone is being withdrawn from those that had it"}
+	// held is for Records, also of other namespaces: it names no Zone (S1.8).
+	held = Judgement{metav1.ConditionFalse, v1alpha1.ReasonMassDeletion, "not delivered yet: a mass deletion by the namespace of the " +
+		"zone holds the zone back (S7.5); the owner of the zone lets it through, as the condition Settled of the Zone says, " +
+		"or puts enough back"}
+	settling = Judgement{metav1.ConditionUnknown, v1alpha1.ReasonPending, "the consequences of a change are still being carried out"}
+	// frozen precedes every other fault. The damage may be in a Record of another namespace (S1.8), so only the log
+	// and fsck name it.
+	frozen = Judgement{metav1.ConditionFalse, v1alpha1.ReasonFrozen,
+		"what is stored of the zone is not what its hash says: it is handed out as it was proven last, or not at all, " +
+			"and no change of it is delivered. Have kubizone fsck say what is damaged, and mend it or restore a backup"}
+)
+
+func confirmedBy(all serial.Serial) Judgement {
+	return Judgement{metav1.ConditionTrue, v1alpha1.ReasonDelivered, fmt.Sprintf("every class in force has confirmed serial %d", all)}
+}
+
+// JudgeZone decides the Ready of a Zone (S6.13). The zero Judgement: it stays as it is.
+func JudgeZone(f *Facts) Judgement {
+	zone := f.Zone
+	if zone.DeletionTimestamp != nil {
+		return f.findRemovalFault()
+	}
+	if f.Frozen {
+		return frozen
+	}
+	held := heldBy(zone)
+	if lacks := f.findLacking(); lacks != "" {
+		if held.Status != "" { // what was removed may be what it lacks
+			return held
+		}
+		return Judgement{metav1.ConditionFalse, v1alpha1.ReasonNotDelegatedOrServable, "the condition " + lacks + " is not True; " +
+			"its message says why"}
+	}
+	isSettled := meta.IsStatusConditionTrue(zone.Status.Conditions, v1alpha1.ConditionSettled)
+	if f.Force.Wrong != nil {
+		return Judgement{metav1.ConditionFalse, string(f.Force.Wrong.Reason), f.Force.Wrong.Message}
+	}
+	if len(f.Classes) == 0 {
+		fault := f.findRemovalFault()
+		switch {
+		case fault.Status != "":
+			return fault
+		case len(f.Remains) > 0:
+			return leaving
+		case held.Status != "":
+			return held
+		case !isSettled:
+			return settling
+		}
+		return noClass
+	}
+	waits := Judgement{}
+	for _, of := range f.Classes {
+		state := &of.State
+		switch {
+		case of.Known && state.Serial.Ahead(serial.Serial(zone.Status.Serial)):
+			return Judgement{} // The known zone is older than the delivered one; its event is on the way.
+		case of.Known && state.Ready.Status == delivery.False:
+			return Judgement{metav1.ConditionFalse, string(state.Ready.Reason),
+				CutMessage(PublicFault(of.Class, state.Ready.Reason, state.Ready.Message))}
+		case !of.Known || state.Serial == 0 || int64(state.Serial) != zone.Status.Serial || state.Ready.Status != delivery.True:
+			if waits = pending; !of.Known || state.Error == nil {
+				if fault := of.findFault(); fault.Status != "" {
+					return fault
+				}
+			}
+		}
+	}
+	switch {
+	case held.Status != "":
+		return held
+	case waits.Status != "":
+		return waits
+	case zone.Annotations[v1alpha1.AnnotationPaused] == "true" || isSettled:
+		return confirmedBy(serial.Serial(zone.Status.Serial))
+	}
+	return settling
+}
+
+// findRemovalFault returns the reason why a zone that is deleted, or without a class in force, is not removed from every
+// class; the zero Judgement for none.
+func (f *Facts) findRemovalFault() Judgement {
+	for _, of := range f.Remains {
+		fault := of.findFault()
+		if fault.Status == "" {
+			continue
+		}
+		fault.Message = "not withdrawn from class " + fault.Message
+		if f.Zone.DeletionTimestamp != nil {
+			fault.Message += "; the Zone goes when it is, or with spec.deletionPolicy: Retain where the class allows that"
+		}
+		return fault
+	}
+	return Judgement{}
+}
+
+// heldBy returns the Ready of a zone held by a mass deletion (S7.5); the zero Judgement for none.
+func heldBy(zone *v1alpha1.Zone) Judgement {
+	settled := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled)
+	if settled == nil || settled.Reason != v1alpha1.ReasonMassDeletion {
+		return Judgement{}
+	}
+	return Judgement{metav1.ConditionFalse, v1alpha1.ReasonMassDeletion, "its own namespace removed much of it, " +
+		"and nothing from then on is delivered; the condition Settled says how to let that through (S7.8)"}
+}
+
+// findLacking returns the condition that a zone lacks to be served; "" for none. Servable may be older than the classes:
+// the server judges it again when Ready is written.
+func (f *Facts) findLacking() string {
+	of := f.Zone.Status.Conditions
+	servable := meta.FindStatusCondition(of, v1alpha1.ConditionServable)
+	switch {
+	case !meta.IsStatusConditionTrue(of, v1alpha1.ConditionDelegated):
+		return v1alpha1.ConditionDelegated
+	case len(f.Classes) > 0 && !slices.ContainsFunc(f.Classes, func(of ClassFacts) bool { return !of.NameServers }):
+		return ""
+	case servable == nil || servable.Status != metav1.ConditionTrue || servable.Reason == v1alpha1.ReasonClassNameServers:
+		return v1alpha1.ConditionServable
+	}
+	return ""
+}

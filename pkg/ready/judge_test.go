@@ -1,0 +1,385 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ready
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/serial"
+)
+
+func aClass(name string, change func(*v1alpha1.DNSClass)) *v1alpha1.DNSClass {
+	of := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.DNSClassSpec{Namespaces: &v1alpha1.NamespaceSelection{Names: []string{"dns"}}}}
+	change(of)
+	return of
+}
+
+// Named classes, else the default ones; `namespaces` again, for a class may change after the zone was admitted.
+func TestClassesOf(t *testing.T) {
+	nothing := func(*v1alpha1.DNSClass) {}
+	isDefault := func(of *v1alpha1.DNSClass) {
+		of.Annotations = map[string]string{v1alpha1.AnnotationDefaultClass: "true"}
+		of.Spec.Namespaces = nil
+	}
+	now := metav1.Now()
+	all := []*v1alpha1.DNSClass{
+		aClass("a", nothing), aClass("usual", isDefault),
+		aClass("others", func(of *v1alpha1.DNSClass) { of.Spec.Namespaces.Names = []string{"web"} }),
+		aClass("views", func(of *v1alpha1.DNSClass) { of.Spec.Views = []string{"", "inside"} }),
+		aClass("inside", func(of *v1alpha1.DNSClass) { isDefault(of); of.Spec.Views = []string{"inside"} }),
+		aClass("going", func(of *v1alpha1.DNSClass) { isDefault(of); of.DeletionTimestamp = &now }),
+	}
+	named := func(name string) *v1alpha1.DNSClass {
+		for _, one := range all {
+			if one.Name == name {
+				return one
+			}
+		}
+		return nil
+	}
+	for _, test := range []struct{ view, refs, taken, want, reason, former, expelled string }{
+		{"", "", "", "usual", "", "a", ""},
+		{"", "a", "", "a", "", "usual going", "going"},
+		{"", "usual a", "", "a usual", "", "others gone", "gone others"},
+		{"", "a none", "", "a none", "DNSClassNotFound", "usual", ""},
+		{"", "others", "", "", "InvalidConfiguration", "", "others"},
+		{"", "going", "", "", "DNSClassNotFound", "going", "going"},
+		{"", "others none", "", "none", "InvalidConfiguration", "others", "others"},
+		// S1.9: a class delivers the default view, or those that it names; what the zone of the default view has, it
+		// has alone.
+		{"inside", "", "", "inside", "", "usual", "usual"},
+		{"outside", "", "", "", "", "usual", "usual"},
+		{"inside", "usual views", "", "views", "InvalidConfiguration", "usual views", "usual"},
+		{"", "inside", "", "", "InvalidConfiguration", "", "inside"},
+		{"inside", "views", "views", "", "Conflict", "views", "views"},
+		{"inside", "", "inside", "", "Conflict", "inside", "inside"},
+	} {
+		zone := aZone()
+		zone.Spec.DNSClassRefs, zone.Status.View = nil, test.view
+		taken := strings.Fields(test.taken)
+		for _, ref := range strings.Fields(test.refs) {
+			zone.Spec.DNSClassRefs = append(zone.Spec.DNSClassRefs, v1alpha1.DNSClassReference{Kind: v1alpha1.KindDNSClass, Name: ref})
+		}
+		force := ClassesInForce(zone, nil, named, all, taken)
+		reason := ""
+		if force.Wrong != nil {
+			reason = string(force.Wrong.Reason)
+		}
+		if got := strings.Join(force.Classes, " "); got != test.want || reason != test.reason {
+			t.Errorf("view %q, %q: in force %q (%s), want %q (%s)", test.view, test.refs, got, reason, test.want, test.reason)
+		}
+		if got := strings.Join(FindExpelled(zone, force, strings.Fields(test.former), named, nil, taken), " "); got != test.expelled {
+			t.Errorf("%q, with deliveries of %q: expelled are %q, want %q", test.refs, test.former, got, test.expelled)
+		}
+	}
+}
+
+// aZone is a zone of the class public at serial 7.
+func aZone() *v1alpha1.Zone {
+	return &v1alpha1.Zone{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "example-org", UID: "u1", Generation: 3},
+		Spec:       v1alpha1.ZoneSpec{DNSClassRefs: []v1alpha1.DNSClassReference{{Kind: v1alpha1.KindDNSClass, Name: "public"}}},
+		Status: v1alpha1.ZoneStatus{FQDN: "example.org.", Serial: 7, SettledSerial: 7, Conditions: []metav1.Condition{
+			{Type: v1alpha1.ConditionDelegated, Status: metav1.ConditionTrue}, {Type: v1alpha1.ConditionServable, Status: metav1.ConditionTrue},
+			{Type: v1alpha1.ConditionSettled, Status: metav1.ConditionTrue},
+		}},
+	}
+}
+
+func makeState(at serial.Serial, status delivery.Status, reason delivery.Reason) delivery.State {
+	return delivery.State{Serial: at, Hash: "h", Ready: delivery.Condition{Status: status, Reason: reason, Message: "said"}}
+}
+
+// factsOf are those of a zone whose classes have the states.
+func factsOf(zone *v1alpha1.Zone, force InForce, states map[string]delivery.State) *Facts {
+	f := &Facts{Zone: zone, Force: force}
+	for _, class := range force.Classes {
+		state, known := states[class]
+		f.Classes = append(f.Classes, ClassFacts{Class: class, State: state, Known: known})
+	}
+	return f
+}
+
+// S6.15: a zone is Ready without NS where each class has name servers of its own, whatever Servable said before.
+func TestJudgeZone_ofClassNameServers_S6_15(t *testing.T) {
+	good := makeState(7, delivery.True, delivery.ReasonDelivered)
+	for _, test := range []struct {
+		own    []bool
+		status metav1.ConditionStatus
+		reason string
+		want   string
+	}{
+		{[]bool{true}, metav1.ConditionFalse, v1alpha1.ReasonNoNameServers, "True Delivered"},
+		{[]bool{true, true}, metav1.ConditionTrue, v1alpha1.ReasonClassNameServers, "True Delivered"},
+		{[]bool{true, false}, metav1.ConditionFalse, v1alpha1.ReasonNoNameServers, "False NotDelegatedOrServable"},
+		{[]bool{false}, metav1.ConditionTrue, v1alpha1.ReasonClassNameServers, "False NotDelegatedOrServable"},
+		{[]bool{false}, metav1.ConditionTrue, v1alpha1.ReasonServable, "True Delivered"},
+		{nil, metav1.ConditionFalse, v1alpha1.ReasonNoNameServers, "False NotDelegatedOrServable"},
+	} {
+		zone := aZone()
+		servable := metav1.Condition{Type: v1alpha1.ConditionServable, Status: test.status, Reason: test.reason}
+		meta.SetStatusCondition(&zone.Status.Conditions, servable)
+		f := &Facts{Zone: zone}
+		for i, own := range test.own {
+			f.Classes = append(f.Classes, ClassFacts{Class: fmt.Sprint("c", i), State: good, Known: true, NameServers: own})
+		}
+		if j := JudgeZone(f); string(j.Status)+" "+j.Reason != test.want {
+			t.Errorf("classes %v, Servable=%s %s: %s %s, want %s", test.own, test.status, test.reason, j.Status, j.Reason, test.want)
+		}
+	}
+}
+
+// S6.13: Ready is all the other conditions, and every class.
+func TestJudgeZone(t *testing.T) {
+	good, failed := makeState(7, delivery.True, delivery.ReasonDelivered), makeState(6, delivery.False, delivery.ReasonAuthenticationFailed)
+	condition := func(kind string) func(*v1alpha1.Zone) {
+		return func(zone *v1alpha1.Zone) {
+			for i := range zone.Status.Conditions {
+				if zone.Status.Conditions[i].Type == kind {
+					zone.Status.Conditions[i].Status = metav1.ConditionFalse
+				}
+			}
+		}
+	}
+	for name, test := range map[string]struct {
+		zone   func(*v1alpha1.Zone)
+		force  InForce
+		states map[string]delivery.State
+		want   string
+	}{
+		"all":             {nil, InForce{Classes: []string{"a", "b"}}, map[string]delivery.State{"a": good, "b": good}, "True Delivered"},
+		"one has nothing": {nil, InForce{Classes: []string{"a", "b"}}, map[string]delivery.State{"a": good}, "Unknown Pending"},
+		"one is behind": {nil, InForce{Classes: []string{"a", "b"}}, map[string]delivery.State{"a": good, "b": makeState(6, delivery.True,
+			delivery.ReasonDelivered)}, "Unknown Pending"},
+		"one fails": {nil, InForce{Classes: []string{"a", "b"}}, map[string]delivery.State{"a": good, "b": failed},
+			"False AuthenticationFailed"},
+		"it was refused RRsets, and has the serial": {nil, InForce{Classes: []string{"a"}},
+			map[string]delivery.State{"a": makeState(7, delivery.False, delivery.ReasonConflict)}, "False Conflict"},
+		"the zone is older than what is delivered": {nil, InForce{Classes: []string{"a"}},
+			map[string]delivery.State{"a": makeState(8, delivery.True, delivery.ReasonDelivered)}, " "},
+		"no class":                      {nil, InForce{}, nil, "True NoClass"},
+		"no class, and not yet settled": {condition(v1alpha1.ConditionSettled), InForce{}, nil, "Unknown Pending"},
+		"no class, and not servable":    {condition(v1alpha1.ConditionServable), InForce{}, nil, "False NotDelegatedOrServable"},
+		"no such class":                 {nil, InForce{Wrong: delivery.Errorf(ReasonDNSClassNotFound, "none")}, nil, "False DNSClassNotFound"},
+		"not delegated":                 {condition(v1alpha1.ConditionDelegated), InForce{Classes: []string{"a"}}, map[string]delivery.State{"a": good}, "False NotDelegatedOrServable"},
+		"not servable":                  {condition(v1alpha1.ConditionServable), InForce{Classes: []string{"a"}}, map[string]delivery.State{"a": good}, "False NotDelegatedOrServable"},
+		"not yet settled":               {condition(v1alpha1.ConditionSettled), InForce{Classes: []string{"a"}}, map[string]delivery.State{"a": good}, "Unknown Pending"},
+		"held by a mass deletion": {func(zone *v1alpha1.Zone) {
+			condition(v1alpha1.ConditionSettled)(zone)
+			meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled).Reason = v1alpha1.ReasonMassDeletion
+		}, InForce{Classes: []string{"a"}}, map[string]delivery.State{"a": makeState(6, delivery.True, delivery.ReasonDelivered)},
+			"False MassDeletion"},
+		"held, and not servable": {func(zone *v1alpha1.Zone) {
+			condition(v1alpha1.ConditionServable)(zone)
+			condition(v1alpha1.ConditionSettled)(zone)
+			meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled).Reason = v1alpha1.ReasonMassDeletion
+		}, InForce{Classes: []string{"a"}}, map[string]delivery.State{"a": makeState(6, delivery.True, delivery.ReasonDelivered)},
+			"False MassDeletion"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			zone := aZone()
+			if test.zone != nil {
+				test.zone(zone)
+			}
+			f := factsOf(zone, test.force, test.states)
+			j := JudgeZone(f)
+			if got := string(j.Status) + " " + j.Reason; got != test.want {
+				t.Errorf("%s, want %s", got, test.want)
+			}
+			if zone.Status.SettledSerial = 6; j.Reason == v1alpha1.ReasonMassDeletion { // S7.5: and so say the Records that wait for it, no others
+				for taken, want := range map[int64]string{6: "Delivered", 7: v1alpha1.ReasonMassDeletion} {
+					record := &v1alpha1.Record{Spec: v1alpha1.RecordSpec{Type: "A"}, Status: v1alpha1.RecordStatus{FQDN: "www.example.org.", Serial: taken}}
+					if j, _, _ := StandingOf(f).Judge(record); j.Reason != want {
+						t.Errorf("a Record taken in at %d: %s, want %s", taken, j.Reason, want)
+					}
+				}
+			}
+		})
+	}
+}
+
+// S6.13: a Record is Ready when all have a serial at or after its own, and not while its RRset is owed; serials wrap
+// (RFC 1982). Else it says why, where that is known.
+func TestJudgeRecord(t *testing.T) {
+	www := delivery.RRsetKey{Name: name.MustParse("www.example.org."), Type: rdata.A}
+	down := Judgement{metav1.ConditionFalse, string(delivery.ReasonServerUnreachable), "down"}
+	at := func(serials ...serial.Serial) []classStanding {
+		var all []classStanding
+		for _, at := range serials {
+			all = append(all, classStanding{serial: at})
+		}
+		return all
+	}
+	for _, test := range []struct {
+		taken    int64
+		standing Standing
+		want     string
+	}{
+		{7, Standing{classes: at(0)}, "Unknown Pending"},
+		{7, Standing{classes: at(6)}, "Unknown Pending"},
+		{7, Standing{classes: at(7)}, "True Delivered"},
+		{7, Standing{classes: at(9, 7)}, "True Delivered"},
+		{7, Standing{classes: at(9, 6)}, "Unknown Pending"},
+		{4294967290, Standing{classes: at(5)}, "True Delivered"},
+		{5, Standing{classes: at(4294967290)}, "Unknown Pending"},
+		{1, Standing{classes: at(1<<31 + 1)}, ""},
+		{7, Standing{classes: []classStanding{{serial: 7, fault: down}}}, "True Delivered"},
+		{7, Standing{classes: []classStanding{{serial: 9, fault: down}, {serial: 6}}}, "Unknown Pending"},
+		{7, Standing{classes: []classStanding{{serial: 6}, {serial: 6, fault: down}}}, "False ServerUnreachable"},
+		{7, Standing{classes: at(7), fault: down}, "False ServerUnreachable"},
+		{7, Standing{classes: at(7), silent: true}, ""},
+		{7, Standing{classes: at(7), owed: map[delivery.RRsetKey]*delivery.Error{www: nil}}, "Unknown Pending"},
+		{7, Standing{classes: at(7), owed: map[delivery.RRsetKey]*delivery.Error{www: {Reason: delivery.ReasonConflict, Message: "theirs"}}}, "False Conflict"},
+		{7, Standing{classes: at(7), unlisted: true}, ""},
+		{7, Standing{classes: at(6), held: held, settled: 6}, "False MassDeletion"},
+		{7, Standing{classes: []classStanding{{serial: 6, fault: down}}, held: held, settled: 6}, "False ServerUnreachable"},
+		{6, Standing{classes: at(5), held: held, settled: 6}, "Unknown Pending"},
+		{6, Standing{classes: at(6), held: held, settled: 6}, "True Delivered"},
+	} {
+		record := &v1alpha1.Record{Spec: v1alpha1.RecordSpec{Type: "A"}, Status: v1alpha1.RecordStatus{FQDN: "www.example.org.", Serial: test.taken}}
+		test.standing.confirmed = confirmedBy(7)
+		j, text, known := test.standing.Judge(record)
+		got := ""
+		if known {
+			got = string(j.Status) + " " + j.Reason
+		}
+		if got != test.want || (text != "") != (j.Reason == string(delivery.ReasonConflict)) {
+			t.Errorf("taken in at %d, %+v: %q (%q), want %q", test.taken, test.standing, got, text, test.want)
+		}
+	}
+}
+
+func TestCut(t *testing.T) {
+	if got := CutMessage("short"); got != "short" {
+		t.Errorf("%q", got)
+	}
+	for _, unit := range []string{"x", "ä", "€", "😀"} {
+		if got := CutMessage(strings.Repeat(unit, 2000)); len(got) > maxMessage || len(got) < maxMessage-4 || !utf8.ValidString(got) {
+			t.Errorf("%s: %d octets, valid %v", unit, len(got), utf8.ValidString(got))
+		}
+	}
+}
+
+// judgeBy is the Judgement of a zone that the class outside delivers.
+func judgeBy(state delivery.State) Judgement {
+	return JudgeZone(factsOf(aZone(), InForce{Classes: []string{"outside"}}, map[string]delivery.State{"outside": state}))
+}
+
+// The words of a provider or its client stay with the operators of the class: a tenant's Zone names the class and what
+// to do (attack 81).
+func TestJudge_tellsNoTenantWhatTheProviderSaid(t *testing.T) {
+	const said = "server: dial tcp 10.96.7.3:7100: connection refused"
+	for _, reason := range []delivery.Reason{
+		delivery.ReasonServerUnreachable, delivery.ReasonServerError, delivery.ReasonAuthenticationFailed, delivery.ReasonSecretNotFound, delivery.ReasonInvalidConfiguration,
+		delivery.ReasonZoneNotFound, delivery.ReasonRateLimited, delivery.ReasonQuotaExceeded, delivery.ReasonSerialBehind, delivery.ReasonInternalError,
+	} {
+		failed := makeState(6, delivery.False, reason)
+		failed.Ready.Message = said
+		j := judgeBy(failed)
+		if j.Reason != string(reason) || strings.Contains(j.Message, "10.96") || strings.Contains(j.Message, "dial") || !strings.HasPrefix(j.Message, "outside: ") || !strings.Contains(j.Message, "cluster admin") {
+			t.Errorf("%s: %+v", reason, j)
+		}
+	}
+	for _, reason := range []delivery.Reason{delivery.ReasonValidationFailed, delivery.ReasonConflict} {
+		failed := makeState(6, delivery.False, reason)
+		if j := judgeBy(failed); j.Message != "outside: said" {
+			t.Errorf("%s, which is about the zone's own data: %+v", reason, j)
+		}
+	}
+}
+
+// S6.13, attack 8: refused RRsets say so, and all other Records are Ready. If a Delivery lists not all of them, no Record
+// that it does not list is judged.
+func TestReady_besideMoreThanIsListed_S6_13(t *testing.T) {
+	for many, want := range map[int]map[string]string{
+		delivery.MaxRefused:      {"www": "Delivered", "poison-000": "ValidationFailed", "poison-255": "ValidationFailed"},
+		delivery.MaxRefused + 44: {"www": "", "poison-000": "ValidationFailed", "poison-299": ""},
+	} {
+		failed := makeState(7, delivery.False, delivery.ReasonValidationFailed)
+		failed.Failed, failed.Intent = many, &delivery.Intent{Serial: 7, Unlisted: many > delivery.MaxRefused}
+		for n := range delivery.MaxRefused {
+			rrset := delivery.RRsetKey{Name: name.MustParse(fmt.Sprintf("poison-%03d.example.org.", n)), Type: rdata.A}
+			failed.Refused = append(failed.Refused, delivery.Failure{Name: rrset.Name, Type: rrset.Type,
+				Err: delivery.Errorf(delivery.ReasonValidationFailed, "no")})
+			failed.Intent.RRsets = append(failed.Intent.RRsets, rrset)
+		}
+		f := factsOf(aZone(), InForce{Classes: []string{"a"}}, map[string]delivery.State{"a": failed})
+		for owner, reason := range want {
+			record := &v1alpha1.Record{Spec: v1alpha1.RecordSpec{Type: "A"}, Status: v1alpha1.RecordStatus{FQDN: owner + ".example.org.", Serial: 7}}
+			if j, _, _ := StandingOf(f).Judge(record); j.Reason != reason {
+				t.Errorf("%d refused: %s: %q, want %q", many, owner, j.Reason, reason)
+			}
+		}
+	}
+}
+
+// The facts of deliveries decide the conditions of a Zone at serial 7 and of its Record of that serial (S6.13): content
+// that a class does not have, or loses, holds both up, and a refused RRset holds up no other Record.
+func TestFacts_decideForZoneAndRecord_S6_13(t *testing.T) {
+	delivered := func(change func(*ClassFacts)) ClassFacts {
+		of := ClassFacts{Class: "a", Known: true, State: makeState(7, delivery.True, delivery.ReasonDelivered)}
+		change(&of)
+		return of
+	}
+	nothing := func(*ClassFacts) {}
+	down := func(of *ClassFacts) { of.State = makeState(6, delivery.False, delivery.ReasonServerUnreachable) }
+	refused := func(of *ClassFacts) {
+		of.State = makeState(6, delivery.False, delivery.ReasonValidationFailed)
+		of.State.Failed, of.State.Intent = 1, &delivery.Intent{Serial: 7}
+	}
+	for what, test := range map[string]struct {
+		classes, remains []ClassFacts
+		zone             func(*v1alpha1.Zone)
+		wantZone         string
+		wantRecord       string
+	}{
+		"confirmed":                        {classes: []ClassFacts{delivered(nothing)}, wantZone: "True Delivered", wantRecord: "True Delivered"},
+		"confirmed where it was":           {classes: []ClassFacts{delivered(func(of *ClassFacts) { of.State.Target = "there" }).At("here")}, wantZone: "Unknown Pending", wantRecord: "Unknown Pending"},
+		"begun to be withdrawn":            {classes: []ClassFacts{delivered(func(of *ClassFacts) { of.State.Hash = "" }).At("")}, wantZone: "Unknown Pending", wantRecord: "Unknown Pending"},
+		"down":                             {classes: []ClassFacts{delivered(down)}, wantZone: "False ServerUnreachable", wantRecord: "False ServerUnreachable"},
+		"down, as the class says":          {classes: []ClassFacts{delivered(func(of *ClassFacts) { of.Known, of.State, of.Says = false, delivery.State{}, "ServerUnreachable" })}, wantZone: "False ServerUnreachable", wantRecord: "False ServerUnreachable"},
+		"some RRset is refused":            {classes: []ClassFacts{delivered(refused)}, wantZone: "False ValidationFailed", wantRecord: "Unknown Pending"},
+		"all fails, and some were refused": {classes: []ClassFacts{delivered(func(of *ClassFacts) { refused(of); of.State.FailedWhole = true })}, wantZone: "False ValidationFailed", wantRecord: "False ValidationFailed"},
+		"no class, and one has it":         {remains: []ClassFacts{delivered(nothing)}, wantZone: "Unknown Pending withdrawn", wantRecord: "Unknown Pending withdrawn"},
+		"no class, and one does not let it go": {
+			remains: []ClassFacts{delivered(nothing), delivered(down)}, wantZone: "False ServerUnreachable not withdrawn from class a:", wantRecord: "False ServerUnreachable not withdrawn from class a:",
+		},
+		"deleted": {remains: []ClassFacts{delivered(nothing)}, zone: func(zone *v1alpha1.Zone) { zone.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} }},
+		"deleted, and one does not let it go": {
+			remains: []ClassFacts{delivered(down)}, zone: func(zone *v1alpha1.Zone) { zone.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} },
+			wantZone: "False ServerUnreachable deletionPolicy", wantRecord: "False ServerUnreachable deletionPolicy",
+		},
+	} {
+		zone := aZone()
+		if test.zone != nil {
+			test.zone(zone)
+		}
+		f := &Facts{Zone: zone, Classes: test.classes, Remains: test.remains}
+		for _, of := range test.classes {
+			f.Force.Classes = append(f.Force.Classes, of.Class)
+		}
+		record := &v1alpha1.Record{Spec: v1alpha1.RecordSpec{Type: "A"}, Status: v1alpha1.RecordStatus{FQDN: "www.example.org.", Serial: 7}}
+		ofRecord, _, _ := StandingOf(f).Judge(record)
+		for kind, row := range map[string]struct {
+			got  Judgement
+			want string
+		}{"Zone": {JudgeZone(f), test.wantZone}, "Record": {ofRecord, test.wantRecord}} {
+			words := strings.SplitN(row.want+"  ", " ", 3)
+			if string(row.got.Status) != words[0] || row.got.Reason != words[1] || !strings.Contains(row.got.Message, strings.TrimSpace(words[2])) {
+				t.Errorf("%s: the %s says %+v, want %q", what, kind, row.got, row.want)
+			}
+		}
+	}
+}

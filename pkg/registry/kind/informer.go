@@ -1,0 +1,61 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kind
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+)
+
+// NewInformer returns an informer of the watch cache, without a request to the API.
+func (r *REST[T]) NewInformer(indexers cache.Indexers) cache.SharedIndexInformer {
+	return cache.NewSharedIndexInformer(&cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			within, err := convertOptions(options)
+			if err != nil {
+				return nil, err
+			}
+			return r.List(ctx, within)
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			within, err := convertOptions(options)
+			if err != nil {
+				return nil, err
+			}
+			return r.watchCopies(ctx, within)
+		},
+	}, r.New(), 0, indexers)
+}
+
+// WatchAll watches all objects in the watch cache: first the present ones as Added, then each change. The events have
+// copies.
+func (r *REST[T]) WatchAll(ctx context.Context) (watch.Interface, error) {
+	initial := true
+	return r.watchCopies(ctx, &internalversion.ListOptions{ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
+		SendInitialEvents: &initial, AllowWatchBookmarks: true})
+}
+
+func (r *REST[T]) watchCopies(ctx context.Context, options *internalversion.ListOptions) (watch.Interface, error) {
+	events, err := r.Watch(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	return watch.Filter(events, func(event watch.Event) (watch.Event, bool) {
+		if wrapped, ok := event.Object.(runtime.CacheableObject); ok {
+			event.Object = wrapped.GetObject()
+		}
+		return event, true
+	}), nil
+}
+
+func convertOptions(options metav1.ListOptions) (*internalversion.ListOptions, error) {
+	within := &internalversion.ListOptions{}
+	err := internalversion.Convert_v1_ListOptions_To_internalversion_ListOptions(&options, within, nil)
+	return within, err
+}
