@@ -183,7 +183,7 @@ func TestBudgets_written_S9_2(t *testing.T) {
 		"a create": api.RESTClient().Post().Namespace("team").Resource("records").Body(makeLongRecord("c", 4000)).MaxRetries(0).Do(
 			ctx).Error(),
 		"a status": api.RESTClient().Patch(types.MergePatchType).Namespace("team").Resource("records").Name("a").SubResource("status").Body(
-			[]byte(`{"status":{"lastDeliveryError":"x"}}`)).MaxRetries(0).Do(ctx).Error(),
+			[]byte(`{"status":{"conditions":[{"type":"Mine","status":"True","reason":"Mine","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`)).MaxRetries(0).Do(ctx).Error(),
 	} {
 		if !apierrors.IsTooManyRequests(err) {
 			t.Errorf("%s: %v", what, err)

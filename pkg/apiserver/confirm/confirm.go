@@ -107,7 +107,7 @@ type leader struct {
 // lead confirms Records until ctx ends.
 func (c *Confirmer) lead(ctx context.Context) {
 	l := &leader{Confirmer: c, index: c.config.NewIndex(), frozen: &ready.FrozenZones{Find: c.config.Frozen},
-		others: rate.NewLimiter(otherRate, otherBurst),
+		others: rate.NewLimiter(otherRate, otherBurst), tracker: newTracker(),
 		queue: workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[string](100*time.Millisecond,
 			time.Minute))}
 	defer l.index.Close()

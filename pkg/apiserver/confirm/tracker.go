@@ -27,6 +27,10 @@ type tracker struct {
 	in map[law.Ref]string
 }
 
+func newTracker() tracker {
+	return tracker{zones: map[string]*zone{}, in: map[law.Ref]string{}}
+}
+
 // zone is the progress at one zone.
 type zone struct {
 	// standing is the last one; nil: none yet.

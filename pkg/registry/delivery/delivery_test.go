@@ -4,10 +4,15 @@
 package delivery
 
 import (
+	"context"
 	"reflect"
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/registry/kind"
@@ -77,5 +82,53 @@ func TestAttributes(t *testing.T) {
 	}
 	if _, _, err := Kind.AttributesOf(&v1alpha1.Zone{}); err == nil {
 		t.Error("a Zone is no Delivery")
+	}
+}
+
+// S6.18: the status of a Delivery, by which Records become Ready, needs the right to confirm for the class in the whole
+// cluster, and confirms no serial that the zone has not settled.
+func TestCheckStatus_S6_18(t *testing.T) {
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "example-org", UID: "u1"}, Status: v1alpha1.ZoneStatus{Serial: 9, SettledSerial: 7}}
+	var asked authorizer.Attributes
+	config := Config{
+		Authorizer: authorizer.AuthorizerFunc(func(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+			asked = a
+			if a.GetUser().GetName() == "controller" {
+				return authorizer.DecisionAllow, "", nil
+			}
+			return authorizer.DecisionNoOpinion, "", nil
+		}),
+		Zone: func(context.Context, string, string) (*v1alpha1.Zone, error) { return zone, nil },
+	}
+	as := func(name string) context.Context {
+		return genericapirequest.WithUser(t.Context(), &user.DefaultInfo{Name: name})
+	}
+	before := makeDelivery()
+	before.Status.Serial = 6
+	for _, test := range []struct {
+		by     string
+		serial int64
+		change func(*v1alpha1.Delivery)
+		want   string
+	}{
+		{"controller", 7, nil, ""},
+		{"controller", 6, nil, ""},
+		{"controller", 0, nil, ""},
+		{"controller", 8, nil, "settledSerial 7"},
+		{"controller", 7, func(of *v1alpha1.Delivery) { of.Spec.Zone.UID = "u0" }, "is gone"},
+		{"tenant", 7, nil, `the right to confirm dnsclasses "public" in the whole cluster`},
+		{"tenant", 6, func(of *v1alpha1.Delivery) { of.Spec.ClassRef.Kind = v1alpha1.KindBind9Cluster }, `the right to confirm bind9clusters "public"`},
+	} {
+		after := makeDelivery()
+		if after.Status.Serial = test.serial; test.change != nil {
+			test.change(after)
+		}
+		err := config.checkStatus(as(test.by), after, before)
+		if (err == nil) != (test.want == "") || err != nil && (!strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "S6.18")) {
+			t.Errorf("%s, serial %d: %v, want %q", test.by, test.serial, err, test.want)
+		}
+		if asked.GetVerb() != "confirm" || asked.GetNamespace() != "" || asked.GetName() != "public" {
+			t.Errorf("asked about %+v", asked)
+		}
 	}
 }

@@ -7,15 +7,18 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/registry/generic/registry"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/registry/kind"
 	"kubi.zone/kubizone/test/must"
 )
 
 // S6.15: a zone needs no NS if each of its classes has name servers of its own. Its classes are the ones in
 // dnsClassRefs, else the default classes of its namespace and view.
 func TestLister_classesHaveNameServers_S6_15(t *testing.T) {
-	l := NewLister(nil, func(string) map[string]string { return nil })
+	l := NewLister(unread(), func(string) map[string]string { return nil })
 	for name, spec := range map[string]v1alpha1.DNSClassSpec{
 		"update":   {RFC2136: &v1alpha1.RFC2136Provider{}},
 		"agents":   {Bind9: &v1alpha1.Bind9Provider{Mode: v1alpha1.Bind9ModeUpdate}},
@@ -54,8 +57,13 @@ func TestLister_classesHaveNameServers_S6_15(t *testing.T) {
 	expect(false, "delivers")
 }
 
+// unread is a storage of classes that nobody reads.
+func unread() *kind.REST[*v1alpha1.DNSClass] {
+	return &kind.REST[*v1alpha1.DNSClass]{Store: &registry.Store{NewFunc: func() runtime.Object { return &v1alpha1.DNSClass{} }}}
+}
+
 func TestLister_defaultClassesAreForTheLabelsOfANamespace(t *testing.T) {
-	l := NewLister(nil, func(namespace string) map[string]string {
+	l := NewLister(unread(), func(namespace string) map[string]string {
 		return map[string]map[string]string{"team-a": {"dns": "public"}}[namespace]
 	})
 	add := func(label string) {

@@ -301,11 +301,11 @@ func testStatusSubresource(t *testing.T, s *server) {
 	record.Labels = map[string]string{"not": "here"}
 	record.Status = v1alpha1.RecordStatus{
 		FQDN: "mine.", Serial: 99, LastDeliveryError: "refused by ns1",
-		Conditions: []metav1.Condition{condition("Adopted", "ByMe"), condition("Ready", "Delivered")},
+		Conditions: []metav1.Condition{condition("Adopted", "ByMe"), condition("Ready", "Delivered"), condition("Mine", "ByMe")},
 	}
 	record = must.Get(records.UpdateStatus(ctx, record, metav1.UpdateOptions{}))(t)
 	st := record.Status
-	if st.FQDN != "" || st.Serial != 0 || st.LastDeliveryError != "refused by ns1" || len(st.Conditions) != 1 || st.Conditions[0].Type != "Ready" {
+	if st.FQDN != "" || st.Serial != 0 || st.LastDeliveryError != "" || len(st.Conditions) != 2 || st.Conditions[0].Reason != "Pending" || st.Conditions[1].Type != "Mine" {
 		t.Errorf("S7.4: status %+v", st)
 	}
 	if record.Spec.RData != "192.0.2.1" || record.Labels != nil || record.Generation != 1 {

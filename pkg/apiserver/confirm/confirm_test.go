@@ -1,0 +1,237 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package confirm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/time/rate"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/component-base/metrics"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ready"
+	"kubi.zone/kubizone/test/must"
+)
+
+// stored has Records by name, each in the namespace of its annotation, and the order in which they were written.
+type stored struct {
+	mu      sync.Mutex
+	records map[law.Ref]*v1alpha1.Record
+	written []law.Ref
+	fails   int // calls of ChangeRecords to fail
+}
+
+func (s *stored) Lead(ctx context.Context, run func(context.Context)) error { run(ctx); return nil }
+
+func (s *stored) Members(_ context.Context, _, from string, most int) (members []law.Ref, next string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []law.Ref
+	for ref := range s.records {
+		if ref.Name >= from {
+			all = append(all, ref)
+		}
+	}
+	slices.SortFunc(all, func(a, b law.Ref) int { return compareNames(a.Name, b.Name) })
+	if len(all) > most {
+		return all[:most], all[most].Name, nil
+	}
+	return all, "", nil
+}
+
+func compareNames(a, b string) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+func (s *stored) MembersAt(context.Context, string, name.Rel) ([]law.Ref, error) { return nil, nil }
+
+func (s *stored) ChangeRecords(_ context.Context, namespace string, names []string, change func(*v1alpha1.Record) bool) (n int, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fails > 0 {
+		s.fails--
+		return 0, errors.New("etcd is away")
+	}
+	for _, at := range names {
+		ref := law.Ref{Namespace: namespace, Name: at}
+		record := s.records[ref]
+		if record == nil {
+			continue
+		}
+		if record = record.DeepCopy(); change(record) {
+			s.records[ref], n = record, n+1
+			s.written = append(s.written, ref)
+		}
+	}
+	return n, nil
+}
+
+// newLeader returns a leader of a zone at serial 100 that the class main has confirmed up to a serial.
+func newLeader(t *testing.T, of *stored, confirmed int64) *leader {
+	t.Helper()
+	informer := func(of runtime.Object) cache.SharedIndexInformer {
+		return cache.NewSharedIndexInformer(&cache.ListWatch{}, of, 0, cache.Indexers{})
+	}
+	x := &ready.Index{Zones: informer(&v1alpha1.Zone{}), Classes: informer(&v1alpha1.DNSClass{}), Deliveries: informer(&v1alpha1.Delivery{}),
+		Clusters: informer(&bind9.Bind9Cluster{})}
+	must.Succeed(t, x.Prepare())
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "z", UID: "u"}}
+	zone.Spec.DNSClassRefs = []v1alpha1.DNSClassReference{{Name: "main"}}
+	zone.Status = v1alpha1.ZoneStatus{FQDN: "example.org.", Serial: 100, SettledSerial: 100}
+	must.Succeed(t, x.Zones.GetStore().Add(zone))
+	must.Succeed(t, x.Classes.GetStore().Add(&v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "main"},
+		Spec: v1alpha1.DNSClassSpec{Namespaces: &v1alpha1.NamespaceSelection{Names: []string{"team"}}}}))
+	l := &leader{Confirmer: New(Config{Ledger: of, Registry: metrics.NewKubeRegistry()}), index: x,
+		frozen: &ready.FrozenZones{Find: func() []cache.ObjectName { return nil }}, others: rate.NewLimiter(otherRate, otherBurst), tracker: newTracker(),
+		queue: workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[string](time.Millisecond, time.Second))}
+	t.Cleanup(l.queue.ShutDown)
+	l.confirm(t, confirmed)
+	return l
+}
+
+// confirm sets the serial in the Delivery.
+func (l *leader) confirm(t *testing.T, serial int64) {
+	t.Helper()
+	one := &v1alpha1.Delivery{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "d"}}
+	one.Spec = v1alpha1.DeliverySpec{Zone: v1alpha1.DeliveredZone{Name: "z", UID: "u"}, ClassRef: v1alpha1.DNSClassReference{Kind: v1alpha1.KindDNSClass, Name: "main"}}
+	one.Status = v1alpha1.DeliveryStatus{FQDN: "example.org.", Serial: serial, Hash: "h",
+		Conditions: []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonDelivered}}}
+	must.Succeed(t, l.index.Deliveries.GetStore().Add(one))
+}
+
+// add stores a Record in the zone as it was written, and tracks it.
+func (s *stored) add(l *leader, namespace, object string, serial int64, status metav1.ConditionStatus, reason string) {
+	record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: object, UID: types.UID(namespace + object), Generation: 1},
+		Spec: v1alpha1.RecordSpec{Type: "A"}, Status: v1alpha1.RecordStatus{FQDN: object + ".example.org.", Serial: serial,
+			ZoneRef: &v1alpha1.AdoptingZone{Namespace: "team", Name: "z", UID: "u"}, Conditions: []metav1.Condition{
+				{Type: v1alpha1.ConditionReady, Status: status, Reason: reason, ObservedGeneration: 1, LastTransitionTime: metav1.Now()}}}}
+	s.mu.Lock()
+	s.records[law.Ref{Namespace: namespace, Name: object}] = record
+	s.mu.Unlock()
+	l.track(record.DeepCopy(), false)
+}
+
+func (s *stored) count(status metav1.ConditionStatus) (n int) {
+	for _, record := range s.records {
+		if c := meta.FindStatusCondition(record.Status.Conditions, v1alpha1.ConditionReady); c.Status == status {
+			n++
+		}
+	}
+	return n
+}
+
+// A Record becomes Ready with the serial of the Delivery, not before, and none is written without need. What etcd
+// refuses is due again.
+func TestTurn_confirmsByTheDelivery_S6_18(t *testing.T) {
+	s := &stored{records: map[law.Ref]*v1alpha1.Record{}}
+	l := newLeader(t, s, 50)
+	for i := range 10 {
+		s.add(l, "team", fmt.Sprint("early", i), 50, metav1.ConditionUnknown, v1alpha1.ReasonPending)
+		s.add(l, "team", fmt.Sprint("late", i), 51, metav1.ConditionUnknown, v1alpha1.ReasonPending)
+		s.add(l, "team", fmt.Sprint("was", i), 7, metav1.ConditionTrue, v1alpha1.ReasonDelivered)
+	}
+	s.fails = 1
+	if err := l.takeTurn(t.Context(), "u"); err == nil {
+		t.Error("no error while etcd is away")
+	}
+	must.Succeed(t, l.takeTurn(t.Context(), "u"))
+	if s.count(metav1.ConditionTrue) != 20 || len(s.written) != 10 {
+		t.Errorf("%d are Ready, %d written", s.count(metav1.ConditionTrue), len(s.written))
+	}
+	l.confirm(t, 51)
+	must.Succeed(t, l.takeTurn(t.Context(), "u"))
+	must.Succeed(t, l.takeTurn(t.Context(), "u"))
+	if s.count(metav1.ConditionTrue) != 30 || len(s.written) != 20 {
+		t.Errorf("at the next serial %d are Ready, %d written", s.count(metav1.ConditionTrue), len(s.written))
+	}
+}
+
+// A page of each namespace in turn, the latest changes first: a tenant's bulk delays another tenant by one page.
+func TestTurn_takesNamespacesInTurn(t *testing.T) {
+	s := &stored{records: map[law.Ref]*v1alpha1.Record{}}
+	l := newLeader(t, s, 50)
+	must.Succeed(t, l.takeTurn(t.Context(), "u"))
+	for i := range 3000 {
+		s.add(l, "bulk", fmt.Sprint("r", i), int64(51+i%20), metav1.ConditionUnknown, v1alpha1.ReasonPending)
+	}
+	s.add(l, "small", "www", 51, metav1.ConditionUnknown, v1alpha1.ReasonPending)
+	l.confirm(t, 100)
+	must.Succeed(t, l.takeTurn(t.Context(), "u"))
+	if at := slices.Index(s.written, law.Ref{Namespace: "small", Name: "www"}); at < 0 || at > pageRecords {
+		t.Errorf("written as number %d of %d", at, len(s.written))
+	}
+	if n := len(s.written); n > turnRecords+pageRecords {
+		t.Errorf("%d Records in a turn", n)
+	}
+	latest := s.records[s.written[0]].Status.Serial
+	for _, ref := range s.written {
+		if at := s.records[ref].Status.Serial; ref.Namespace == "bulk" && at > latest {
+			t.Fatalf("serial %d after %d", at, latest)
+		} else if ref.Namespace == "bulk" {
+			latest = at
+		}
+	}
+}
+
+// S6.13, S7.4: Records that are wrongly Ready come before others that change for the same reason, all at a bounded
+// rate.
+func TestTurn_takesWrongRecordsFirst_S6_13(t *testing.T) {
+	s := &stored{records: map[law.Ref]*v1alpha1.Record{}}
+	l := newLeader(t, s, 100)
+	must.Succeed(t, l.takeTurn(t.Context(), "u"))
+	for i := range 20 {
+		s.add(l, "team", fmt.Sprint("true", i), 50, metav1.ConditionTrue, v1alpha1.ReasonDelivered)
+	}
+	l.confirm(t, 40)
+	for i := range 20 {
+		s.add(l, "team", fmt.Sprint("false", i), 50, metav1.ConditionFalse, string(delivery.ReasonServerError))
+	}
+	s.written = nil
+	l.others = rate.NewLimiter(0, 15)
+	must.Succeed(t, l.takeTurn(t.Context(), "u"))
+	if n := len(s.written); n != 15 || s.count(metav1.ConditionTrue) != 5 {
+		t.Errorf("%d written, %d are still wrongly Ready", n, s.count(metav1.ConditionTrue))
+	}
+	l.others = rate.NewLimiter(0, 100)
+	must.Succeed(t, l.takeTurn(t.Context(), "u"))
+	if s.count(metav1.ConditionUnknown) != 40 {
+		t.Errorf("%d of 40 wait for the serial", s.count(metav1.ConditionUnknown))
+	}
+}
+
+// kubectl wait does not take a condition of an older generation.
+func TestIsOpen(t *testing.T) {
+	record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Generation: 2}, Status: v1alpha1.RecordStatus{
+		ZoneRef: &v1alpha1.AdoptingZone{UID: "u1"}, Conditions: []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, ObservedGeneration: 2}},
+	}}
+	if isOpen(record) {
+		t.Error("it is Ready")
+	}
+	record.Generation = 3
+	if !isOpen(record) {
+		t.Error("its Ready is of an older generation")
+	}
+}
