@@ -18,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
-	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/generic"
 	"k8s.io/apiserver/pkg/registry/rest"
 	genericapiserver "k8s.io/apiserver/pkg/server"
@@ -46,7 +45,6 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger"
 	ledgeretcd "kubi.zone/kubizone/pkg/ledger/etcd"
-	"kubi.zone/kubizone/pkg/ready"
 	acmesolver "kubi.zone/kubizone/pkg/registry/acme"
 	fleet "kubi.zone/kubizone/pkg/registry/bind9"
 	"kubi.zone/kubizone/pkg/registry/changeset"
@@ -245,13 +243,7 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 		return err
 	}
 	deliveries, err := delivery.NewKind(delivery.Config{Authorizer: s.authorizer,
-		Zone: func(ctx context.Context, namespace, name string) (*v1alpha1.Zone, error) {
-			obj, err := paths["zones"].(rest.Getter).Get(request.WithNamespace(ctx, namespace), name, &metav1.GetOptions{})
-			if err != nil {
-				return nil, err
-			}
-			return obj.(*v1alpha1.Zone), nil
-		}}).AddStorage(paths, registry.Scheme, options, nil)
+		Zones: func() rest.Getter { return paths["zones"].(rest.Getter) }}).AddStorage(paths, registry.Scheme, options, nil)
 	if err != nil {
 		return err
 	}
@@ -324,12 +316,8 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 	if err != nil {
 		return err
 	}
-	zones := paths["zones"].(*zone.REST)
 	s.confirmer = confirm.New(confirm.Config{Ledger: s.ledger, WatchRecords: records.WatchAll, Frozen: s.Frozen, Registry: s.registry,
-		NewIndex: func() *ready.Index {
-			return &ready.Index{Zones: zones.NewInformer(cache.Indexers{}), Deliveries: deliveries.NewInformer(cache.Indexers{}), Classes: classes.NewInformer(cache.Indexers{}),
-				Clusters: clusters.NewInformer(cache.Indexers{}), Namespaces: s.namespaces.informer}
-		}})
+		NewIndex: confirm.IndexOf(paths["zones"].(*zone.REST), deliveries, classes, clusters, s.namespaces.informer)})
 	serverGroup := newGroup(bind9.GroupName)
 	serverGroup.VersionedResourcesStorageMap[bind9.SchemeGroupVersion.Version] = servers
 	groups := []*genericapiserver.APIGroupInfo{&group, &serverGroup}

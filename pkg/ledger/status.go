@@ -31,9 +31,9 @@ const (
 	leaseSeconds = 5
 )
 
-// Lead calls run while this server leads, and returns when ctx ends, or with an error when the lead is lost. Of all
-// servers on a store at most one leads, but for a moment after a loss: run must allow for two.
-func (l *Ledger) Lead(ctx context.Context, run func(ctx context.Context)) error {
+// RunElected calls run while this server is elected, and returns when ctx ends, or with an error when its lease has
+// ended. Of all servers on a store at most one is elected, but for a moment after a loss: run must allow for two.
+func (l *Ledger) RunElected(ctx context.Context, run func(ctx context.Context)) error {
 	session, err := concurrency.NewSession(l.config.Client, concurrency.WithTTL(leaseSeconds), concurrency.WithContext(ctx))
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func (l *Ledger) Lead(ctx context.Context, run func(ctx context.Context)) error 
 	}()
 	select {
 	case <-session.Done():
-		err = errLeadLost
+		err = errLeaseEnded
 	case <-ended:
 	}
 	stop()
@@ -59,7 +59,7 @@ func (l *Ledger) Lead(ctx context.Context, run func(ctx context.Context)) error 
 	return err
 }
 
-var errLeadLost = errors.New("the lease in etcd has ended")
+var errLeaseEnded = errors.New("the lease in etcd has ended")
 
 // Members returns about most Records of a zone, by uid, in the order of their owners from a cursor on; "" is the begin.
 // next is the cursor to continue with, "" at the end.

@@ -100,17 +100,17 @@ func TestChangeRecords_losesNoWrite_S6_13(t *testing.T) {
 }
 
 // Of two servers one leads, and the other when the first has stopped.
-func TestLead_isOfOneServer(t *testing.T) {
+func TestRunElected_isOneServer(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	one, other := st.Server(), st.Server()
 	var leading, most atomic.Int32
 	begun := make(chan string, 2)
-	lead := func(s *store.Server, of string) (stop func()) {
+	elect := func(s *store.Server, of string) (stop func()) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var ended sync.WaitGroup
 		ended.Go(func() {
-			_ = s.Ledger.Lead(ctx, func(ctx context.Context) {
+			_ = s.Ledger.RunElected(ctx, func(ctx context.Context) {
 				most.Store(max(most.Load(), leading.Add(1)))
 				begun <- of
 				<-ctx.Done()
@@ -130,9 +130,9 @@ func TestLead_isOfOneServer(t *testing.T) {
 			t.Fatalf("%s does not lead", want)
 		}
 	}
-	stopOne := lead(one, "one")
+	stopOne := elect(one, "one")
 	next("one")
-	stopOther := lead(other, "other")
+	stopOther := elect(other, "other")
 	defer stopOther()
 	stopOne()
 	next("other")

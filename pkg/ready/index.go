@@ -117,14 +117,15 @@ func (x *Index) Prepare() error {
 // Watch calls changed for each change in an informer: before is nil for a new object, after for a deleted one. It
 // returns when the changes of the first list are done.
 func Watch[T any](in cache.SharedIndexInformer, changed func(before, after *T)) (cache.InformerSynced, error) {
-	registration, err := register(in, changed)
+	registration, err := registerHandler(in, changed)
 	if err != nil {
 		return nil, err
 	}
 	return registration.HasSynced, nil
 }
 
-func register[T any](in cache.SharedIndexInformer, changed func(before, after *T)) (cache.ResourceEventHandlerRegistration, error) {
+// registerHandler calls changed for each change in an informer.
+func registerHandler[T any](in cache.SharedIndexInformer, changed func(before, after *T)) (cache.ResourceEventHandlerRegistration, error) {
 	registration, err := in.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(object any) { changed(nil, object.(*T)) },
 		UpdateFunc: func(before, after any) { changed(before.(*T), after.(*T)) },
@@ -171,7 +172,7 @@ func (x *Index) WatchZones(enqueue func(*v1alpha1.Zone)) (synced []cache.Informe
 	synced, err = []cache.InformerSynced{zones, classes}, errors.Join(err, failed)
 	if x.Namespaces != nil {
 		informer := x.Namespaces.Informer()
-		namespaces, failed := register(informer, func(before, after *corev1.Namespace) {
+		namespaces, failed := registerHandler(informer, func(before, after *corev1.Namespace) {
 			if before == nil || after == nil || !labels.Equals(before.Labels, after.Labels) ||
 				(before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil) {
 				x.EachZone(func(zone *v1alpha1.Zone) bool { return zone.Namespace == cmp.Or(after, before).Name }, enqueue)

@@ -146,7 +146,7 @@ func JudgeZone(f *Facts) Judgement {
 			return Judgement{} // The known zone is older than the delivered one; its event is on the way.
 		case of.Known && state.Ready.Status == delivery.False:
 			return Judgement{metav1.ConditionFalse, string(state.Ready.Reason),
-				CutMessage(PublicFault(of.Class, state.Ready.Reason, state.Ready.Message))}
+				ShortenMessage(PublicFault(of.Class, state.Ready.Reason, state.Ready.Message))}
 		case !of.Known || state.Serial == 0 || int64(state.Serial) != zone.Status.Serial || state.Ready.Status != delivery.True:
 			if waits = pending; !of.Known || state.Error == nil {
 				if fault := of.findFault(); fault.Status != "" {
@@ -166,8 +166,8 @@ func JudgeZone(f *Facts) Judgement {
 	return settling
 }
 
-// findRemovalFault returns the reason why a zone that is deleted, or without a class in force, is not removed from every
-// class; the zero Judgement for none.
+// findRemovalFault returns the reason why a zone that is deleted, or without a class in force, is not removed from
+// every class; the zero Judgement for none.
 func (f *Facts) findRemovalFault() Judgement {
 	for _, of := range f.Remains {
 		fault := of.findFault()
@@ -193,8 +193,8 @@ func heldBy(zone *v1alpha1.Zone) Judgement {
 		"and nothing from then on is delivered; the condition Settled says how to let that through (S7.8)"}
 }
 
-// findLacking returns the condition that a zone lacks to be served; "" for none. Servable may be older than the classes:
-// the server judges it again when Ready is written.
+// findLacking returns the condition that a zone lacks to be served; "" for none. Servable may be older than the
+// classes: the server judges it again when Ready is written.
 func (f *Facts) findLacking() string {
 	of := f.Zone.Status.Conditions
 	servable := meta.FindStatusCondition(of, v1alpha1.ConditionServable)

@@ -262,11 +262,11 @@ func TestJudgeRecord(t *testing.T) {
 }
 
 func TestCut(t *testing.T) {
-	if got := CutMessage("short"); got != "short" {
+	if got := ShortenMessage("short"); got != "short" {
 		t.Errorf("%q", got)
 	}
 	for _, unit := range []string{"x", "ä", "€", "😀"} {
-		if got := CutMessage(strings.Repeat(unit, 2000)); len(got) > maxMessage || len(got) < maxMessage-4 || !utf8.ValidString(got) {
+		if got := ShortenMessage(strings.Repeat(unit, 2000)); len(got) > maxMessage || len(got) < maxMessage-4 || !utf8.ValidString(got) {
 			t.Errorf("%s: %d octets, valid %v", unit, len(got), utf8.ValidString(got))
 		}
 	}
@@ -300,8 +300,8 @@ func TestJudge_tellsNoTenantWhatTheProviderSaid(t *testing.T) {
 	}
 }
 
-// S6.13, attack 8: refused RRsets say so, and all other Records are Ready. If a Delivery lists not all of them, no Record
-// that it does not list is judged.
+// S6.13, attack 8: refused RRsets say so, and all other Records are Ready. If a Delivery lists not all of them, no
+// other Record is judged.
 func TestReady_besideMoreThanIsListed_S6_13(t *testing.T) {
 	for many, want := range map[int]map[string]string{
 		delivery.MaxRefused:      {"www": "Delivered", "poison-000": "ValidationFailed", "poison-255": "ValidationFailed"},

@@ -84,8 +84,8 @@ const (
 	MaxZoneMessage = 300
 )
 
-// CutMessage shortens a text to the limit of messages.
-func CutMessage(text string) string { return Shorten(text, maxMessage) }
+// ShortenMessage shortens a text to the limit of messages.
+func ShortenMessage(text string) string { return Shorten(text, maxMessage) }
 
 // Shorten cuts a text to limit octets, with "..." at the end.
 func Shorten(text string, limit int) string {

@@ -104,7 +104,7 @@ func StandingOf(f *Facts) *Standing {
 		fault := f.findRemovalFault()
 		return &Standing{fault: fault, silent: fault == Judgement{}}
 	case f.Force.Wrong != nil:
-		return &Standing{fault: Judgement{metav1.ConditionFalse, string(f.Force.Wrong.Reason), CutMessage(f.Force.Wrong.Message)}}
+		return &Standing{fault: Judgement{metav1.ConditionFalse, string(f.Force.Wrong.Reason), ShortenMessage(f.Force.Wrong.Message)}}
 	case len(f.Classes) == 0:
 		return standingWithoutClass(f)
 	}
@@ -198,7 +198,7 @@ func (s *Standing) Judge(record *v1alpha1.Record) (of Judgement, lastError strin
 	}
 	switch failure, owed := s.findOwed(record); {
 	case failure != nil:
-		return Judgement{metav1.ConditionFalse, string(failure.Reason), CutMessage(failure.Message)}, CutMessage(failure.Error()), true
+		return Judgement{metav1.ConditionFalse, string(failure.Reason), ShortenMessage(failure.Message)}, ShortenMessage(failure.Error()), true
 	case owed:
 		return pending, "", true
 	case s.unlisted:

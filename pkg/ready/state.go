@@ -43,12 +43,12 @@ func StatusFor(class string, state delivery.State, before []metav1.Condition) v1
 	}
 	for _, server := range state.Servers {
 		row := v1alpha1.DeliveryServer{Name: server.Name, Serial: int64(server.Serial), LastProbeTime: timeFor(server.At),
-			Message: CutMessage(server.Note)}
+			Message: ShortenMessage(server.Note)}
 		switch {
 		case server.Err != nil && server.Err.Reason == delivery.ReasonSerialBehind:
-			row.State, row.Message = v1alpha1.ServerAhead, CutMessage(server.Err.Message)
+			row.State, row.Message = v1alpha1.ServerAhead, ShortenMessage(server.Err.Message)
 		case server.Err != nil:
-			row.State, row.Message = v1alpha1.ServerFailed, CutMessage(server.Err.Message)
+			row.State, row.Message = v1alpha1.ServerFailed, ShortenMessage(server.Err.Message)
 		case server.Serial == goal && goal != 0:
 			row.State = v1alpha1.ServerCurrent
 		default:
@@ -59,7 +59,7 @@ func StatusFor(class string, state delivery.State, before []metav1.Condition) v1
 	if failure := state.Error; failure != nil {
 		message := cmp.Or(failure.Message, string(failure.Reason))
 		status.Error = &v1alpha1.DeliveryError{Reason: string(failure.Reason), Code: failure.Code,
-			Message: CutMessage(PublicMessage(class, failure.Reason, message)), Timestamp: metav1.NewTime(failure.Time)}
+			Message: ShortenMessage(PublicMessage(class, failure.Reason, message)), Timestamp: metav1.NewTime(failure.Time)}
 	}
 	ready := state.Ready
 	if ready.Status == "" {
@@ -69,7 +69,7 @@ func StatusFor(class string, state delivery.State, before []metav1.Condition) v1
 	set := func(kind string, of delivery.Condition) {
 		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
 			Type: kind, Status: metav1.ConditionStatus(of.Status), Reason: string(of.Reason),
-			Message: CutMessage(PublicMessage(class, of.Reason, of.Message)), ObservedGeneration: 1,
+			Message: ShortenMessage(PublicMessage(class, of.Reason, of.Message)), ObservedGeneration: 1,
 		})
 	}
 	set(v1alpha1.ConditionReady, ready)

@@ -227,11 +227,15 @@ var table = []row{
 		why: "certificates are made for a server, its administrator and its peers alike, and no server is known here",
 	},
 	{
-		pkg: "pkg/apiserver/...", may: []string{"pkg/apiserver/...", "pkg/etcd/maintenance", "pkg/pki", "pkg/registry/...",
+		pkg: "pkg/apiserver/...", may: []string{"pkg/apiserver/...", "pkg/ready", "pkg/delivery", "pkg/etcd/maintenance", "pkg/pki", "pkg/registry/...",
 			"pkg/ledger/...", "api/...", "pkg/apis/...", "pkg/generated/...", "pkg/law/...", "pkg/dns/...", "pkg/zoneview/...",
 			"pkg/authorization", "pkg/admission/...", "pkg/inprocess", "pkg/refusal", "pkg/version"},
 		avoid: []string{miekg},
 		why:   "wiring of registry and ledger into the generic server; who serves or delivers the zones is not its business",
+	},
+	{
+		pkg: "pkg/ready", may: []string{"pkg/delivery", "pkg/apis/kubizone/class", "pkg/dns/...", "api/..."}, avoid: []string{etcd, miekg},
+		why: "controller and server judge Ready by the same function of the objects",
 	},
 	{
 		pkg: "pkg/version", never: impure, avoid: blocking, calls: clock,
@@ -335,7 +339,7 @@ var table = []row{
 	},
 	{
 		pkg: "pkg/controller/...", may: []string{"pkg/controller/...", "pkg/delivery", "pkg/delivery/lease", "pkg/delivery/plan",
-			"pkg/delivery/schedule", "pkg/zoneview/...", "api/...", "pkg/apis/...", "pkg/dns/...", "pkg/precedence"},
+			"pkg/delivery/schedule", "pkg/ready", "pkg/zoneview/...", "api/...", "pkg/apis/...", "pkg/dns/...", "pkg/precedence"},
 		avoid: []string{etcd, miekg},
 		why:   "it turns objects into running deliveries and back; which providers there are, pkg/cmd says",
 	}, {
@@ -485,7 +489,7 @@ var confined = []struct {
 		"every internal key has one owner"},
 	{"github.com/prometheus/client_golang/...", []string{"pkg/apiserver", "pkg/cmd/process"}, "metrics are made by " +
 		"component-base, which the flags of an API server apply to; what serves them needs more"},
-	{"k8s.io/component-base/metrics/...", []string{"pkg/apiserver", "pkg/apiserver/budget", "pkg/etcd/maintenance",
+	{"k8s.io/component-base/metrics/...", []string{"pkg/apiserver", "pkg/apiserver/budget", "pkg/apiserver/confirm", "pkg/etcd/maintenance",
 		"pkg/controller/class", "pkg/cmd/apiserver", "pkg/cmd/dnsserving", "pkg/cmd/process", "pkg/zoneview/feed/fromapi"},
 		"test/metrics lists what is counted: a package with metrics gets a NewMetrics, its row in test/metrics/metrics_test.go, " +
 			"and its place here"},

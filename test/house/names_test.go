@@ -37,9 +37,8 @@ const (
 
 // largePackages are the packages of more than packageLines lines, each with the reason why it is not two.
 var largePackages = map[string]string{
-	"pkg/load":             "a dry run of manifests is their apply, in change sets: it has the same refusals, Warnings and retries",
-	"pkg/primary":          "answers, transfers and NOTIFY share one form of messages, their signatures and the classes",
-	"pkg/controller/class": "Ready of Zones, Records and classes is judged from the same facts, which one index and one queue keep; providers and primaries stand apart",
+	"pkg/load":    "a dry run of manifests is their apply, in change sets: it has the same refusals, Warnings and retries",
+	"pkg/primary": "answers, transfers and NOTIFY share one form of messages, their signatures and the classes",
 }
 
 // wideRooms have lines wider than codeColumns, this many: the law and the engine are written anew. The numbers only

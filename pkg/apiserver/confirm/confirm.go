@@ -12,16 +12,12 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/component-base/metrics"
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/delivery"
-	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ready"
 )
 
@@ -38,34 +34,6 @@ const (
 	retryInterval  = time.Second
 )
 
-// Ledger reads and writes the stored Records.
-type Ledger interface {
-	Lead(ctx context.Context, run func(ctx context.Context)) error
-	Members(ctx context.Context, zone, from string, most int) (members []law.Ref, next string, err error)
-	MembersAt(ctx context.Context, zone string, owner name.Rel) ([]law.Ref, error)
-	ChangeRecords(ctx context.Context, namespace string, names []string, change func(*v1alpha1.Record) bool) (changed int, err error)
-}
-
-// Config of a Confirmer. All fields are required.
-type Config struct {
-	Ledger Ledger
-	// NewIndex returns an index whose informers are not started, except that of Namespaces.
-	NewIndex func() *ready.Index
-	// WatchRecords watches all Records, the present ones first. The events have copies.
-	WatchRecords func(ctx context.Context) (watch.Interface, error)
-	// Frozen lists the zones whose content does not match their hash.
-	Frozen   func() []cache.ObjectName
-	Registry metrics.KubeRegistry
-}
-
-// Confirmer writes the Ready of Records while this server leads.
-type Confirmer struct {
-	config Config
-	// open is the number of adopted Records that are not Ready, by the leading server.
-	open    *metrics.Gauge
-	written *metrics.Counter
-}
-
 // New returns a Confirmer and registers its metrics.
 func New(config Config) *Confirmer {
 	c := &Confirmer{config: config,
@@ -81,7 +49,7 @@ func New(config Config) *Confirmer {
 // Run works until ctx ends.
 func (c *Confirmer) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
-		if err := c.config.Ledger.Lead(ctx, c.lead); err != nil && ctx.Err() == nil {
+		if err := c.config.Ledger.RunElected(ctx, c.runElected); err != nil && ctx.Err() == nil {
 			klog.FromContext(ctx).Error(err, "This server stops to confirm Records; it or another one goes on")
 		}
 		c.open.Set(0)
@@ -93,19 +61,8 @@ func (c *Confirmer) Run(ctx context.Context) error {
 	return nil
 }
 
-// leader confirms Records while this server leads.
-type leader struct {
-	*Confirmer
-	index  *ready.Index
-	frozen *ready.FrozenZones
-	queue  workqueue.TypedRateLimitingInterface[string] // of UIDs of zones
-	stalls ready.Stalls
-	others *rate.Limiter
-	tracker
-}
-
-// lead confirms Records until ctx ends.
-func (c *Confirmer) lead(ctx context.Context) {
+// runElected confirms Records until ctx ends.
+func (c *Confirmer) runElected(ctx context.Context) {
 	l := &leader{Confirmer: c, index: c.config.NewIndex(), frozen: &ready.FrozenZones{Find: c.config.Frozen},
 		others: rate.NewLimiter(otherRate, otherBurst), tracker: newTracker(),
 		queue: workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[string](100*time.Millisecond,
@@ -193,32 +150,4 @@ func (l *leader) workNext(ctx context.Context) bool {
 	}
 	l.queue.Forget(uid)
 	return true
-}
-
-// judgeZone returns the present Standing of a zone; nil if the zone is gone or pending.
-func (l *leader) judgeZone(uid string) *ready.Standing {
-	zone := l.index.ZoneByUID(uid)
-	if zone == nil || zone.Status.Serial == 0 {
-		return nil
-	}
-	deliveries := l.index.DeliveriesOf(uid)
-	force, _ := l.index.InForce(zone)
-	return ready.StandingOf(l.index.FactsOf(zone, force, l.frozen.Has(zone),
-		func(key delivery.Key) ready.Report {
-			for _, one := range deliveries {
-				if ready.KeyOf(one) != key {
-					continue
-				}
-				if state, err := ready.StateOf(one); err == nil {
-					return ready.Report{State: state, Known: true}
-				}
-			}
-			return ready.Report{}
-		},
-		func(name string) string {
-			if of := l.index.ClassByName(name); of != nil {
-				return of.Status.Target
-			}
-			return ""
-		}))
 }

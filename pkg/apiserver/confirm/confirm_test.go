@@ -38,7 +38,10 @@ type stored struct {
 	fails   int // calls of ChangeRecords to fail
 }
 
-func (s *stored) Lead(ctx context.Context, run func(context.Context)) error { run(ctx); return nil }
+func (s *stored) RunElected(ctx context.Context, run func(context.Context)) error {
+	run(ctx)
+	return nil
+}
 
 func (s *stored) Members(_ context.Context, _, from string, most int) (members []law.Ref, next string, err error) {
 	s.mu.Lock()
@@ -108,12 +111,12 @@ func newLeader(t *testing.T, of *stored, confirmed int64) *leader {
 		frozen: &ready.FrozenZones{Find: func() []cache.ObjectName { return nil }}, others: rate.NewLimiter(otherRate, otherBurst), tracker: newTracker(),
 		queue: workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[string](time.Millisecond, time.Second))}
 	t.Cleanup(l.queue.ShutDown)
-	l.confirm(t, confirmed)
+	l.confirmSerial(t, confirmed)
 	return l
 }
 
-// confirm sets the serial in the Delivery.
-func (l *leader) confirm(t *testing.T, serial int64) {
+// confirmSerial sets the serial in the Delivery.
+func (l *leader) confirmSerial(t *testing.T, serial int64) {
 	t.Helper()
 	one := &v1alpha1.Delivery{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "d"}}
 	one.Spec = v1alpha1.DeliverySpec{Zone: v1alpha1.DeliveredZone{Name: "z", UID: "u"}, ClassRef: v1alpha1.DNSClassReference{Kind: v1alpha1.KindDNSClass, Name: "main"}}
@@ -122,8 +125,8 @@ func (l *leader) confirm(t *testing.T, serial int64) {
 	must.Succeed(t, l.index.Deliveries.GetStore().Add(one))
 }
 
-// add stores a Record in the zone as it was written, and tracks it.
-func (s *stored) add(l *leader, namespace, object string, serial int64, status metav1.ConditionStatus, reason string) {
+// addRecord stores a Record in the zone as it was written, and tracks it.
+func (s *stored) addRecord(l *leader, namespace, object string, serial int64, status metav1.ConditionStatus, reason string) {
 	record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: object, UID: types.UID(namespace + object), Generation: 1},
 		Spec: v1alpha1.RecordSpec{Type: "A"}, Status: v1alpha1.RecordStatus{FQDN: object + ".example.org.", Serial: serial,
 			ZoneRef: &v1alpha1.AdoptingZone{Namespace: "team", Name: "z", UID: "u"}, Conditions: []metav1.Condition{
@@ -131,10 +134,10 @@ func (s *stored) add(l *leader, namespace, object string, serial int64, status m
 	s.mu.Lock()
 	s.records[law.Ref{Namespace: namespace, Name: object}] = record
 	s.mu.Unlock()
-	l.track(record.DeepCopy(), false)
+	l.trackRecord(record.DeepCopy(), false)
 }
 
-func (s *stored) count(status metav1.ConditionStatus) (n int) {
+func (s *stored) countReady(status metav1.ConditionStatus) (n int) {
 	for _, record := range s.records {
 		if c := meta.FindStatusCondition(record.Status.Conditions, v1alpha1.ConditionReady); c.Status == status {
 			n++
@@ -149,23 +152,23 @@ func TestTurn_confirmsByTheDelivery_S6_18(t *testing.T) {
 	s := &stored{records: map[law.Ref]*v1alpha1.Record{}}
 	l := newLeader(t, s, 50)
 	for i := range 10 {
-		s.add(l, "team", fmt.Sprint("early", i), 50, metav1.ConditionUnknown, v1alpha1.ReasonPending)
-		s.add(l, "team", fmt.Sprint("late", i), 51, metav1.ConditionUnknown, v1alpha1.ReasonPending)
-		s.add(l, "team", fmt.Sprint("was", i), 7, metav1.ConditionTrue, v1alpha1.ReasonDelivered)
+		s.addRecord(l, "team", fmt.Sprint("early", i), 50, metav1.ConditionUnknown, v1alpha1.ReasonPending)
+		s.addRecord(l, "team", fmt.Sprint("late", i), 51, metav1.ConditionUnknown, v1alpha1.ReasonPending)
+		s.addRecord(l, "team", fmt.Sprint("was", i), 7, metav1.ConditionTrue, v1alpha1.ReasonDelivered)
 	}
 	s.fails = 1
 	if err := l.takeTurn(t.Context(), "u"); err == nil {
 		t.Error("no error while etcd is away")
 	}
 	must.Succeed(t, l.takeTurn(t.Context(), "u"))
-	if s.count(metav1.ConditionTrue) != 20 || len(s.written) != 10 {
-		t.Errorf("%d are Ready, %d written", s.count(metav1.ConditionTrue), len(s.written))
+	if s.countReady(metav1.ConditionTrue) != 20 || len(s.written) != 10 {
+		t.Errorf("%d are Ready, %d written", s.countReady(metav1.ConditionTrue), len(s.written))
 	}
-	l.confirm(t, 51)
+	l.confirmSerial(t, 51)
 	must.Succeed(t, l.takeTurn(t.Context(), "u"))
 	must.Succeed(t, l.takeTurn(t.Context(), "u"))
-	if s.count(metav1.ConditionTrue) != 30 || len(s.written) != 20 {
-		t.Errorf("at the next serial %d are Ready, %d written", s.count(metav1.ConditionTrue), len(s.written))
+	if s.countReady(metav1.ConditionTrue) != 30 || len(s.written) != 20 {
+		t.Errorf("at the next serial %d are Ready, %d written", s.countReady(metav1.ConditionTrue), len(s.written))
 	}
 }
 
@@ -175,10 +178,10 @@ func TestTurn_takesNamespacesInTurn(t *testing.T) {
 	l := newLeader(t, s, 50)
 	must.Succeed(t, l.takeTurn(t.Context(), "u"))
 	for i := range 3000 {
-		s.add(l, "bulk", fmt.Sprint("r", i), int64(51+i%20), metav1.ConditionUnknown, v1alpha1.ReasonPending)
+		s.addRecord(l, "bulk", fmt.Sprint("r", i), int64(51+i%20), metav1.ConditionUnknown, v1alpha1.ReasonPending)
 	}
-	s.add(l, "small", "www", 51, metav1.ConditionUnknown, v1alpha1.ReasonPending)
-	l.confirm(t, 100)
+	s.addRecord(l, "small", "www", 51, metav1.ConditionUnknown, v1alpha1.ReasonPending)
+	l.confirmSerial(t, 100)
 	must.Succeed(t, l.takeTurn(t.Context(), "u"))
 	if at := slices.Index(s.written, law.Ref{Namespace: "small", Name: "www"}); at < 0 || at > pageRecords {
 		t.Errorf("written as number %d of %d", at, len(s.written))
@@ -203,22 +206,22 @@ func TestTurn_takesWrongRecordsFirst_S6_13(t *testing.T) {
 	l := newLeader(t, s, 100)
 	must.Succeed(t, l.takeTurn(t.Context(), "u"))
 	for i := range 20 {
-		s.add(l, "team", fmt.Sprint("true", i), 50, metav1.ConditionTrue, v1alpha1.ReasonDelivered)
+		s.addRecord(l, "team", fmt.Sprint("true", i), 50, metav1.ConditionTrue, v1alpha1.ReasonDelivered)
 	}
-	l.confirm(t, 40)
+	l.confirmSerial(t, 40)
 	for i := range 20 {
-		s.add(l, "team", fmt.Sprint("false", i), 50, metav1.ConditionFalse, string(delivery.ReasonServerError))
+		s.addRecord(l, "team", fmt.Sprint("false", i), 50, metav1.ConditionFalse, string(delivery.ReasonServerError))
 	}
 	s.written = nil
 	l.others = rate.NewLimiter(0, 15)
 	must.Succeed(t, l.takeTurn(t.Context(), "u"))
-	if n := len(s.written); n != 15 || s.count(metav1.ConditionTrue) != 5 {
-		t.Errorf("%d written, %d are still wrongly Ready", n, s.count(metav1.ConditionTrue))
+	if n := len(s.written); n != 15 || s.countReady(metav1.ConditionTrue) != 5 {
+		t.Errorf("%d written, %d are still wrongly Ready", n, s.countReady(metav1.ConditionTrue))
 	}
 	l.others = rate.NewLimiter(0, 100)
 	must.Succeed(t, l.takeTurn(t.Context(), "u"))
-	if s.count(metav1.ConditionUnknown) != 40 {
-		t.Errorf("%d of 40 wait for the serial", s.count(metav1.ConditionUnknown))
+	if s.countReady(metav1.ConditionUnknown) != 40 {
+		t.Errorf("%d of 40 wait for the serial", s.countReady(metav1.ConditionUnknown))
 	}
 }
 

@@ -12,5 +12,6 @@
 //
 // It does not know providers, nor does it decide which classes are in force: package ready does.
 //
-// Read first: confirm.go has the life of a leader, tracker.go the Records that wait, write.go a turn at one zone.
+// Read first: confirm.go has the life of the elected server, write.go a turn at one zone, tracker.go the Records that
+// wait, leader.go the state.
 package confirm

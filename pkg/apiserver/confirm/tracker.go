@@ -6,7 +6,6 @@ package confirm
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -17,34 +16,6 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ready"
 )
-
-// tracker has the Records that are not Ready, and those that must be judged.
-type tracker struct {
-	mu sync.Mutex
-	// zones by UID. That of "" has the Records in no zone.
-	zones map[string]*zone
-	// in is the UID of the zone that has a Record as open.
-	in map[law.Ref]string
-}
-
-func newTracker() tracker {
-	return tracker{zones: map[string]*zone{}, in: map[law.Ref]string{}}
-}
-
-// zone is the progress at one zone.
-type zone struct {
-	// standing is the last one; nil: none yet.
-	standing *ready.Standing
-	// open are the Records that are not Ready, trimmed.
-	open map[law.Ref]*v1alpha1.Record
-	// due are Records to judge and to write.
-	due map[law.Ref]bool
-	// scans is true while the Ready of all Records is in question; cursor is the progress of Members.
-	scans  bool
-	cursor string
-	// recheck is the time at which open Records may be Stalled; zero for none.
-	recheck time.Time
-}
 
 // zoneOf returns the progress at a zone. The caller holds mu.
 func (t *tracker) zoneOf(uid string) *zone {
@@ -121,14 +92,14 @@ func (l *leader) followRecords(ctx context.Context) error {
 			case !is:
 				return fmt.Errorf("%s: %v", event.Type, event.Object)
 			default:
-				l.track(record, event.Type == watch.Deleted)
+				l.trackRecord(record, event.Type == watch.Deleted)
 			}
 		}
 	}
 }
 
-// track takes a changed Record.
-func (l *leader) track(record *v1alpha1.Record, deleted bool) {
+// trackRecord takes a changed Record.
+func (l *leader) trackRecord(record *v1alpha1.Record, deleted bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	ref, uid := refOf(record), zoneUID(record)
@@ -157,7 +128,7 @@ func (l *leader) track(record *v1alpha1.Record, deleted bool) {
 		l.queue.Add(uid)
 		return
 	}
-	if _, differs := l.judge(uid, z, record); differs {
+	if _, differs := l.judgeRecord(uid, z, record); differs {
 		z.due[ref] = true
 		l.queue.Add(uid)
 	}
@@ -171,8 +142,8 @@ type verdict struct {
 	adopted   bool
 }
 
-// judge decides the status of a Record of a zone. differs is false if the Record has it. The caller holds mu.
-func (l *leader) judge(uid string, z *zone, record *v1alpha1.Record) (v verdict, differs bool) {
+// judgeRecord decides the status of a Record of a zone. differs is false if the Record has it. The caller holds mu.
+func (l *leader) judgeRecord(uid string, z *zone, record *v1alpha1.Record) (v verdict, differs bool) {
 	conditions := record.Status.Conditions
 	again := func(in time.Duration) {
 		if at := time.Now().Add(in); z.recheck.IsZero() || at.Before(z.recheck) {

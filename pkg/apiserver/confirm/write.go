@@ -132,7 +132,7 @@ func (l *leader) setStanding(uid string, z *zone, now *ready.Standing) {
 		z.recheck = time.Time{}
 	}
 	for ref, record := range z.open {
-		if _, differs := l.judge(uid, z, record); differs {
+		if _, differs := l.judgeRecord(uid, z, record); differs {
 			z.due[ref] = true
 		}
 	}
@@ -255,12 +255,12 @@ func (l *leader) scanPage(ctx context.Context, uid string, z *zone, cursor strin
 	return left, nil
 }
 
-// judgeStored is judge for a Record just read, if that is still in the zone. The caller holds mu.
+// judgeStored is judgeRecord for a Record just read, if that is still in the zone. The caller holds mu.
 func (l *leader) judgeStored(uid string, z *zone, record *v1alpha1.Record) (verdict, bool) {
 	if zoneUID(record) != uid {
 		return verdict{}, false
 	}
-	return l.judge(uid, z, record)
+	return l.judgeRecord(uid, z, record)
 }
 
 // answers reports whether the verdict confirms the last change of a Record, which happens once for each change.

@@ -29,7 +29,7 @@ const reasonRemains = "HistoryForgotten"
 type announcer struct{ events.EventRecorder }
 
 func (a announcer) tellZone(zone *v1alpha1.Zone, kind, reason, format string, args ...any) {
-	a.Eventf(referTo(zone), nil, kind, reason, actionDeliver, "%s", ready.CutMessage(fmt.Sprintf(format, args...)))
+	a.Eventf(referTo(zone), nil, kind, reason, actionDeliver, "%s", ready.ShortenMessage(fmt.Sprintf(format, args...)))
 }
 
 // announceDelivery tells of the first failure and of the recovery; what comes in between is in the Delivery.

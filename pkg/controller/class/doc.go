@@ -2,16 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package class delivers Zones by their DNSClasses: it tells a schedule.Loop which classes and zones there are, keeps
-// the states of the Loop in Delivery objects, and says of Zones, Records and classes how far they are.
+// the states of the Loop in Delivery objects, and writes Ready of Zones and classes.
 //
-// It promises: (1) The classes in force are those that the zone names, else the default ones; a class that is not for
-// the zone's namespace is not in force, however the reference came to be. (2) A state is written under the
-// resourceVersion it was read at, so of two workers one writes and the other learns that it is late (F22). (3) Before
-// anything is written outside, finalizers hold the Zone and the class; they go when the Loop has let go (S8.3). (4) A
-// Record is Ready while every class in force has confirmed a serial at or after its own, where it delivers now, and
-// says else what it waits for (S6.13). It is written once for each change of its own; what a change of classes makes
-// of many Records is written at a bounded rate. Where nothing changes nothing is written but what the health checks
-// found. (5) Secrets are read by name, never listed; what changes in one is a reason to try again at once.
+// It promises: (1) A state is written under the resourceVersion it was read at, so of two workers one writes and the
+// other learns that it is late (F22). (2) Before anything is written outside, finalizers hold the Zone and the class;
+// they go when the Loop has let go (S8.3). (3) A confirmed serial is one write, of the Delivery, by which the server
+// makes Records Ready (S6.18); without a change only the results of health checks are written. (4) Secrets are read by
+// name, never listed; a change of a Secret leads to another try at once.
 //
 // It does not know providers: they come in by the name of their block in a DNSClass. Nor does it elect a leader: the
 // caller calls Run in the process that leads.
@@ -19,13 +16,11 @@
 // Informers put what changed into one queue, and the Loop what it has done (controller.go). A worker takes an object
 // from there and goes through three steps:
 //
-//	read    what the informers have (index.go), the Loop reported (reports.go) and cannot be proven (frozen.go)
-//	decide  which classes are in force (inforce.go), what Ready of a Zone, a Record or a class says (judge.go,
-//	        standing.go), whether a secondary is ahead (behind.go): pure functions. stalled.go decides whether an
-//	        object waits for a person, and remembers since when
-//	write   tell the Loop (zone.go, classes.go), the status of Zones, Records and classes (status.go), Events
-//	        (announce.go)
+//	read    the informers (ready.Index) and the reports of the Loop (reports.go)
+//	decide  the classes in force and Ready of a Zone (package ready), Ready of a class (health.go), and whether a
+//	        secondary is ahead (behind.go)
+//	write   tell the Loop (zone.go, classes.go), the status of Zones and classes (status.go), Events (announce.go)
 //
-// zone.go, records.go and classes.go carry the steps out for one kind of object each, and remember what they wrote.
-// store.go keeps Deliveries and finalizers, in the form of state.go.
+// zone.go and classes.go perform the steps for one kind of object each, and remember the last writes. store.go keeps
+// Deliveries and finalizers.
 package class

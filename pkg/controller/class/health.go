@@ -32,7 +32,7 @@ func judgeHealth(ctx context.Context, of *v1alpha1.DNSClass, found error, now me
 		Message: "the provider answers and lets us in", ObservedGeneration: of.Generation, LastTransitionTime: now}
 	switch {
 	case errors.Is(found, delivery.ErrNotProven):
-		condition.Status, condition.Reason, condition.Message = metav1.ConditionUnknown, ReasonNotProven, ready.CutMessage(found.Error())
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionUnknown, ReasonNotProven, ready.ShortenMessage(found.Error())
 		health.Status, health.Message = v1alpha1.HealthStatusUnknown, condition.Message
 	case found != nil:
 		reason, message := delivery.ReasonServerError, "the provider failed in a way that it does not explain; "+
@@ -46,7 +46,7 @@ func judgeHealth(ctx context.Context, of *v1alpha1.DNSClass, found error, now me
 		} else {
 			klog.FromContext(ctx).Error(found, "a health check failed", "class", of.Name)
 		}
-		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, string(reason), ready.CutMessage(message)
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, string(reason), ready.ShortenMessage(message)
 		health.Status, health.Message = v1alpha1.HealthStatusUnhealthy, condition.Message
 	}
 	if before := ready.ReadyOf(of.Status.Conditions); before != nil && before.Status == condition.Status {

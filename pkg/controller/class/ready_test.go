@@ -53,12 +53,12 @@ type records struct {
 	count  int // of written Records
 }
 
-func (*records) Lead(ctx context.Context, run func(context.Context)) error {
+func (*records) RunElected(ctx context.Context, run func(context.Context)) error {
 	run(ctx)
 	return nil
 }
 
-func (r *records) list(of func(*v1alpha1.Record) bool) (refs []law.Ref, err error) {
+func (r *records) listRecords(of func(*v1alpha1.Record) bool) (refs []law.Ref, err error) {
 	all, err := r.client.KubizoneV1alpha1().Records("team").List(context.Background(), metav1.ListOptions{})
 	if err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func (r *records) list(of func(*v1alpha1.Record) bool) (refs []law.Ref, err erro
 }
 
 func (r *records) Members(_ context.Context, zone, from string, most int) (members []law.Ref, next string, err error) {
-	all, err := r.list(func(one *v1alpha1.Record) bool { return string(one.Status.ZoneRef.UID) == zone })
+	all, err := r.listRecords(func(one *v1alpha1.Record) bool { return string(one.Status.ZoneRef.UID) == zone })
 	slices.SortFunc(all, func(a, b law.Ref) int { return strings.Compare(a.Name, b.Name) })
 	i, _ := slices.BinarySearchFunc(all, from, func(ref law.Ref, from string) int { return strings.Compare(ref.Name, from) })
 	if members = all[i:]; len(members) > most {
@@ -82,7 +82,7 @@ func (r *records) Members(_ context.Context, zone, from string, most int) (membe
 }
 
 func (r *records) MembersAt(_ context.Context, zone string, owner name.Rel) ([]law.Ref, error) {
-	return r.list(func(one *v1alpha1.Record) bool {
+	return r.listRecords(func(one *v1alpha1.Record) bool {
 		return string(one.Status.ZoneRef.UID) == zone && strings.HasPrefix(one.Status.FQDN, owner.String())
 	})
 }
@@ -107,8 +107,8 @@ func (r *records) ChangeRecords(ctx context.Context, namespace string, names []s
 	return changed, nil
 }
 
-// written returns the number of written Records.
-func (r *records) written() int {
+// countWritten returns the number of written Records.
+func (r *records) countWritten() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.count
@@ -432,10 +432,10 @@ func TestReady_ofAZoneThatIsNotServableYet_S6_15(t *testing.T) {
 			describeCondition(record) != "Unknown Pending" {
 			t.Errorf("the Zone says %s, the Record %s", describeCondition(zone), describeCondition(record))
 		}
-		before := r.records.written()
+		before := r.records.countWritten()
 		r.changeZone(func(zone *v1alpha1.Zone) { zone.Annotations = map[string]string{"any": "change"} })
 		r.passTime(time.Minute)
-		if n := r.records.written() - before; n != 0 {
+		if n := r.records.countWritten() - before; n != 0 {
 			t.Errorf("%d Records were written when nothing changed", n)
 		}
 		r.changeZone(servable(metav1.ConditionTrue))
@@ -515,7 +515,7 @@ func TestReady_ofManyRecordsAtABoundedRate(t *testing.T) {
 		r.makeRecords(records)
 		r.startController()
 		r.passTime(time.Minute)
-		told := r.records.written
+		told := r.records.countWritten
 		if n := told(); n != 0 {
 			t.Errorf("%d Records were written when nothing was to be said", n)
 		}

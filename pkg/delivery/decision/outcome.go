@@ -157,7 +157,8 @@ func firstRefused(failed []delivery.Failure) []delivery.Failure {
 	})
 	octets := 0
 	for i, f := range failed {
-		if octets += len(f.Key().String()) + min(len(f.Err.Message), delivery.MaxRefusal); i == delivery.MaxRefused || octets > maxRefusedOctets {
+		octets += len(f.Key().String()) + min(len(f.Err.Message), delivery.MaxRefusal)
+		if i == delivery.MaxRefused || octets > maxRefusedOctets {
 			return failed[:i]
 		}
 	}

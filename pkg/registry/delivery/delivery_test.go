@@ -10,9 +10,11 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/registry/kind"
@@ -85,6 +87,13 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
+// oneZone has a Zone of every name.
+type oneZone struct{ zone *v1alpha1.Zone }
+
+func (z oneZone) Get(context.Context, string, *metav1.GetOptions) (runtime.Object, error) {
+	return z.zone, nil
+}
+
 // S6.18: the status of a Delivery, by which Records become Ready, needs the right to confirm for the class in the whole
 // cluster, and confirms no serial that the zone has not settled.
 func TestCheckStatus_S6_18(t *testing.T) {
@@ -98,7 +107,7 @@ func TestCheckStatus_S6_18(t *testing.T) {
 			}
 			return authorizer.DecisionNoOpinion, "", nil
 		}),
-		Zone: func(context.Context, string, string) (*v1alpha1.Zone, error) { return zone, nil },
+		Zones: func() rest.Getter { return oneZone{zone} },
 	}
 	as := func(name string) context.Context {
 		return genericapirequest.WithUser(t.Context(), &user.DefaultInfo{Name: name})

@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -26,8 +28,8 @@ import (
 type Config struct {
 	// Authorizer is asked about confirm of the class.
 	Authorizer authorizer.UnconditionalAuthorizer
-	// Zone returns a Zone as in etcd.
-	Zone func(ctx context.Context, namespace, name string) (*v1alpha1.Zone, error)
+	// Zones returns the storage of Zones.
+	Zones func() rest.Getter
 }
 
 // NewKind returns the kind of Deliveries whose status only a user with the right to confirm for the class writes.
@@ -60,10 +62,12 @@ func (c Config) checkStatus(ctx context.Context, after, before *v1alpha1.Deliver
 	if after.Status.Serial == before.Status.Serial || after.Status.Serial == 0 {
 		return nil
 	}
-	zone, err := c.Zone(ctx, after.Namespace, after.Spec.Zone.Name)
+	// Without a resourceVersion Get reads etcd: servers may have the latest serial before the watch cache.
+	obj, err := c.Zones().Get(genericapirequest.WithNamespace(ctx, after.Namespace), after.Spec.Zone.Name, &metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return err
 	}
+	zone, _ := obj.(*v1alpha1.Zone)
 	path := field.NewPath("status", "serial")
 	switch {
 	case err != nil || zone.UID != after.Spec.Zone.UID:

@@ -57,7 +57,7 @@ func TestLister_classesHaveNameServers_S6_15(t *testing.T) {
 	expect(false, "delivers")
 }
 
-// unread is a storage of classes that nobody reads.
+// unread is a storage of classes without etcd.
 func unread() *kind.REST[*v1alpha1.DNSClass] {
 	return &kind.REST[*v1alpha1.DNSClass]{Store: &registry.Store{NewFunc: func() runtime.Object { return &v1alpha1.DNSClass{} }}}
 }

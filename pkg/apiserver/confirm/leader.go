@@ -1,0 +1,131 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package confirm
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+	"k8s.io/apimachinery/pkg/watch"
+	coreinformers "k8s.io/client-go/informers/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/component-base/metrics"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ready"
+)
+
+// Ledger reads and writes the stored Records.
+type Ledger interface {
+	RunElected(ctx context.Context, run func(ctx context.Context)) error
+	Members(ctx context.Context, zone, from string, most int) (members []law.Ref, next string, err error)
+	MembersAt(ctx context.Context, zone string, owner name.Rel) ([]law.Ref, error)
+	ChangeRecords(ctx context.Context, namespace string, names []string, change func(*v1alpha1.Record) bool) (changed int, err error)
+}
+
+// Config of a Confirmer. All fields are required.
+type Config struct {
+	Ledger Ledger
+	// NewIndex returns an index whose informers are not started, except that of Namespaces.
+	NewIndex func() *ready.Index
+	// WatchRecords watches all Records, the present ones first. The events have copies.
+	WatchRecords func(ctx context.Context) (watch.Interface, error)
+	// Frozen lists the zones whose content does not match their hash.
+	Frozen   func() []cache.ObjectName
+	Registry metrics.KubeRegistry
+}
+
+// source has the objects of one resource in a watch cache.
+type source interface {
+	NewInformer(cache.Indexers) cache.SharedIndexInformer
+}
+
+// IndexOf returns a Config.NewIndex. namespaces is nil without a cluster.
+func IndexOf(zones, deliveries, classes, clusters source, namespaces coreinformers.NamespaceInformer) func() *ready.Index {
+	return func() *ready.Index {
+		return &ready.Index{Zones: zones.NewInformer(cache.Indexers{}), Deliveries: deliveries.NewInformer(cache.Indexers{}),
+			Classes: classes.NewInformer(cache.Indexers{}), Clusters: clusters.NewInformer(cache.Indexers{}), Namespaces: namespaces}
+	}
+}
+
+// Confirmer writes the Ready of Records while this server leads.
+type Confirmer struct {
+	config Config
+	// open is the number of adopted Records that are not Ready, by the leading server.
+	open    *metrics.Gauge
+	written *metrics.Counter
+}
+
+// leader confirms Records while this server leads.
+type leader struct {
+	*Confirmer
+	index  *ready.Index
+	frozen *ready.FrozenZones
+	queue  workqueue.TypedRateLimitingInterface[string] // of UIDs of zones
+	stalls ready.Stalls
+	others *rate.Limiter
+	tracker
+}
+
+// judgeZone returns the present Standing of a zone; nil if the zone is gone or pending.
+func (l *leader) judgeZone(uid string) *ready.Standing {
+	zone := l.index.ZoneByUID(uid)
+	if zone == nil || zone.Status.Serial == 0 {
+		return nil
+	}
+	deliveries := l.index.DeliveriesOf(uid)
+	force, _ := l.index.InForce(zone)
+	return ready.StandingOf(l.index.FactsOf(zone, force, l.frozen.Has(zone),
+		func(key delivery.Key) ready.Report {
+			for _, one := range deliveries {
+				if ready.KeyOf(one) != key {
+					continue
+				}
+				if state, err := ready.StateOf(one); err == nil {
+					return ready.Report{State: state, Known: true}
+				}
+			}
+			return ready.Report{}
+		},
+		func(name string) string {
+			if of := l.index.ClassByName(name); of != nil {
+				return of.Status.Target
+			}
+			return ""
+		}))
+}
+
+// tracker has the Records that are not Ready, and those that must be judged.
+type tracker struct {
+	mu sync.Mutex
+	// zones by UID. That of "" has the Records in no zone.
+	zones map[string]*zone
+	// in is the UID of the zone that has a Record as open.
+	in map[law.Ref]string
+}
+
+func newTracker() tracker {
+	return tracker{zones: map[string]*zone{}, in: map[law.Ref]string{}}
+}
+
+// zone is the progress at one zone.
+type zone struct {
+	// standing is the last one; nil: none yet.
+	standing *ready.Standing
+	// open are the Records that are not Ready, trimmed.
+	open map[law.Ref]*v1alpha1.Record
+	// due are Records to judge and to write.
+	due map[law.Ref]bool
+	// scans is true while the Ready of all Records is in question; cursor is the progress of Members.
+	scans  bool
+	cursor string
+	// recheck is the time at which open Records may be Stalled; zero for none.
+	recheck time.Time
+}

@@ -1,0 +1,45 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package class
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/workqueue"
+
+	"kubi.zone/kubizone/pkg/delivery/schedule"
+	"kubi.zone/kubizone/pkg/ready"
+)
+
+// shared are the parts that classSync and zoneSync work with.
+type shared struct {
+	index  *ready.Index
+	queue  queue
+	stalls *ready.Stalls
+	status statusWriter
+	events announcer
+	store  *store
+	loop   *schedule.Loop
+}
+
+// task is one object to work on.
+type task struct{ kind, namespace, name string }
+
+const (
+	zoneTask   = "zone"
+	classTask  = "class"
+	healthTask = "health"
+)
+
+type queue = workqueue.TypedRateLimitingInterface[task]
+
+func newQueue() queue {
+	return workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[task](100*time.Millisecond, time.Minute))
+}
+
+// judgeStalled decides the condition Stalled of an object, and enqueues the task again when it is due.
+func (s *shared) judgeStalled(again task, of *metav1.ObjectMeta, conditions []metav1.Condition, waits *metav1.Condition) *metav1.Condition {
+	return s.stalls.Judge(of, conditions, waits, func(in time.Duration) { s.queue.AddAfter(again, in) })
+}
