@@ -88,9 +88,6 @@ type Server struct {
 	leaving    atomic.Bool // responses close their connections
 }
 
-// namespacesTimeout bounds how long cascades wait for the Namespaces.
-const namespacesTimeout = 10 * time.Second
-
 func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig, etcd *genericoptions.EtcdOptions,
 	limits *budget.Limits) (_ *Server, err error) {
 	if err := etcd.ApplyTo(&config.Config); err != nil {
@@ -200,14 +197,12 @@ func (s *Server) storageDecorator(where storagebackend.TransportConfig, plain bo
 				within.Interface = s.ledger.Records(raw)
 			case v1alpha1.Resource("delegations"):
 				within.Interface = s.ledger.Delegations(raw)
-			case v1alpha1.Resource("updatekeys"):
+			case v1alpha1.Resource("updatekeys"), bind9.Resource("bind9instances"):
 				within.Interface, within.charges = raw, true
 			case v1alpha1.Resource("dnsclasses"), v1alpha1.Resource("deliveries"), bind9.Resource("clusterbind9providers"):
 				return raw, nil // neither zone content nor budgeted
 			case bind9.Resource("bind9clusters"):
 				within.Interface, within.charges, within.clusters = raw, true, s.countClusters
-			case bind9.Resource("bind9instances"):
-				within.Interface, within.charges = raw, true
 			default:
 				return nil, fmt.Errorf("storage of %s: whether the ledger must know this resource is not said", resource)
 			}
@@ -392,7 +387,7 @@ func (s *Server) followSizes(ctx context.Context) error {
 // namespaces (S2.6); cascades are also correct without.
 func (s *Server) runCascades(ctx context.Context) error {
 	if s.namespaces.synced != nil {
-		first, cancel := context.WithTimeout(ctx, namespacesTimeout)
+		first, cancel := context.WithTimeout(ctx, 10*time.Second) // for cascades
 		cache.WaitForCacheSync(first.Done(), s.namespaces.synced)
 		cancel()
 	}

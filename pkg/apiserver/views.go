@@ -225,8 +225,6 @@ type sources struct {
 	records rest.Getter
 }
 
-var _ zone.Sources = (*sources)(nil)
-
 // RecordsAt omits Records that are deleted or moved meanwhile.
 func (s *sources) RecordsAt(ctx context.Context, object *v1alpha1.Zone, owner name.Name) ([]*v1alpha1.Record, error) {
 	fqdn, err := name.Parse(object.Status.FQDN)

@@ -9,9 +9,9 @@
 // confirmation of another target, or of a class not in force, makes nothing Ready (S6.13). (3) Tenants read the kind of
 // a class's fault, no words of its provider (S6.17).
 //
-// It does not write conditions, nor does it know how a zone is delivered.
+// It does not know how a zone is delivered, nor does it write conditions.
 //
 // Read first: index.go finds the objects, standing.go decides Ready of Records and judge.go that of their Zone,
-// stalled.go since when an object waits for a person; inforce.go has the classes in force, state.go the form of a
-// Delivery, public.go the words for tenants, frozen.go the zones whose content does not match their hash.
+// stalled.go since when an object waits for a person; state.go has the form of a Delivery, public.go the words for
+// tenants, inforce.go the classes in force, frozen.go the zones whose content does not match their hash.
 package ready

@@ -77,8 +77,8 @@ type Judgement struct {
 	Reason, Message string
 }
 
-// Condition returns the condition Ready without times and generation.
-func (j Judgement) Condition() *metav1.Condition {
+// AsCondition returns the condition Ready without times and generation.
+func (j Judgement) AsCondition() *metav1.Condition {
 	return &metav1.Condition{Type: v1alpha1.ConditionReady, Status: j.Status, Reason: j.Reason, Message: j.Message}
 }
 

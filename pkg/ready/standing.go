@@ -198,7 +198,8 @@ func (s *Standing) Judge(record *v1alpha1.Record) (of Judgement, lastError strin
 	}
 	switch failure, owed := s.findOwed(record); {
 	case failure != nil:
-		return Judgement{metav1.ConditionFalse, string(failure.Reason), ShortenMessage(failure.Message)}, ShortenMessage(failure.Error()), true
+		return Judgement{metav1.ConditionFalse, string(failure.Reason), ShortenMessage(failure.Message)},
+			ShortenMessage(failure.Error()), true
 	case owed:
 		return pending, "", true
 	case s.unlisted:

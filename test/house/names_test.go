@@ -43,7 +43,7 @@ var largePackages = map[string]string{
 
 // wideRooms have lines wider than codeColumns, this many: the law and the engine are written anew. The numbers only
 // fall, and so does that of tests.
-var wideRooms = map[string]int{"pkg/law": 2, "pkg/ledger/facts": 1, "tests": 2231}
+var wideRooms = map[string]int{"pkg/law": 2, "pkg/ledger/facts": 1, "tests": 2229}
 
 // listProduction returns the Go files of pkg/ and cmd/ that are written by hand and no tests.
 func listProduction(t *testing.T) (all []string) {

@@ -98,8 +98,8 @@ func newLeader(t *testing.T, of *stored, confirmed int64) *leader {
 	informer := func(of runtime.Object) cache.SharedIndexInformer {
 		return cache.NewSharedIndexInformer(&cache.ListWatch{}, of, 0, cache.Indexers{})
 	}
-	x := &ready.Index{Zones: informer(&v1alpha1.Zone{}), Classes: informer(&v1alpha1.DNSClass{}), Deliveries: informer(&v1alpha1.Delivery{}),
-		Clusters: informer(&bind9.Bind9Cluster{})}
+	x := &ready.Index{Zones: informer(&v1alpha1.Zone{}), Classes: informer(&v1alpha1.DNSClass{}),
+		Deliveries: informer(&v1alpha1.Delivery{}), Clusters: informer(&bind9.Bind9Cluster{})}
 	must.Succeed(t, x.Prepare())
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "z", UID: "u"}}
 	zone.Spec.DNSClassRefs = []v1alpha1.DNSClassReference{{Name: "main"}}
@@ -108,8 +108,10 @@ func newLeader(t *testing.T, of *stored, confirmed int64) *leader {
 	must.Succeed(t, x.Classes.GetStore().Add(&v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "main"},
 		Spec: v1alpha1.DNSClassSpec{Namespaces: &v1alpha1.NamespaceSelection{Names: []string{"team"}}}}))
 	l := &leader{Confirmer: New(Config{Ledger: of, Registry: metrics.NewKubeRegistry()}), index: x,
-		frozen: &ready.FrozenZones{Find: func() []cache.ObjectName { return nil }}, others: rate.NewLimiter(otherRate, otherBurst), tracker: newTracker(),
-		queue: workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[string](time.Millisecond, time.Second))}
+		frozen: &ready.FrozenZones{Find: func() []cache.ObjectName { return nil }},
+		others: rate.NewLimiter(otherRate, otherBurst), tracker: newTracker(),
+		queue: workqueue.NewTypedRateLimitingQueue(
+			workqueue.NewTypedItemExponentialFailureRateLimiter[string](time.Millisecond, time.Second))}
 	t.Cleanup(l.queue.ShutDown)
 	l.confirmSerial(t, confirmed)
 	return l
@@ -119,7 +121,8 @@ func newLeader(t *testing.T, of *stored, confirmed int64) *leader {
 func (l *leader) confirmSerial(t *testing.T, serial int64) {
 	t.Helper()
 	one := &v1alpha1.Delivery{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "d"}}
-	one.Spec = v1alpha1.DeliverySpec{Zone: v1alpha1.DeliveredZone{Name: "z", UID: "u"}, ClassRef: v1alpha1.DNSClassReference{Kind: v1alpha1.KindDNSClass, Name: "main"}}
+	one.Spec = v1alpha1.DeliverySpec{Zone: v1alpha1.DeliveredZone{Name: "z", UID: "u"},
+		ClassRef: v1alpha1.DNSClassReference{Kind: v1alpha1.KindDNSClass, Name: "main"}}
 	one.Status = v1alpha1.DeliveryStatus{FQDN: "example.org.", Serial: serial, Hash: "h",
 		Conditions: []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonDelivered}}}
 	must.Succeed(t, l.index.Deliveries.GetStore().Add(one))
@@ -127,10 +130,10 @@ func (l *leader) confirmSerial(t *testing.T, serial int64) {
 
 // addRecord stores a Record in the zone as it was written, and tracks it.
 func (s *stored) addRecord(l *leader, namespace, object string, serial int64, status metav1.ConditionStatus, reason string) {
-	record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: object, UID: types.UID(namespace + object), Generation: 1},
-		Spec: v1alpha1.RecordSpec{Type: "A"}, Status: v1alpha1.RecordStatus{FQDN: object + ".example.org.", Serial: serial,
-			ZoneRef: &v1alpha1.AdoptingZone{Namespace: "team", Name: "z", UID: "u"}, Conditions: []metav1.Condition{
-				{Type: v1alpha1.ConditionReady, Status: status, Reason: reason, ObservedGeneration: 1, LastTransitionTime: metav1.Now()}}}}
+	meta := metav1.ObjectMeta{Namespace: namespace, Name: object, UID: types.UID(namespace + object), Generation: 1}
+	record := &v1alpha1.Record{ObjectMeta: meta, Spec: v1alpha1.RecordSpec{Type: "A"}, Status: v1alpha1.RecordStatus{FQDN: object + ".example.org.", Serial: serial,
+		ZoneRef: &v1alpha1.AdoptingZone{Namespace: "team", Name: "z", UID: "u"}, Conditions: []metav1.Condition{
+			{Type: v1alpha1.ConditionReady, Status: status, Reason: reason, ObservedGeneration: 1, LastTransitionTime: metav1.Now()}}}}
 	s.mu.Lock()
 	s.records[law.Ref{Namespace: namespace, Name: object}] = record
 	s.mu.Unlock()
@@ -228,7 +231,8 @@ func TestTurn_takesWrongRecordsFirst_S6_13(t *testing.T) {
 // kubectl wait does not take a condition of an older generation.
 func TestIsOpen(t *testing.T) {
 	record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Generation: 2}, Status: v1alpha1.RecordStatus{
-		ZoneRef: &v1alpha1.AdoptingZone{UID: "u1"}, Conditions: []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, ObservedGeneration: 2}},
+		ZoneRef:    &v1alpha1.AdoptingZone{UID: "u1"},
+		Conditions: []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, ObservedGeneration: 2}},
 	}}
 	if isOpen(record) {
 		t.Error("it is Ready")

@@ -164,7 +164,7 @@ func (l *leader) judgeRecord(uid string, z *zone, record *v1alpha1.Record) (v ve
 		return v, false
 	}
 	v.adopted = true
-	v.stalled = l.stalls.Judge(&record.ObjectMeta, conditions, v.ready.Condition(), again)
+	v.stalled = l.stalls.Judge(&record.ObjectMeta, conditions, v.ready.AsCondition(), again)
 	before := ready.ReadyOf(conditions)
 	return v, before == nil || before.Status != v.ready.Status || before.Reason != v.ready.Reason ||
 		before.ObservedGeneration != record.Generation ||

@@ -273,7 +273,7 @@ func (v *verdict) answers(record *v1alpha1.Record) bool {
 func (v *verdict) writeTo(record *v1alpha1.Record) {
 	conditions := &record.Status.Conditions
 	if v.adopted {
-		condition := *v.ready.Condition()
+		condition := *v.ready.AsCondition()
 		condition.ObservedGeneration, condition.LastTransitionTime = record.Generation, metav1.Now()
 		meta.SetStatusCondition(conditions, condition)
 		record.Status.LastDeliveryError = v.lastError

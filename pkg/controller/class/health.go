@@ -32,7 +32,8 @@ func judgeHealth(ctx context.Context, of *v1alpha1.DNSClass, found error, now me
 		Message: "the provider answers and lets us in", ObservedGeneration: of.Generation, LastTransitionTime: now}
 	switch {
 	case errors.Is(found, delivery.ErrNotProven):
-		condition.Status, condition.Reason, condition.Message = metav1.ConditionUnknown, ReasonNotProven, ready.ShortenMessage(found.Error())
+		condition.Status, condition.Reason = metav1.ConditionUnknown, ReasonNotProven
+		condition.Message = ready.ShortenMessage(found.Error())
 		health.Status, health.Message = v1alpha1.HealthStatusUnknown, condition.Message
 	case found != nil:
 		reason, message := delivery.ReasonServerError, "the provider failed in a way that it does not explain; "+

@@ -87,7 +87,8 @@ func (r *records) MembersAt(_ context.Context, zone string, owner name.Rel) ([]l
 	})
 }
 
-func (r *records) ChangeRecords(ctx context.Context, namespace string, names []string, change func(*v1alpha1.Record) bool) (changed int, err error) {
+func (r *records) ChangeRecords(ctx context.Context, namespace string, names []string,
+	change func(*v1alpha1.Record) bool) (changed int, err error) {
 	for _, name := range names {
 		record, err := r.client.KubizoneV1alpha1().Records(namespace).Get(ctx, name, metav1.GetOptions{})
 		if err != nil {

@@ -39,7 +39,7 @@ type readyPatch struct {
 func (p *readyPatch) encode(fields map[string]any) map[string]any {
 	conditions := stallPatch(p.before, p.stalled)
 	if p.judgement.Status != "" {
-		next := p.judgement.Condition()
+		next := p.judgement.AsCondition()
 		next.ObservedGeneration, next.LastTransitionTime = p.of.Generation, metav1.NewTime(time.Now())
 		if before := ready.ReadyOf(p.before); before != nil && before.Status == next.Status {
 			next.LastTransitionTime = before.LastTransitionTime

@@ -182,7 +182,7 @@ func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *ready.Facts
 		ahead = passSecondary(f, &j, m.asked)
 		j.Message = ready.Shorten(j.Message, ready.MaxZoneMessage)
 	}
-	waits := j.Condition()
+	waits := j.AsCondition()
 	if j.Status == "" || j.Reason == v1alpha1.ReasonNotDelegatedOrServable {
 		waits = ready.FirstFalse(zone.Status.Conditions, v1alpha1.ConditionDelegated, v1alpha1.ConditionServable)
 	}

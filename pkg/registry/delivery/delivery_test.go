@@ -97,7 +97,8 @@ func (z oneZone) Get(context.Context, string, *metav1.GetOptions) (runtime.Objec
 // S6.18: the status of a Delivery, by which Records become Ready, needs the right to confirm for the class in the whole
 // cluster, and confirms no serial that the zone has not settled.
 func TestCheckStatus_S6_18(t *testing.T) {
-	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "example-org", UID: "u1"}, Status: v1alpha1.ZoneStatus{Serial: 9, SettledSerial: 7}}
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "example-org", UID: "u1"},
+		Status: v1alpha1.ZoneStatus{Serial: 9, SettledSerial: 7}}
 	var asked authorizer.Attributes
 	config := Config{
 		Authorizer: authorizer.AuthorizerFunc(func(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
