@@ -26,11 +26,7 @@ type deliveredZones struct {
 	namespaces *namespaces
 }
 
-const (
-	maxDelivered      = 5000
-	deliveredWithin   = time.Second
-	maxDeliveredNames = 5
-)
+const maxDelivered, maxDeliveredNames, deliveredWithin = 5000, 5, time.Second
 
 // describeWithdrawn returns number and first names of the zones that a changed DNSClass stops delivering; "" for none
 // (S2.16). after is nil for a deletion.

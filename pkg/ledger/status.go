@@ -4,6 +4,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,6 +28,8 @@ const (
 	statusesAtOnce = 128
 	// statusPause bounds the pause after a transaction in favour of clients.
 	statusPause = 20 * time.Millisecond
+	// resignTimeout bounds the return of the lease.
+	resignTimeout = time.Second
 	// leaseSeconds is the time after which another server leads if the leading one has died.
 	leaseSeconds = 5
 )
@@ -34,9 +37,15 @@ const (
 // RunElected calls run while this server is elected, and returns when ctx ends, or with an error when its lease has
 // ended. Of all servers on a store at most one is elected, but for a moment after a loss: run must allow for two.
 func (l *Ledger) RunElected(ctx context.Context, run func(ctx context.Context)) error {
-	session, err := concurrency.NewSession(l.config.Client, concurrency.WithTTL(leaseSeconds), concurrency.WithContext(ctx))
-	if err != nil {
-		return err
+	// The lease is returned after ctx has ended, but an etcd that does not answer must not delay that for long.
+	beyond, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(resignTimeout, end) })()
+	client := clientv3.NewCtxClient(beyond)
+	client.KV, client.Lease, client.Watcher = l.config.Client.KV, l.config.Client.Lease, l.config.Client.Watcher
+	session, err := concurrency.NewSession(client, concurrency.WithTTL(leaseSeconds), concurrency.WithContext(beyond))
+	if err != nil || session == nil { // without an error: etcd ended the lease at once
+		return cmp.Or(err, errLeaseEnded)
 	}
 	defer session.Close()
 	if err := concurrency.NewMutex(session, l.mem.Layout.LeaderLock()).Lock(ctx); err != nil {

@@ -19,6 +19,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
+	"kubi.zone/kubizone/pkg/apiserver/confirm"
 	"kubi.zone/kubizone/pkg/cmd/dnsserving"
 	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/etcd/maintenance"
@@ -36,6 +37,7 @@ var registering = []struct {
 	{func(r metrics.KubeRegistry) { budget.NewMetrics(r, nil) }, []string{"apiserver", "up"}},
 	{func(r metrics.KubeRegistry) { maintenance.NewMetrics(r) }, []string{"apiserver", "up"}},
 	{func(r metrics.KubeRegistry) { class.NewMetrics(r) }, []string{"controller", "up"}},
+	{func(r metrics.KubeRegistry) { confirm.NewMetrics(r) }, []string{"apiserver", "up"}},
 	{func(r metrics.KubeRegistry) { dnsserving.NewMetrics(r, nil) }, []string{"primary", "up"}},
 	{func(r metrics.KubeRegistry) { fromapi.NewMetrics(r) }, []string{"controller", "primary"}},
 }

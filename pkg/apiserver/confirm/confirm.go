@@ -36,14 +36,19 @@ const (
 
 // New returns a Confirmer and registers its metrics.
 func New(config Config) *Confirmer {
-	c := &Confirmer{config: config,
+	return &Confirmer{config: config, Metrics: NewMetrics(config.Registry)}
+}
+
+// NewMetrics returns registered metrics.
+func NewMetrics(registry metrics.KubeRegistry) *Metrics {
+	m := &Metrics{
 		open: metrics.NewGauge(&metrics.GaugeOpts{Name: "kubizone_records_unconfirmed", StabilityLevel: metrics.BETA,
 			Help: "Records in zones that are not Ready; 0 at all servers but one."}),
 		written: metrics.NewCounter(&metrics.CounterOpts{Name: "kubizone_records_confirmed_total", StabilityLevel: metrics.BETA,
 			Help: "Records whose Ready this server has written after a change of a delivery or a class."}),
 	}
-	config.Registry.MustRegister(c.open, c.written)
-	return c
+	registry.MustRegister(m.open, m.written)
+	return m
 }
 
 // Run works until ctx ends.

@@ -55,10 +55,15 @@ func IndexOf(zones, deliveries, classes, clusters source, namespaces coreinforme
 	}
 }
 
-// Confirmer writes the Ready of Records while this server leads.
+// Confirmer writes the Ready of Records while this server is elected.
 type Confirmer struct {
 	config Config
-	// open is the number of adopted Records that are not Ready, by the leading server.
+	*Metrics
+}
+
+// Metrics of a Confirmer.
+type Metrics struct {
+	// open is the number of adopted Records that are not Ready, by the elected server.
 	open    *metrics.Gauge
 	written *metrics.Counter
 }
