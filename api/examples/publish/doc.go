@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command publish sets the addresses of a name, and returns when every name server of the zone serves them: the example
-// of docs/clients.md for the typed client, server-side apply, and an informer.
+// Command publish sets the addresses of a name, and returns when every name server of the zone serves them. It is the
+// example of docs/clients.md for the typed client, server-side apply, and an informer.
 //
 // It promises: (1) to write a single Record, and only the applied fields; (2) to end with the server's message if the
 // write is refused.
