@@ -22,11 +22,9 @@ const (
 
 // Labels of Bind9Instances and of their objects.
 const (
-	// LabelCluster names the Bind9Cluster.
 	LabelCluster = "bind9.kubi.zone/cluster"
 	// LabelRole is primary or secondary.
-	LabelRole = "bind9.kubi.zone/role"
-	// LabelInstance names the Bind9Instance.
+	LabelRole     = "bind9.kubi.zone/role"
 	LabelInstance = "bind9.kubi.zone/instance"
 	// LabelManagedBy is the kind that created the object: ClusterBind9Provider, Bind9Cluster or Bind9Instance.
 	LabelManagedBy = "bind9.kubi.zone/managed-by"

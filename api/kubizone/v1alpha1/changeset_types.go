@@ -39,9 +39,9 @@ const (
 // +genclient:onlyVerbs=create
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// ChangeSet changes Records of its namespace and of one zone: all in one transaction, with one new serial of the
-// zone, or none. The server answers a create and stores no ChangeSet. Each item is authorized, admitted and counted
-// like an apply or delete of its Record.
+// ChangeSet changes Records of one namespace and zone: all in one transaction, with one new serial of the zone, or
+// none. The server answers a create and stores nothing of it. Each item is authorized, admitted and counted like an
+// apply or delete of its Record.
 type ChangeSet struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata needs no name and is not stored.
@@ -57,7 +57,7 @@ type ChangeSet struct {
 
 // ChangeSetSpec has the changes.
 type ChangeSetSpec struct {
-	// items are the changes: at most 100, in at most 256 KiB of JSON together. No two change the same Record.
+	// items are the changes: at most 100, in at most 256 KiB of JSON together, each of another Record.
 	// +required
 	// +listType=atomic
 	// +k8s:validation:minItems=1
@@ -78,10 +78,10 @@ type ChangeSetSpec struct {
 	Prerequisites []ChangeSetPrerequisite `json:"prerequisites,omitempty" protobuf:"bytes,4,rep,name=prerequisites"`
 }
 
-// ChangeSetPrerequisite is a condition on a name or an RRset, by either exists or values. Wildcards do not count, nor
-// do names without records of their own.
+// ChangeSetPrerequisite is a condition on a name or an RRset, by either exists or values. Wildcards and empty
+// non-terminals (RFC 4592) do not count.
 type ChangeSetPrerequisite struct {
-	// name is absolute. A rule must allow the namespace to write the name.
+	// name is absolute, and allowed to the namespace by a rule.
 	// +k8s:validation:minLength=1
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
 	// type of the RRset. Absent: any RRset at the name.
@@ -139,7 +139,7 @@ type ChangeSetStatus struct {
 	Items []ChangeSetItemStatus `json:"items,omitempty" protobuf:"bytes,3,rep,name=items"`
 }
 
-// ChangeSetItemStatus is the outcome of one item.
+// ChangeSetItemStatus is the outcome of an item.
 type ChangeSetItemStatus struct {
 	// name of the Record.
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`

@@ -30,8 +30,8 @@ const ConditionAccepted = "Accepted"
 // cannot be compared.
 const ConditionDrifted = "Drifted"
 
-// ReasonAccepted of the condition Accepted: the rule is in force. Other reasons: ZoneNotFound, if the Zone does not
-// exist or is pending; LimitExceeded, if a namespace would exceed its limit of rules (S4.4).
+// ReasonAccepted of the condition Accepted: the rule is in force. Other reasons: ZoneNotFound for a missing or
+// pending Zone, LimitExceeded for a namespace at its limit of rules (S4.4).
 const ReasonAccepted = "Accepted"
 
 // ReasonKeyNameTaken of the condition Ready of an UpdateKey: the TSIG key's name belongs to another key or namespace,
@@ -91,31 +91,28 @@ const (
 
 // Reasons of the condition Servable.
 const (
-	// ReasonServable: name servers load the zone.
 	ReasonServable = "Servable"
 	// ReasonClassNameServers: every class has its own name servers for the zone, for example by apexNS: Skip.
 	ReasonClassNameServers = "ClassNameServers"
-	// ReasonNoNameServers: the apex has no NS.
-	ReasonNoNameServers = "NoNameServers"
-	// ReasonNameServerWithoutAddress: an apex NS names a host of this zone without A or AAAA.
+	ReasonNoNameServers    = "NoNameServers"
+	// ReasonNameServerWithoutAddress: the host of an apex NS is in this zone, without A or AAAA.
 	ReasonNameServerWithoutAddress = "NameServerWithoutAddress"
-	// ReasonNameServerIsAlias: an apex NS names a host of this zone with a CNAME (RFC 2181 §10.3).
+	// ReasonNameServerIsAlias: the host of an apex NS is in this zone, with a CNAME (RFC 2181 §10.3).
 	ReasonNameServerIsAlias = "NameServerIsAlias"
 	// ReasonTooManyNameServers: the name servers in this zone have more names than a decision can read.
 	ReasonTooManyNameServers = "TooManyNameServers"
 )
 
-// Reasons of Warnings that another write may resolve, sent as their warn-agent; reasons of conditions, such as
-// NoNameServers, are also used. Clients with many writes can drop a Warning that their other writes resolve.
+// Reasons of Warnings, sent as warn-agent if another write may resolve the Warning. Reasons of conditions, such as
+// NoNameServers, occur too. Clients can drop a Warning resolved by another of their writes.
 const (
 	// WarningNoRules: a new Zone has neither rules nor Delegations.
 	WarningNoRules = "NoRules"
-	// WarningUnnamedGlue: an address below NS records has a host that those NS records do not name; NS records
-	// elsewhere may.
+	// WarningUnnamedGlue: an address is below NS records that do not name its host; NS records elsewhere may.
 	WarningUnnamedGlue = "UnnamedGlue"
-	// WarningUnclaimedHost: records name a host without a namespace.
+	// WarningUnclaimedHost: records name a host not claimed by any namespace.
 	WarningUnclaimedHost = "UnclaimedHost"
-	// WarningAbsentHost: a Record names a host of its zone without records.
+	// WarningAbsentHost: a Record names a host of its zone, and the host has no records yet.
 	WarningAbsentHost = "AbsentHost"
 	// WarningTakesAway: the write takes names or records from others, or withdraws zones from servers.
 	WarningTakesAway = "TakesAway"
@@ -138,13 +135,11 @@ const (
 	ReasonPending = "Pending"
 	// ReasonNoClass: no class is in force for the zone, so it is not delivered, and is withdrawn from former classes
 	// (S6.13).
-	ReasonNoClass = "NoClass"
-	// ReasonDelivered: every class in force has confirmed the serial.
+	ReasonNoClass   = "NoClass"
 	ReasonDelivered = "Delivered"
 	// ReasonAllInstancesConfigured of a Delivery: every Bind9Instance of the class has confirmed the serial.
 	ReasonAllInstancesConfigured = "AllInstancesConfigured"
-	// ReasonNotAdopted: the Record is in no zone.
-	ReasonNotAdopted = "NotAdopted"
+	ReasonNotAdopted             = "NotAdopted"
 	// ReasonNotDelegatedOrServable: another condition of the zone prevents delivery.
 	ReasonNotDelegatedOrServable = "NotDelegatedOrServable"
 	// ReasonSerialBehind: a secondary serves a serial ahead of the zone's (S6.11).
@@ -176,7 +171,7 @@ const (
 	AnnotationExternalDNSTexts    = "kubi.zone/external-dns-texts"
 )
 
-// FinalizerDelivery keeps an object until providers have withdrawn its data, or retain it (S8.3).
+// FinalizerDelivery keeps an object until its data at providers is withdrawn or retained (S8.3).
 const FinalizerDelivery = "kubi.zone/delivery"
 
 // AnnotationAcceptSerial of a Zone accepts a jump of its serial by more than 2²⁴ to a secondary's (S6.11).
@@ -186,8 +181,8 @@ const AnnotationAcceptSerial = "kubi.zone/accept-serial"
 // zone's own namespace since that serial, and during the next ten minutes (S7.9).
 const AnnotationPublishDeletions = "kubi.zone/publish-deletions"
 
-// AnnotationReleaseNow of a Zone or a Delegation names at most 16 namespaces, as "team-a,team-b". When a namespace is
-// added, its Records and zones that the rules no longer allow are released, before the end of the
+// AnnotationReleaseNow of a Zone or a Delegation names at most 16 namespaces, as "team-a,team-b". A namespace newly
+// named loses at once the Records and zones no longer allowed by the rules, before the end of the
 // withdrawalGracePeriod (S3.6).
 const AnnotationReleaseNow = "kubi.zone/release-now"
 
@@ -195,11 +190,10 @@ const AnnotationReleaseNow = "kubi.zone/release-now"
 // needs the annotation (S8.1).
 const AnnotationDelete = "kubi.zone/delete"
 
-// AnnotationOnConflict of a Record, "wait": a new Record refused because of data at its name is stored, and waits
-// until the data is gone (S2.14). For tools that create new objects before deleting old.
+// AnnotationOnConflict of a Record, "wait": if data at its name refuses the creation, the Record is stored and waits
+// for the data to go (S2.14). For tools that create new objects before deleting old.
 const AnnotationOnConflict = "kubi.zone/on-conflict"
 
-// OnConflictWait is the only value of AnnotationOnConflict.
 const OnConflictWait = "wait"
 
 // AnnotationDefaultClass of a DNSClass, "true": the class delivers every zone without dnsClassRefs.
@@ -212,6 +206,6 @@ const AnnotationBudget = "kubi.zone/budget"
 // AnnotationPaused of a Zone, "true": nothing of the zone is delivered while set.
 const AnnotationPaused = "kubi.zone/paused"
 
-// AnnotationVerifyRequestedAt of a Zone requests an immediate comparison with its providers and a retry of failed
-// deliveries. Each new value is a new request; status.lastVerifyRequest of a Delivery is the last completed.
+// AnnotationVerifyRequestedAt of a Zone requests an immediate comparison with its providers and a retry of failures.
+// Each new value is a new request; status.lastVerifyRequest of a Delivery is the last completed.
 const AnnotationVerifyRequestedAt = "kubi.zone/verify-requested-at"

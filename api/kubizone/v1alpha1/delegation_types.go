@@ -26,7 +26,7 @@ type Delegation struct {
 	Status DelegationStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
 
-// DelegationSpec is a rule for one Zone.
+// DelegationSpec is a rule for a Zone.
 type DelegationSpec struct {
 	// zoneRef names the Zone, in the namespace of the Delegation. Immutable.
 	ZoneRef DelegatedZone `json:"zoneRef" protobuf:"bytes,1,opt,name=zoneRef"`

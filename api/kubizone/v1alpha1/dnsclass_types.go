@@ -11,12 +11,12 @@ import (
 // +genclient:nonNamespaced
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// DNSClass configures the delivery of zones to name servers by exactly one provider block. Cluster admins write
-// classes; tenants name them in spec.dnsClassRefs of their zones.
+// DNSClass configures the delivery of zones to name servers, in exactly one provider block. Cluster admins write
+// classes; tenants name them in spec.dnsClassRefs of zones.
 type DNSClass struct {
 	metav1.TypeMeta `json:",inline"`
-	// Standard object's metadata. The annotation kubi.zone/is-default-class: "true" makes the class a default class:
-	// it delivers every zone without dnsClassRefs.
+	// Standard object's metadata. With the annotation kubi.zone/is-default-class: "true", the class delivers every
+	// zone without dnsClassRefs.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
@@ -29,14 +29,14 @@ type DNSClass struct {
 
 // DNSClassSpec is the desired state of a class.
 type DNSClassSpec struct {
-	// defaultTTL is the ttl in seconds, 0 to 2147483647, set on new Zones of the class without a ttl. A change
-	// affects no existing Zone. Absent: the default of Zones.
+	// defaultTTL is set in new Zones of the class without a ttl: seconds, 0 to 2147483647. A change affects no
+	// existing Zone. Absent: the default of Zones.
 	// +optional
 	// +k8s:validation:minimum=0
 	// +k8s:validation:maximum=2147483647
 	DefaultTTL *int32 `json:"defaultTTL,omitempty" protobuf:"varint,1,opt,name=defaultTTL"`
 
-	// nameServers are set on new Zones of the class without any. A change affects no existing Zone. Only names
+	// nameServers are set in new Zones of the class without any. A change affects no existing Zone. Only names
 	// relative to the zone may have addresses.
 	// +optional
 	// +listType=atomic
@@ -48,16 +48,15 @@ type DNSClassSpec struct {
 	// +optional
 	Namespaces *NamespaceSelection `json:"namespaces,omitempty" protobuf:"bytes,2,opt,name=namespaces"`
 
-	// views are the views whose zones the class delivers: "" is the default view, "*" every view. Absent or empty:
-	// the default view alone. Among zones of the same name the class delivers the zone of the default view, else the
-	// first.
+	// views are the views of delivered zones: "" is the default view, "*" every view. Absent or empty: the default
+	// view alone. Among zones of one name the class delivers the default view's, else the first.
 	// +optional
 	// +listType=set
 	// +k8s:validation:maxItems=100
 	Views []string `json:"views,omitempty" protobuf:"bytes,12,rep,name=views"`
 
-	// allowLocalAddresses allows connections to loopback, link-local and metadata addresses. Otherwise, the class
-	// does not connect to hosts that resolve to such an address.
+	// allowLocalAddresses allows connections to loopback, link-local and metadata addresses, otherwise refused even
+	// after name resolution.
 	// +optional
 	AllowLocalAddresses bool `json:"allowLocalAddresses,omitempty" protobuf:"varint,3,opt,name=allowLocalAddresses"`
 
@@ -65,8 +64,8 @@ type DNSClassSpec struct {
 	// +optional
 	Paused bool `json:"paused,omitempty" protobuf:"varint,4,opt,name=paused"`
 
-	// requestsPerSecond is the maximum rate of requests to the provider, for all zones of the class together, 1 to
-	// 10000. Absent: 50.
+	// requestsPerSecond is the maximum rate of requests to the provider, for all zones together, 1 to 10000. Absent:
+	// 50.
 	// +optional
 	// +k8s:validation:minimum=1
 	// +k8s:validation:maximum=10000
@@ -74,8 +73,8 @@ type DNSClassSpec struct {
 
 	// driftInterval is the interval between comparisons of a zone with the provider's records, and, with transfer and
 	// bind9, between checks for the confirmed serial on each server. Whole seconds from 1m to 168h. Differences are
-	// repaired. If comparisons need more than half of requestsPerSecond, they become less frequent. Absent: 1h; with
-	// transfer and bind9 1m.
+	// repaired. Comparisons use at most half of requestsPerSecond, and take longer intervals if necessary. Absent:
+	// 1h; with transfer and bind9 1m.
 	// +optional
 	DriftInterval *metav1.Duration `json:"driftInterval,omitempty" protobuf:"bytes,13,opt,name=driftInterval"`
 
@@ -98,13 +97,11 @@ type DNSClassSpec struct {
 	Bind9 *Bind9Provider `json:"bind9,omitempty" protobuf:"bytes,15,opt,name=bind9"`
 
 	// allowRetain allows deletionPolicy Retain for Zones of the class: their data stays at the provider, even under a
-	// later zone of the same name. Absent: a new Zone with Retain is refused, and an existing zone is withdrawn as
-	// with Delete.
+	// later zone of the name. Absent: a new Zone with Retain is refused, an existing zone withdrawn as with Delete.
 	// +optional
 	AllowRetain bool `json:"allowRetain,omitempty" protobuf:"varint,11,opt,name=allowRetain"`
 
-	// deletionProtection refuses deletion of the class while true. Deletion of a class withdraws its zones from its
-	// servers.
+	// deletionProtection refuses deletion of the class while true. Deletion withdraws all its zones from its servers.
 	// +optional
 	DeletionProtection bool `json:"deletionProtection,omitempty" protobuf:"varint,14,opt,name=deletionProtection"`
 }
@@ -148,29 +145,28 @@ type SecretKeyReference struct {
 
 // TransferProvider configures the hidden primary.
 type TransferProvider struct {
-	// secondaries are the name servers for the zones of the class. A zone is Ready when every secondary answers with
-	// the zone's serial, or, with signs or signer, has the data of that serial.
+	// secondaries are the name servers for the zones. A zone is Ready when every secondary answers with its serial,
+	// or, with signs or signer, has the data of that serial.
 	// +optional
 	// +listType=map
 	// +listMapKey=address
 	// +k8s:validation:maxItems=100
 	Secondaries []Secondary `json:"secondaries,omitempty" protobuf:"bytes,1,rep,name=secondaries"`
 
-	// alsoNotify are further recipients of NOTIFY for new serials ("192.0.2.1", "192.0.2.1:5353",
-	// "[2001:db8::1]:53"). Ready does not wait for them.
+	// alsoNotify are further addresses for NOTIFY ("192.0.2.1", "192.0.2.1:5353", "[2001:db8::1]:53"). Ready does not
+	// wait for them.
 	// +optional
 	// +listType=set
 	// +k8s:validation:maxItems=100
 	AlsoNotify []string `json:"alsoNotify,omitempty" protobuf:"bytes,2,rep,name=alsoNotify"`
 
-	// tsigSecretRef names the Secret with the TSIG key of the class: data name, algorithm (hmac-sha256, hmac-sha384
-	// or hmac-sha512; absent: hmac-sha256) and secret (base64, as in BIND). Absent: only the addresses of secondaries
+	// tsigSecretRef names the Secret with the class's TSIG key: data name, algorithm (hmac-sha256, hmac-sha384 or
+	// hmac-sha512; absent: hmac-sha256) and secret (base64, as in BIND). Absent: only the addresses of secondaries
 	// may transfer.
 	// +optional
 	TSIGSecretRef *SecretReference `json:"tsigSecretRef,omitempty" protobuf:"bytes,3,opt,name=tsigSecretRef"`
 
-	// catalogZone is the name of the class's catalog zone (RFC 9432), absolute with a trailing dot. Absent: no
-	// catalog zone.
+	// catalogZone is the class's catalog zone (RFC 9432), absolute with a trailing dot. Absent: none.
 	// +optional
 	CatalogZone string `json:"catalogZone,omitempty" protobuf:"bytes,4,opt,name=catalogZone"`
 }
@@ -183,20 +179,20 @@ type Secondary struct {
 	// tsigSecretRef names the Secret with the server's own TSIG key. Absent: the key of the class.
 	// +optional
 	TSIGSecretRef *SecretReference `json:"tsigSecretRef,omitempty" protobuf:"bytes,2,opt,name=tsigSecretRef"`
-	// catalog is Follow or Ignore: whether the server follows the class's catalog zone. With Ignore, the server has
-	// the zones in its own configuration, and gets no NOTIFY for the catalog. Defaults to Follow.
+	// catalog is Follow or Ignore: whether the server follows the class's catalog zone. With Ignore, its own
+	// configuration has the zones, and it gets no NOTIFY for the catalog. Defaults to Follow.
 	// +optional
 	// +default=ref(CatalogFollow)
 	Catalog CatalogUse `json:"catalog,omitempty" protobuf:"bytes,3,opt,name=catalog,casttype=CatalogUse"`
-	// signs marks a server that signs transferred zones (DNSSEC) under its own serials. Those serials are not
-	// compared with the zone's, and never raise it. The server counts as having a serial when its data equals the
-	// data of that serial, without DNSSEC records. To compare, the controller transfers the zone from the server:
-	// allow this for its TSIG key, or without a key for the controller's address.
+	// signs marks a server that signs transferred zones (DNSSEC) under its own serials, which are not compared with
+	// the zone's and never raise it. The server counts as having a serial when its data, without DNSSEC records,
+	// equals the data of that serial. To compare, the controller transfers the zone from the server: allow this for
+	// its TSIG key, or without a key for the controller's address.
 	// +optional
 	Signs bool `json:"signs,omitempty" protobuf:"varint,4,opt,name=signs"`
 	// signer is the address of a secondary in this list with signs, in the same spelling, from which the server
-	// transfers its zones. The server counts as having a serial when it answers with a signer's serial for the same
-	// data; it gets NOTIFY for the catalog zone alone. Absent: the server transfers from Kubizone.
+	// transfers its zones. The server counts as having a serial when its answers have a serial under which the signer
+	// has that data; it gets NOTIFY for the catalog zone alone. Absent: the server transfers from Kubizone.
 	// +optional
 	Signer string `json:"signer,omitempty" protobuf:"bytes,5,opt,name=signer"`
 }
@@ -224,8 +220,8 @@ type Bind9Provider struct {
 	// +k8s:validation:maxItems=16
 	InstancesFrom []Bind9InstanceSelection `json:"instancesFrom,omitempty" protobuf:"bytes,2,rep,name=instancesFrom"`
 
-	// catalogZone is the name of the class's catalog zone (RFC 9432), absolute with a trailing dot; the servers
-	// follow it. Required in mode Catalog, refused in others.
+	// catalogZone is the class's catalog zone (RFC 9432), absolute with a trailing dot. Required in mode Catalog,
+	// refused in others.
 	// +optional
 	CatalogZone string `json:"catalogZone,omitempty" protobuf:"bytes,3,opt,name=catalogZone"`
 
@@ -273,8 +269,8 @@ type Bind9ClusterReference struct {
 type Bind9InstanceSelection struct {
 	// selector selects Bind9Instances by label. Empty selects all of the namespaces.
 	Selector metav1.LabelSelector `json:"selector" protobuf:"bytes,1,opt,name=selector"`
-	// namespaces of the instances. Since servers get all zones of the class, and authors of an instance choose its
-	// labels, instances of other namespaces are never selected.
+	// namespaces of the instances. Instances of other namespaces are never selected: servers get all zones of the
+	// class, and authors of an instance choose its labels.
 	// +listType=set
 	// +k8s:validation:minItems=1
 	// +k8s:validation:maxItems=64
@@ -292,9 +288,9 @@ type RFC2136Provider struct {
 	// tsigSecretRef names the Secret with the TSIG key: data name, algorithm (hmac-sha256, hmac-sha384 or
 	// hmac-sha512; absent: hmac-sha256) and secret (base64, as in BIND).
 	TSIGSecretRef SecretReference `json:"tsigSecretRef" protobuf:"bytes,3,opt,name=tsigSecretRef"`
-	// foreignRecords is Keep or Replace: the treatment of foreign records with a name and type of the zone. Keep
-	// leaves them, and the zone is not Ready with reason Conflict; Replace overwrites them. Foreign records of other
-	// names or types always stay. Defaults to Keep.
+	// foreignRecords is Keep or Replace: the treatment of foreign records with a name and type of the zone. With Keep
+	// they stay, and the zone is not Ready (reason Conflict); Replace overwrites them. Foreign records of other names
+	// or types always stay. Defaults to Keep.
 	// +optional
 	// +default=ref(ForeignRecordsKeep)
 	ForeignRecords ForeignRecords `json:"foreignRecords,omitempty" protobuf:"bytes,4,opt,name=foreignRecords,casttype=ForeignRecords"`
@@ -330,8 +326,8 @@ type WebhookProvider struct {
 	// bearerTokenFrom names a token for the Authorization header; https only.
 	// +optional
 	BearerTokenFrom *SecretKeyReference `json:"bearerTokenFrom,omitempty" protobuf:"bytes,5,opt,name=bearerTokenFrom"`
-	// apexNS is Deliver or Skip: whether the NS RRset at the apex is delivered. Skip neither sends, removes nor
-	// compares it; for providers with their own apex NS, or without support for NS. Defaults to Deliver.
+	// apexNS is Deliver or Skip: whether the NS RRset at the apex is delivered. Skip never sends, removes or compares
+	// it; for providers with their own apex NS, or without support for NS. Defaults to Deliver.
 	// +optional
 	// +default=ref(ApexNSDeliver)
 	ApexNS ApexNS `json:"apexNS,omitempty" protobuf:"bytes,6,opt,name=apexNS,casttype=ApexNS"`
@@ -398,8 +394,8 @@ type DNSClassStatus struct {
 	// +patchStrategy=merge
 	// +patchMergeKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,4,rep,name=conditions"`
-	// keyNames are the names of the class's TSIG keys in use by transfer. Another class with a different key of the
-	// same name is not served, even if older. A paused class, or a class with missing Secrets, keeps its names.
+	// keyNames are the names of TSIG keys in use by transfer. Another class with a different key of the same name is
+	// not served, even if older. Names are kept while the class is paused or its Secrets are missing.
 	// +optional
 	// +listType=atomic
 	KeyNames []string `json:"keyNames,omitempty" protobuf:"bytes,5,rep,name=keyNames"`

@@ -11,7 +11,7 @@ import (
 const (
 	// FormEntries is the default: resolved entries with absolute names, served TTLs, SOA and glue.
 	FormEntries = "entries"
-	// FormDefinition is the zone's definition: header and RRsets with names relative to the zone. It can feed another
+	// FormDefinition is the zone's definition: header and RRsets, names relative to the zone. It can feed another
 	// view.
 	FormDefinition = "definition"
 )
@@ -62,8 +62,7 @@ type ZoneEntries struct {
 	RRsets []RRset `json:"rrsets,omitempty" protobuf:"bytes,10,rep,name=rrsets"`
 }
 
-// ZoneViewMeta names the Zone of an answer. It has the relevant fields of object metadata, and `continue` of list
-// metadata.
+// ZoneViewMeta names the Zone of an answer, in fields of object metadata and `continue` of list metadata.
 type ZoneViewMeta struct {
 	// name of the Zone.
 	// +optional
@@ -74,8 +73,8 @@ type ZoneViewMeta struct {
 	// uid of the Zone.
 	// +optional
 	UID string `json:"uid,omitempty" protobuf:"bytes,3,opt,name=uid"`
-	// continue is the token for the rest of an answer cut by the limit, at the same serial. The server answers 410
-	// Gone if it no longer holds that serial.
+	// continue is the token for the rest of an answer cut by the limit, at the same serial. 410 Gone if the serial is
+	// no longer held.
 	// +optional
 	Continue string `json:"continue,omitempty" protobuf:"bytes,4,opt,name=continue"`
 }
@@ -92,8 +91,7 @@ type Entry struct {
 	TTL int64 `json:"ttl" protobuf:"varint,4,opt,name=ttl"`
 	// rdata is the data in presentation format with absolute names.
 	RData string `json:"rdata" protobuf:"bytes,5,opt,name=rdata"`
-	// sources are the Records that define the entry, on request by `sources=true`. Empty for entries made by the
-	// zone.
+	// sources are the Records of the entry, with `sources=true`. Empty for entries made by the zone.
 	// +optional
 	// +listType=atomic
 	Sources []RecordReference `json:"sources,omitempty" protobuf:"bytes,6,rep,name=sources"`
@@ -133,7 +131,7 @@ type ZoneHeader struct {
 	NameServers []NameServer `json:"nameServers,omitempty" protobuf:"bytes,9,rep,name=nameServers"`
 }
 
-// RRset is one RRset as defined.
+// RRset is an RRset as defined.
 type RRset struct {
 	// owner is the owner name relative to the zone, "@" for the zone's own name.
 	Owner string `json:"owner" protobuf:"bytes,1,opt,name=owner"`
@@ -192,10 +190,10 @@ type ZoneChange struct {
 	// +optional
 	// +listType=atomic
 	Added []Entry `json:"added,omitempty" protobuf:"bytes,5,rep,name=added"`
-	// by is the user who made the change, for callers with permission to list Records, on request by `sources=true`.
+	// by is the user who made the change, with `sources=true`, for callers with permission to list Records.
 	// +optional
 	By string `json:"by,omitempty" protobuf:"bytes,6,opt,name=by"`
-	// record is the Record written, for callers with permission to list Records, on request by `sources=true`.
+	// record is the Record written, with `sources=true`, for callers with permission to list Records.
 	// +optional
 	Record *RecordReference `json:"record,omitempty" protobuf:"bytes,7,opt,name=record"`
 }
@@ -261,19 +259,19 @@ type TTLChange struct {
 type ZoneEntriesOptions struct {
 	metav1.TypeMeta `json:",inline"`
 
-	// limit is the maximum number of entries in the answer, 0 for all. metadata.continue is set if there are more.
+	// limit is the maximum number of entries, 0 for all. metadata.continue is set if there are more.
 	// +optional
 	Limit int64 `json:"limit,omitempty" protobuf:"varint,1,opt,name=limit"`
 	// continue is the token from the previous answer.
 	// +optional
 	Continue string `json:"continue,omitempty" protobuf:"bytes,2,opt,name=continue"`
-	// type selects entries of one RR type.
+	// type selects entries by RR type.
 	// +optional
 	Type string `json:"type,omitempty" protobuf:"bytes,3,opt,name=type"`
-	// name selects entries of one owner, absolute or relative to the zone.
+	// name selects entries by owner name, absolute or relative to the zone.
 	// +optional
 	Name string `json:"name,omitempty" protobuf:"bytes,4,opt,name=name"`
-	// sources adds to each entry the Records that define it. Needs permission to list Records in all namespaces.
+	// sources adds the Records of each entry. Needs permission to list Records in all namespaces.
 	// +optional
 	Sources bool `json:"sources,omitempty" protobuf:"varint,5,opt,name=sources"`
 	// form is `entries` (the default) or `definition`.

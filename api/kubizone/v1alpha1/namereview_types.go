@@ -15,8 +15,8 @@ const MaxNameReviewRules = 500
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
 // NameReview answers whether its namespace may have a Record of a name and type, like a dry run of the creation: the
-// rule that allows it, or the reason for a refusal. The server answers a create and stores no NameReview. The user
-// needs permission to create Records in the namespace.
+// rule that allows it, or the reason for a refusal. The server answers a create and stores nothing. Needs permission
+// to create Records in the namespace.
 type NameReview struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata needs no name and is not stored.

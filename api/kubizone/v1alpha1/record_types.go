@@ -11,8 +11,8 @@ import (
 // +genclient
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// Record is an RRset, or a part of an RRset, at one name. The zone with the longest name that encloses the Record
-// adopts it, if the rules of the zone allow name, type and namespace.
+// Record is an RRset, or part of an RRset. The zone with the longest name enclosing the Record adopts it, if the
+// zone's rules allow name, type and namespace.
 type Record struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object's metadata.
@@ -21,7 +21,7 @@ type Record struct {
 
 	// spec is the desired state of the Record.
 	Spec RecordSpec `json:"spec" protobuf:"bytes,2,opt,name=spec"`
-	// status is the observed state of the Record. The server writes it, and ignores values from clients.
+	// status is the observed state of the Record. The server writes it, and ignores clients' values.
 	// +optional
 	Status RecordStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
@@ -30,8 +30,8 @@ type Record struct {
 type RecordSpec struct {
 	// domainName is the owner name: absolute with a trailing dot ("www.example.org."), otherwise ("www", "@" for the
 	// zone's own name) relative to the zone of zoneRef, which is then required. "*" as the leftmost label is a
-	// wildcard (RFC 4592). Labels have letters, digits, "-", "_" and "/"; other scripts are mapped to A-labels (RFC
-	// 5891). At most 63 octets a label and 255 a name.
+	// wildcard (RFC 4592). Labels have letters, digits, "-", "_" and "/"; other scripts become A-labels (RFC 5891).
+	// At most 63 octets a label, 255 a name.
 	// +k8s:validation:minLength=1
 	// +k8s:validation:pattern="^[^\\s\"\\\\$;]+$"
 	DomainName string `json:"domainName" protobuf:"bytes,1,opt,name=domainName"`
@@ -43,8 +43,8 @@ type RecordSpec struct {
 	// +k8s:validation:pattern="^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$"
 	View string `json:"view,omitempty" protobuf:"bytes,2,opt,name=view"`
 
-	// zoneRef names the only Zone that may adopt the Record. A relative domainName is relative to that Zone. Absent:
-	// the zone with the longest name enclosing domainName adopts the Record.
+	// zoneRef names the only Zone that may adopt the Record, the origin of a relative domainName. Absent: the zone
+	// with the longest name enclosing domainName may.
 	// +optional
 	ZoneRef *ZoneReference `json:"zoneRef,omitempty" protobuf:"bytes,3,opt,name=zoneRef"`
 
@@ -59,8 +59,8 @@ type RecordSpec struct {
 	// +default=ref(ClassIN)
 	Class RRClass `json:"class,omitempty" protobuf:"bytes,5,opt,name=class,casttype=RRClass"`
 
-	// ttl is the time to live in seconds, 0 to 2147483647 (RFC 2181 §8). Absent: the ttl of the zone. An RRset of
-	// several Records is served with the smallest.
+	// ttl is the time to live in seconds, 0 to 2147483647 (RFC 2181 §8). Absent: the zone's ttl. Among Records of an
+	// RRset, the smallest is served.
 	// +optional
 	// +k8s:validation:minimum=0
 	// +k8s:validation:maximum=2147483647
@@ -68,11 +68,11 @@ type RecordSpec struct {
 
 	// rdata is one value in presentation format (RFC 1035 §5.1), such as "192.0.2.1", "10 mail" or "v=spf1 -all".
 	// Names without a trailing dot are relative to the zone. Bare text of a TXT is one string. At most 4 KiB. Set
-	// exactly one of rdata and values.
+	// rdata or values.
 	// +optional
 	RData string `json:"rdata,omitempty" protobuf:"bytes,7,opt,name=rdata"`
 
-	// values are several values of one RRset, each as in rdata. At most 100. Set exactly one of rdata and values.
+	// values are several values of one RRset, each as in rdata, at most 100. Set rdata or values.
 	// +optional
 	// +listType=atomic
 	// +k8s:validation:maxItems=100
@@ -104,8 +104,8 @@ type RecordStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,1,opt,name=observedGeneration"`
 
-	// fqdn is the absolute owner name in canonical form: lower case, A-labels, trailing dot. Empty while the zone of
-	// zoneRef does not exist.
+	// fqdn is the absolute owner name in canonical form: lower case, A-labels, trailing dot. Empty without the Zone
+	// of zoneRef.
 	// +optional
 	FQDN string `json:"fqdn,omitempty" protobuf:"bytes,2,opt,name=fqdn"`
 
@@ -117,7 +117,7 @@ type RecordStatus struct {
 	// +optional
 	ZoneRef *AdoptingZone `json:"zoneRef,omitempty" protobuf:"bytes,4,opt,name=zoneRef"`
 
-	// serial is the first serial of the zone with the Record's current data. 0 while no zone has adopted the Record.
+	// serial is the zone's first serial with the Record's current data. 0 while not adopted.
 	// +optional
 	Serial int64 `json:"serial,omitempty" protobuf:"varint,5,opt,name=serial"`
 
@@ -133,9 +133,8 @@ type RecordStatus struct {
 	// +patchMergeKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,7,rep,name=conditions"`
 
-	// endsAt is the approximate time at which the zone releases the Record because its rules no longer allow it
-	// (Adopted=True, reason DelegationWithdrawn). Later, if no server runs meanwhile. Absent: the rules allow the
-	// Record.
+	// endsAt is the approximate time of release from the zone, whose rules no longer allow the Record (Adopted=True,
+	// reason DelegationWithdrawn). Later, if no server runs meanwhile. Absent: the rules allow the Record.
 	// +optional
 	EndsAt *metav1.Time `json:"endsAt,omitempty" protobuf:"bytes,8,opt,name=endsAt"`
 

@@ -11,8 +11,8 @@ import (
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
 // UpdateKey allows messages signed with one TSIG key to write Records of its namespace by dynamic update (RFC 2136),
-// within its records and the rules of the zone for the namespace. Everyone with write access to the Secret has this
-// right, and no other.
+// within spec.records and the zone's rules for the namespace. Write access to the Secret gives this right, and no
+// other.
 type UpdateKey struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object's metadata.
@@ -141,8 +141,8 @@ type UpdateKeyList struct {
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// UpdateRequest is a DNS UPDATE message signed by an UpdateKey. A primary creates the request at updatekeys/update;
-// the server applies the message, answers with the RCODE, and stores no UpdateRequest.
+// UpdateRequest is a DNS UPDATE message signed by an UpdateKey. A primary creates it at updatekeys/update; the server
+// applies it, answers with the RCODE, and stores nothing.
 type UpdateRequest struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata is empty and not stored.

@@ -11,8 +11,8 @@ import (
 // +genclient:method=GetEntries,verb=get,subresource=entries,result=ZoneEntries
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// Zone is a DNS zone: its name, the rules for Records and child zones in it, and its SOA parameters. The subresource
-// entries returns its content (`kubectl get zone NAME --subresource=entries`).
+// Zone is a DNS zone: its name, rules for Records and child zones, and SOA parameters. The subresource entries has
+// its content (`kubectl get zone NAME --subresource=entries`).
 type Zone struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object's metadata.
@@ -22,14 +22,14 @@ type Zone struct {
 	// spec is the desired state of the zone.
 	Spec ZoneSpec `json:"spec" protobuf:"bytes,2,opt,name=spec"`
 	// status is the observed state of the zone. The server writes it in the transaction that changes the zone, and
-	// ignores values from clients.
+	// ignores clients' values.
 	// +optional
 	Status ZoneStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
 
 // ZoneSpec is the desired state of a zone.
 type ZoneSpec struct {
-	// domainName is the name of the zone: absolute with a trailing dot ("example.org.", "." for the root), otherwise
+	// domainName is the zone's name: absolute with a trailing dot ("example.org.", "." for the root), otherwise
 	// ("dev") relative to the zone of zoneRef, which is then required. Once the zone has a name, domainName, view and
 	// zoneRef are immutable.
 	// +k8s:validation:minLength=1
@@ -43,27 +43,27 @@ type ZoneSpec struct {
 	// +k8s:validation:pattern="^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$"
 	View string `json:"view,omitempty" protobuf:"bytes,2,opt,name=view"`
 
-	// zoneRef names the only Zone that may be the parent. A relative domainName is relative to that Zone.
+	// zoneRef names the only possible parent Zone, the origin of a relative domainName.
 	// +optional
 	ZoneRef *ZoneReference `json:"zoneRef,omitempty" protobuf:"bytes,3,opt,name=zoneRef"`
 
-	// delegations are the rules for Records and child zones in the zone. Names, types and zones without a rule are
-	// refused, even for the zone's own namespace.
+	// delegations are the rules for Records and child zones. Names, types and zones without a rule are refused, even
+	// to the zone's own namespace.
 	// +optional
 	// +listType=atomic
 	// +k8s:validation:maxItems=1000
 	Delegations []DelegationRule `json:"delegations,omitempty" protobuf:"bytes,4,rep,name=delegations"`
 
-	// nameServers are the zone's own name servers. They become NS records at the apex and, for hosts in the zone,
-	// address records; no rule is needed. NS Records at "@" add to them. Absent: the nameServers of the zone's first
-	// class, copied here at creation. []: none.
+	// nameServers become NS records at the apex and, for hosts in the zone, address records; no rule is needed. NS
+	// Records at "@" add to them. Absent: the nameServers of the zone's first class, copied here at creation. []:
+	// none.
 	// +optional
 	// +listType=atomic
 	// +k8s:validation:maxItems=100
 	NameServers []NameServer `json:"nameServers,omitempty" protobuf:"bytes,5,rep,name=nameServers"`
 
-	// ttl is the time to live in seconds of the SOA and of each Record without a ttl, 0 to 2147483647 (RFC 2181 §8).
-	// Absent: the defaultTTL of the zone's first class, else 360, copied here at creation.
+	// ttl is the TTL in seconds of the SOA and of Records without ttl, 0 to 2147483647 (RFC 2181 §8). Absent: the
+	// defaultTTL of the zone's first class, else 360, copied here at creation.
 	// +optional
 	// +k8s:validation:minimum=0
 	// +k8s:validation:maximum=2147483647
@@ -93,27 +93,27 @@ type ZoneSpec struct {
 	// +k8s:validation:maximum=2147483647
 	Expire *int32 `json:"expire,omitempty" protobuf:"varint,9,opt,name=expire"`
 
-	// negativeResponseCache is the time in seconds for which resolvers may cache the absence of a name (SOA MINIMUM,
-	// RFC 2308 §4). Defaults to 360.
+	// negativeResponseCache is the time in seconds for which resolvers may cache negative answers (SOA MINIMUM, RFC
+	// 2308 §4). Defaults to 360.
 	// +optional
 	// +default=ref(DefaultNegativeResponseCache)
 	// +k8s:validation:minimum=0
 	// +k8s:validation:maximum=2147483647
 	NegativeResponseCache *int32 `json:"negativeResponseCache,omitempty" protobuf:"varint,10,opt,name=negativeResponseCache"`
 
-	// primaryNameServer is the name server in the SOA (MNAME); relative to the zone without a trailing dot. Absent:
-	// the first of nameServers, else the first NS at the apex, else "ns" in the zone.
+	// primaryNameServer is the SOA MNAME; without a trailing dot, relative to the zone. Absent: the first of
+	// nameServers, else the first NS at the apex, else "ns" in the zone.
 	// +optional
 	PrimaryNameServer string `json:"primaryNameServer,omitempty" protobuf:"bytes,11,opt,name=primaryNameServer"`
 
-	// contact is the mailbox of the person responsible for the zone (SOA RNAME): a mail address
-	// ("hostmaster@example.org") or a domain name ("hostmaster.example.org."). Absent: hostmaster in the zone.
+	// contact is the mailbox of the person responsible (SOA RNAME): a mail address ("hostmaster@example.org") or a
+	// domain name ("hostmaster.example.org."). Absent: hostmaster in the zone.
 	// +optional
 	// +k8s:validation:maxLength=1024
 	Contact string `json:"contact,omitempty" protobuf:"bytes,12,opt,name=contact"`
 
-	// minimumSerial raises the serial, 1 to 4294967295: the next serial is at least minimumSerial, if that is ahead
-	// of the current serial (RFC 1982). Each value takes effect once.
+	// minimumSerial is a lower bound of the next serial, 1 to 4294967295, if ahead of the current serial (RFC 1982).
+	// Each value takes effect once.
 	// +optional
 	// +k8s:validation:minimum=1
 	// +k8s:validation:maximum=4294967295
@@ -126,7 +126,7 @@ type ZoneSpec struct {
 	// +listMapKey=name
 	DNSClassRefs []DNSClassReference `json:"dnsClassRefs,omitempty" protobuf:"bytes,14,rep,name=dnsClassRefs"`
 
-	// limits bound the Records of other namespaces in the zone, and deletions by the zone's own namespace.
+	// limits bound other namespaces' Records, and deletions by the zone's own namespace.
 	// +optional
 	Limits *ZoneLimits `json:"limits,omitempty" protobuf:"bytes,15,opt,name=limits"`
 
@@ -134,16 +134,16 @@ type ZoneSpec struct {
 	// +optional
 	DeletionProtection bool `json:"deletionProtection,omitempty" protobuf:"varint,16,opt,name=deletionProtection"`
 
-	// deletionPolicy decides about the zone's data at providers when the Zone is deleted. Delete removes the data.
-	// Retain leaves the data, and needs spec.allowRetain of each DNSClass of the zone. Defaults to Delete.
+	// deletionPolicy decides about the zone's data at providers when the Zone is deleted: Delete removes the data;
+	// Retain leaves the data, and needs spec.allowRetain of each DNSClass. Defaults to Delete.
 	// +optional
 	// +default=ref(DeletionPolicyDelete)
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty" protobuf:"bytes,17,opt,name=deletionPolicy,casttype=DeletionPolicy"`
 
-	// withdrawalGracePeriod is the time for which Records and child zones remain after the zone's rules stop allowing
-	// them, 0s to 720h. Then Records are released, and child zones end: they are pending until a rule delegates them
-	// again. Only time with a running server counts. A new value applies to later withdrawals. The annotation
-	// kubi.zone/release-now ends the period early. Defaults to 24h.
+	// withdrawalGracePeriod is the time for which Records and child zones remain after the rules stop allowing them,
+	// 0s to 720h. Then Records are released, and child zones are pending until a rule delegates them again. Only time
+	// with a running server counts. A new value applies to later withdrawals. The annotation kubi.zone/release-now
+	// ends the period early. Defaults to 24h.
 	// +optional
 	// +default="24h"
 	WithdrawalGracePeriod *metav1.Duration `json:"withdrawalGracePeriod,omitempty" protobuf:"bytes,18,opt,name=withdrawalGracePeriod"`
@@ -155,8 +155,7 @@ type ZoneSpec struct {
 
 // ZoneDNSSEC configures the signing of a zone.
 type ZoneDNSSEC struct {
-	// policy is the signing policy: default, which is BIND's default policy, or the name of a policy of the
-	// Bind9Cluster of the zone's class.
+	// policy is the signing policy: default, BIND's own, or a policy of the Bind9Cluster of the zone's class.
 	// +k8s:validation:minLength=1
 	// +k8s:validation:maxLength=63
 	// +k8s:validation:pattern="^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
@@ -214,32 +213,31 @@ type DelegationRule struct {
 type RecordDelegation struct {
 	// pattern matches owner names: relative to the zone, absolute with a trailing dot, "@" alone or as last label for
 	// the zone's own name. A leading label "*" matches one or more labels, "*" as any other label exactly one, "*"
-	// within a label any part of the label. "*" never matches the zone's own name.
+	// within a label any part of it. No "*" matches the zone's own name.
 	// +k8s:validation:minLength=1
 	Pattern string `json:"pattern" protobuf:"bytes,1,opt,name=pattern"`
 
-	// types are the allowed RR types: mnemonics in any case, or TYPE123 (RFC 3597). Absent: for the zone's own
-	// namespace every type; for others every type except NS, DS, DNSKEY, CDS, CDNSKEY, CSYNC and DNAME, which need an
-	// explicit mention.
+	// types are the allowed RR types: mnemonics in any case, or TYPE123 (RFC 3597). Absent: every type for the zone's
+	// own namespace; for others every type except NS, DS, DNSKEY, CDS, CDNSKEY, CSYNC and DNAME.
 	// +optional
 	// +listType=atomic
 	// +k8s:validation:maxItems=1000
 	// +k8s:validation:items:pattern="^[A-Za-z][0-9A-Za-z-]*$"
 	Types []string `json:"types,omitempty" protobuf:"bytes,2,rep,name=types"`
 
-	// shared makes the namespaces of the rule one tenant: they may have Records at the same name, and below each
-	// other's names. Otherwise, a name and all names below belong to the namespace with Records at the name.
+	// shared makes the namespaces one tenant: they may have Records at the same name, and below each other's names.
+	// Otherwise, a name, with all below, belongs to the namespace with Records there.
 	// +optional
 	Shared bool `json:"shared,omitempty" protobuf:"varint,3,opt,name=shared"`
 }
 
 // NameServer is a name server of a zone.
 type NameServer struct {
-	// name is the host name, relative to the zone without a trailing dot ("ns1").
+	// name is the host name; without a trailing dot ("ns1"), relative to the zone.
 	// +k8s:validation:minLength=1
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
 	// addresses are the IPv4 and IPv6 addresses of a host in the zone; Records may have them instead or too. Refused
-	// for a host outside the zone.
+	// for other hosts.
 	// +optional
 	// +listType=atomic
 	Addresses []string `json:"addresses,omitempty" protobuf:"bytes,2,rep,name=addresses"`
@@ -269,17 +267,17 @@ const (
 
 // ZoneLimits bound additions by other namespaces and deletions by the zone's own.
 type ZoneLimits struct {
-	// recordsPerNamespace is the maximum number of Records in the zone for each namespace except the zone's own. At
-	// least 1. Absent: no limit. Lowering it removes nothing.
+	// recordsPerNamespace is the maximum number of Records of each namespace except the zone's own, at least 1.
+	// Absent: no limit. Lowering it removes nothing.
 	// +optional
 	// +k8s:validation:minimum=1
 	// +k8s:validation:maximum=2147483647
 	RecordsPerNamespace *int32 `json:"recordsPerNamespace,omitempty" protobuf:"varint,1,opt,name=recordsPerNamespace"`
 
-	// maxDeletePercent is the percentage of the zone's RRsets that the zone's own namespace may remove within ten
-	// minutes, 0 to 100. If the namespace removes more from a zone of at least ten RRsets, or the last NS at the apex
-	// of any zone, later content is not delivered until the annotation kubi.zone/publish-deletions allows the
-	// deletions, or enough RRsets are back. 100: no limit. Absent: 30.
+	// maxDeletePercent is the percentage of RRsets that the zone's own namespace may remove within ten minutes, 0 to
+	// 100. If it removes more from a zone of at least ten RRsets, or the last NS at any zone's apex, delivery stops
+	// until the annotation kubi.zone/publish-deletions allows the deletions, or enough RRsets are back. 100: no
+	// limit. Absent: 30.
 	// +optional
 	// +k8s:validation:minimum=0
 	// +k8s:validation:maximum=100
@@ -292,8 +290,8 @@ type ZoneStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,1,opt,name=observedGeneration"`
 
-	// fqdn is the zone's absolute name in canonical form: lower case, A-labels, trailing dot. Empty while the zone of
-	// zoneRef does not exist.
+	// fqdn is the zone's absolute name in canonical form: lower case, A-labels, trailing dot. Empty without the Zone
+	// of zoneRef.
 	// +optional
 	FQDN string `json:"fqdn,omitempty" protobuf:"bytes,2,opt,name=fqdn"`
 
@@ -301,30 +299,29 @@ type ZoneStatus struct {
 	// +optional
 	View string `json:"view,omitempty" protobuf:"bytes,3,opt,name=view"`
 
-	// serial is the SOA serial, 1 to 4294967295. Each change of the zone's content changes the serial. 0 while the
-	// zone is pending.
+	// serial is the SOA serial, 1 to 4294967295, changed with each change of the content. 0 while the zone is
+	// pending.
 	// +optional
 	Serial int64 `json:"serial,omitempty" protobuf:"varint,4,opt,name=serial"`
 
-	// settledSerial is the serial for delivery: the last serial without an unfinished cascade or a hold for mass
-	// deletion.
+	// settledSerial is the serial for delivery: the last without an unfinished cascade or a hold for mass deletion.
 	// +optional
 	SettledSerial int64 `json:"settledSerial,omitempty" protobuf:"varint,5,opt,name=settledSerial"`
 
-	// hash is the SHA-256, in hexadecimal, of the zone's content in any order and of its SOA parameters without the
-	// serial. Two zones of one name with equal hashes have equal content.
+	// hash is the SHA-256, in hexadecimal, of the zone's content in any order and its SOA parameters, without the
+	// serial. Zones of one name with equal hashes have equal content.
 	// +optional
 	Hash string `json:"hash,omitempty" protobuf:"bytes,6,opt,name=hash"`
 
-	// contentState is the set hash of the zone's content, an input of hash.
+	// contentState is the set hash of the content, an input of hash.
 	// +optional
 	ContentState string `json:"contentState,omitempty" protobuf:"bytes,7,opt,name=contentState"`
 
-	// contentGeneration counts the changes of the zone's content, each with its own serial. It never wraps.
+	// contentGeneration counts changes of the content, each with its own serial, and never wraps.
 	// +optional
 	ContentGeneration int64 `json:"contentGeneration,omitempty" protobuf:"varint,8,opt,name=contentGeneration"`
 
-	// entryCount is the number of values in the zone, including SOA and name servers.
+	// entryCount is the number of values, including SOA and name servers.
 	// +optional
 	EntryCount int64 `json:"entryCount,omitempty" protobuf:"varint,9,opt,name=entryCount"`
 
@@ -332,7 +329,8 @@ type ZoneStatus struct {
 	// +optional
 	ParentRef *ZoneParent `json:"parentRef,omitempty" protobuf:"bytes,10,opt,name=parentRef"`
 
-	// conditions: Delegated, Servable, Settled; Ready is True when all three are and every class has confirmed the serial.
+	// conditions: Delegated, Servable, Settled; Ready, if all three are True and every class has confirmed the
+	// serial.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -340,9 +338,8 @@ type ZoneStatus struct {
 	// +patchMergeKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,11,rep,name=conditions"`
 
-	// endsAt is the approximate time at which the zone ends because the zone above no longer delegates it
-	// (Delegated=True, reason DelegationWithdrawn). Later, if no server runs meanwhile. Absent: the zone does not
-	// end.
+	// endsAt is the approximate end of a zone no longer delegated (Delegated=True, reason DelegationWithdrawn).
+	// Later, if no server runs meanwhile. Absent: no end.
 	// +optional
 	EndsAt *metav1.Time `json:"endsAt,omitempty" protobuf:"bytes,12,opt,name=endsAt"`
 
@@ -374,8 +371,8 @@ type ZoneDeletions struct {
 	// +k8s:validation:maxItems=3
 	Least []ZoneStock `json:"least" protobuf:"bytes,3,rep,name=least"`
 
-	// most is the zone's stock at the maximum of own in the current period. Absent in a period for which the
-	// annotation kubi.zone/publish-deletions allowed deletions in advance: nothing in that period holds the zone.
+	// most is the stock at the maximum of own in the current period. Absent if the annotation
+	// kubi.zone/publish-deletions allowed the period's deletions in advance.
 	// +optional
 	Most *ZoneStock `json:"most,omitempty" protobuf:"bytes,4,opt,name=most"`
 }
@@ -415,8 +412,8 @@ type ZoneDNSSECStatus struct {
 	// +optional
 	LastTransitionTime *metav1.Time `json:"lastTransitionTime,omitempty" protobuf:"bytes,6,opt,name=lastTransitionTime"`
 
-	// ds are the DS records for the parent zone. The parent includes them if its rule for this zone has ds: true;
-	// otherwise, enter them there by hand.
+	// ds are the DS records for the parent zone. A parent with ds: true in its rule includes them; otherwise, enter
+	// them there by hand.
 	// +optional
 	// +listType=atomic
 	// +k8s:validation:maxItems=16
@@ -430,7 +427,7 @@ type DNSSECPhase string
 const (
 	// DNSSECSigning: the signer signs the zone; the servers of the class serve the unsigned zone.
 	DNSSECSigning DNSSECPhase = "Signing"
-	// DNSSECMoving: the servers of the class switch to transferring the signed zone from the signer.
+	// DNSSECMoving: the servers of the class switch over to the signed zone, transferred from the signer.
 	DNSSECMoving DNSSECPhase = "Moving"
 	// DNSSECSigned: every server of the class serves the signed zone.
 	DNSSECSigned DNSSECPhase = "Signed"
@@ -450,7 +447,7 @@ type ZoneSigner struct {
 	Name string `json:"name" protobuf:"bytes,2,opt,name=name"`
 }
 
-// DelegationSigner is the data of one DS record (RFC 4034 §5.1).
+// DelegationSigner is the data of a DS record (RFC 4034 §5.1).
 type DelegationSigner struct {
 	// keyTag is the key tag of the DNSKEY, 0 to 65535.
 	// +k8s:validation:minimum=0
