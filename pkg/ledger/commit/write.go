@@ -56,7 +56,7 @@ type Write struct {
 	Plan  *law.Plan
 }
 
-// WriteOf returns a write of an object. expected is its revision, 0 for a creation.
+// WriteOf returns a write of an object. expected is the object's revision, 0 for a creation.
 func (com *Committer) WriteOf(resource string, o metav1.Object, expected int64) *Write {
 	return &Write{Expected: expected, Object: Object{Resource: resource, Namespace: o.GetNamespace(), Name: o.GetName(),
 		Key: com.mem.Layout.Object(resource, o.GetNamespace(), o.GetName()),
