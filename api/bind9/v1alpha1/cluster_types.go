@@ -167,13 +167,13 @@ type Bind9ClusterStatus struct {
 
 // ServerCount counts servers.
 type ServerCount struct {
-	// desired number of servers.
+	// desired is the number of servers in the spec.
 	// +optional
 	Desired int32 `json:"desired,omitempty" protobuf:"varint,1,opt,name=desired"`
-	// current number of Bind9Instances.
+	// current is the number of Bind9Instances.
 	// +optional
 	Current int32 `json:"current,omitempty" protobuf:"varint,2,opt,name=current"`
-	// ready number of Bind9Instances.
+	// ready is the number of ready Bind9Instances.
 	// +optional
 	Ready int32 `json:"ready,omitempty" protobuf:"varint,3,opt,name=ready"`
 }

@@ -8,8 +8,8 @@
 // condition type and label of this group has a constant in conditions.go; (3) the JSON of an accepted object keeps its
 // meaning; (4) exported names change only as docs/support.md allows.
 //
-// It does not know BIND, and parses, validates and decides nothing. The server sets defaults, on every write. Imports are
-// apimachinery alone, because clients vendor this package.
+// It does not know BIND, and parses, validates and decides nothing. The server sets defaults, on every write. The only
+// import is apimachinery, because clients vendor this package.
 //
 // Read instance_types.go first, then cluster_types.go and provider_types.go.
 //

@@ -8,8 +8,8 @@
 // condition type and reason of this group has a constant in conditions.go; (3) the JSON of an accepted object keeps its
 // meaning; (4) exported names change only as docs/support.md allows.
 //
-// It does not know DNS, and parses, validates and decides nothing. The server sets defaults, on every write. Imports are
-// apimachinery alone, because clients vendor this package.
+// It does not know DNS, and parses, validates and decides nothing. The server sets defaults, on every write. The only
+// import is apimachinery, because clients vendor this package.
 //
 // Read record_types.go first, then zone_types.go.
 //
