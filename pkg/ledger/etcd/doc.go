@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package etcd has the ledger's access to etcd: operations and compares (ops.go), reads, watches and deletions of ranges
-// in pages (ranges.go), charges to namespaces (charge.go), and goroutines with deep stacks (workers.go).
+// Package etcd has the access of the ledger to etcd: operations and compares (ops.go), reads, watches and deletions of
+// ranges in pages (ranges.go), charges to namespaces (charge.go), and goroutines with deep stacks (workers.go).
 //
 // Promises. (1) A call writes at most once. (2) A watch delivers each change once and in order, or fails. (3) A call
 // blocks other requests for a page of keys, not for a range.
