@@ -18,9 +18,9 @@ import (
 	"time"
 )
 
-// Authority signs certificates. A cluster has two: one for its server and its users, one for the front proxy.
+// Authority is a certificate authority. A cluster has two: one for its server and users, one for the front proxy.
 type Authority struct {
-	PEM []byte // its certificate
+	PEM []byte // certificate of the authority
 
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
@@ -29,7 +29,7 @@ type Authority struct {
 // Pair is a certificate and its key, both PEM.
 type Pair struct{ Cert, Key []byte }
 
-// NewAuthority makes a certificate authority that no server trusts yet.
+// NewAuthority creates a self-signed certificate authority.
 func NewAuthority(name string) (*Authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -49,7 +49,7 @@ func NewAuthority(name string) (*Authority, error) {
 	return a, err
 }
 
-// Serving is a server's certificate for these DNS names and addresses.
+// Serving issues a server certificate for DNS names and addresses.
 func (a *Authority) Serving(hosts ...string) (Pair, error) {
 	template := x509.Certificate{
 		Subject: pkix.Name{CommonName: hosts[0]}, KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
@@ -64,7 +64,7 @@ func (a *Authority) Serving(hosts ...string) (Pair, error) {
 	return a.issueLeaf(template)
 }
 
-// Client is a client's certificate: the common name is the user, the organizations are the groups.
+// Client issues a client certificate: the common name is the user, the organizations are the groups.
 func (a *Authority) Client(user string, groups ...string) (Pair, error) {
 	return a.issueLeaf(x509.Certificate{
 		Subject: pkix.Name{CommonName: user, Organization: groups}, KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
@@ -87,7 +87,7 @@ func (a *Authority) issuePair(key *ecdsa.PrivateKey, template x509.Certificate) 
 	template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(24*time.Hour)
 	parent := a.cert
 	if parent == nil {
-		parent = &template // it signs itself
+		parent = &template // self-signed
 	}
 	der, err := x509.CreateCertificate(rand.Reader, &template, parent, key.Public(), a.key)
 	if err != nil {
@@ -103,11 +103,9 @@ func (a *Authority) issuePair(key *ecdsa.PrivateKey, template x509.Certificate) 
 	}, nil
 }
 
-// TLS is the pair as crypto/tls takes it.
 func (p Pair) TLS() (tls.Certificate, error) { return tls.X509KeyPair(p.Cert, p.Key) }
 
-// Write puts the pair into base.crt and base.key, each replaced whole: a server that reads them again while they are
-// written sees the old file or the new one.
+// Write replaces base.crt and base.key atomically, so that a server that reloads a file never reads half of it.
 func (p Pair) Write(base string) (cert, key string, err error) {
 	cert, key = base+".crt", base+".key"
 	if err = ReplaceFile(key, p.Key); err == nil {
@@ -116,7 +114,7 @@ func (p Pair) Write(base string) (cert, key string, err error) {
 	return cert, key, err
 }
 
-// ReplaceFile writes a file that only the owner reads. A reader sees the old content or the new one.
+// ReplaceFile writes a file with mode 0600 and renames it into place. A reader sees the old or the new content.
 func ReplaceFile(path string, content []byte) error {
 	if err := os.WriteFile(path+".new", content, 0o600); err != nil {
 		return fmt.Errorf("rig: %w", err)

@@ -16,8 +16,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// Connections go round the backends whose probe passes; a backend that fails it gets no new one and keeps those it
-// has; without any, a client is refused.
+// New connections go round the backends with a passing probe. A backend that fails keeps its open connections.
+// Without a ready backend, a client is refused.
 func TestBalancer_followsTheProbes(t *testing.T) {
 	balancer := must.Get(StartBalancer())(t)
 	defer balancer.Close()

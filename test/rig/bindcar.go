@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// BindcarConfig says which named a bindcar stands beside.
+// BindcarConfig names the named that bindcar controls.
 type BindcarConfig struct {
 	ZoneDir    string // named's directory
 	Control    Control
@@ -19,13 +19,13 @@ type BindcarConfig struct {
 	Token      string
 }
 
-// Bindcar is the real program, of another project, on a loopback port. It limits no requests.
+// Bindcar is the upstream program on a loopback port, without a rate limit.
 type Bindcar struct {
 	URL     string
 	process *Process
 }
 
-// BindcarProgram is the path of bindcar, as hack/build-bindcar.sh left it in its cache; else a *Missing.
+// BindcarProgram returns the path of bindcar in the cache of hack/build-bindcar.sh, or a *Missing.
 func BindcarProgram() (string, error) {
 	return findBuilt("bindcar", "hack/build-bindcar.sh")
 }
@@ -71,8 +71,8 @@ func StartBindcar(ctx context.Context, c BindcarConfig) (*Bindcar, error) {
 	}
 }
 
-// Log is what it wrote so far.
+// Log returns the output so far.
 func (b *Bindcar) Log() string { return b.process.Log() }
 
-// Close ends it.
+// Close ends the process.
 func (b *Bindcar) Close() { b.process.End() }

@@ -14,9 +14,9 @@ import (
 
 const installNSD = "apt-get install nsd"
 
-// NSDConfig describes one nsd that transfers zones or serves master files. Every client on loopback may transfer them.
+// NSDConfig configures one nsd that transfers zones or serves master files. Every client on loopback may transfer.
 type NSDConfig struct {
-	Addr        netip.AddrPort // where it listens; zero: a free loopback port
+	Addr        netip.AddrPort // listening address; zero: a free loopback port
 	Keys        []TSIGKey
 	Secondaries []SecondaryZone
 	Zones       []PrimaryZone // UpdateKey is not used
@@ -27,8 +27,8 @@ type NSD struct {
 	peer
 }
 
-// StartNSD starts nsd and waits until it answers. A missing program is a *Missing. The caller calls Close, which ends
-// the process and removes its directory.
+// StartNSD starts nsd and waits until it answers. The error is a *Missing if a program is not installed. The caller
+// calls Close.
 func StartNSD(ctx context.Context, c NSDConfig) (*NSD, error) {
 	nsd, err := Find("nsd", installNSD)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// setAttributes has a process that the rig starts be in a group of its own: a Ctrl-C at the test's terminal reaches the
-// test, which closes it. And it ends with the test, also one that is killed or that runs into its time limit.
+// setAttributes puts the process into its own process group, so that Ctrl-C at the terminal reaches only the test,
+// which then closes the process. The kernel kills the process with the test, even after a SIGKILL or a time limit.
 func setAttributes(a *syscall.SysProcAttr) { a.Setpgid, a.Pdeathsig = true, syscall.SIGKILL }
 
 // isStopped reports whether all threads of a process are stopped.

@@ -30,7 +30,7 @@ import (
 
 const nodeName = "node"
 
-// KubeConfig is what kuberig.StartKube starts for a node: pods reach kube-apiserver, and their controllers run.
+// KubeConfig configures kuberig.StartKube for a node: pods reach kube-apiserver, and workload controllers run.
 func KubeConfig() kuberig.KubeConfig {
 	return kuberig.KubeConfig{
 		ControllerManager: true,
@@ -54,10 +54,10 @@ type Node struct {
 	mu      sync.Mutex
 	running map[types.UID]*pod
 	placed  int
-	all     []*pod // those that have ended too
+	all     []*pod // also pods that have ended
 }
 
-// StartNode has a cluster with KubeConfig run its pods until ctx ends. fail is told what the node cannot do.
+// StartNode runs the pods of a cluster with KubeConfig until ctx ends. It reports its failures to fail.
 func StartNode(ctx context.Context, kube *kuberig.Kube, fail func(error)) (*Node, error) {
 	if errAbsent != nil {
 		return nil, errAbsent
@@ -108,7 +108,6 @@ func StartNode(ctx context.Context, kube *kuberig.Kube, fail func(error)) (*Node
 	return n, nil
 }
 
-// runPod runs a pod until it is gone.
 func (n *Node) runPod(object *corev1.Pod) {
 	if object.Status.Phase == corev1.PodSucceeded || object.Status.Phase == corev1.PodFailed {
 		return
@@ -138,15 +137,14 @@ func (n *Node) runPod(object *corev1.Pod) {
 	}()
 }
 
-// reportFailure tells the test what the node cannot do, while there is one.
+// reportFailure reports an error to the test, unless ctx has ended.
 func (n *Node) reportFailure(err error) {
 	if n.ctx.Err() == nil {
 		n.fail(err)
 	}
 }
 
-// findPods returns the pods of a namespace whose names begin so, those that have ended too; the last one made is the
-// last.
+// findPods returns the pods of a namespace with a name prefix, also ended pods, oldest first.
 func (n *Node) findPods(namespace, prefix string) (found []*pod) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -158,7 +156,7 @@ func (n *Node) findPods(namespace, prefix string) (found []*pod) {
 	return found
 }
 
-// Logs are what containers of pods of a namespace whose names begin so have written, those of pods that have ended too.
+// Logs returns the output of the containers of all pods of a namespace with a name prefix, also ended pods.
 func (n *Node) Logs(namespace, prefix string) map[string]string {
 	logs := map[string]string{}
 	for _, p := range n.findPods(namespace, prefix) {
@@ -169,7 +167,7 @@ func (n *Node) Logs(namespace, prefix string) map[string]string {
 	return logs
 }
 
-// Execute runs a program in a container of the last pod of a namespace whose name begins so, as `kubectl exec` does.
+// Execute runs a program in a container of the newest pod of a namespace with a name prefix, as `kubectl exec` does.
 func (n *Node) Execute(ctx context.Context, namespace, prefix, name string, arguments ...string) (string, error) {
 	found := n.findPods(namespace, prefix)
 	if len(found) == 0 {
@@ -198,8 +196,8 @@ func (n *Node) Execute(ctx context.Context, namespace, prefix, name string, argu
 	return "", fmt.Errorf("pod %s/%s has no container %s", namespace, found[len(found)-1].object.Name, name)
 }
 
-// Processes returns the ids of the first process of a container and of those that it has started, of the last pod of a
-// namespace whose name begins so. They are ids of this process's namespace.
+// Processes returns the ids of a container's first process and its descendants, for the newest pod of a namespace
+// with a name prefix. The ids are of this process's PID namespace.
 func (n *Node) Processes(namespace, prefix, name string) ([]int, error) {
 	found := n.findPods(namespace, prefix)
 	for _, p := range found[max(0, len(found)-1):] {

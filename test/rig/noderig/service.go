@@ -30,10 +30,10 @@ const (
 	clusterDomain = "cluster.local"
 )
 
-// proxyLag is how late the node carries out a change of a Service or an EndpointSlice.
+// proxyLag is the delay between a change of a Service or EndpointSlice and its translation.
 const proxyLag = 50 * time.Millisecond
 
-// translateServices has packets to a Service go to its ready pods, as kube-proxy does.
+// translateServices translates packets to a Service to its ready pods, as kube-proxy does.
 func (n *Node) translateServices(changed <-chan struct{}) {
 	last := ""
 	for {
@@ -67,7 +67,7 @@ func setRules(rules string) error {
 	return nil
 }
 
-// makeRules returns those of nftables for all Services.
+// makeRules returns the nftables rules for all Services.
 func (n *Node) makeRules() (string, error) {
 	services, err := n.services.List(labels.Everything())
 	if err != nil {
@@ -105,7 +105,7 @@ func (n *Node) makeRules() (string, error) {
 	chain := func(name, hook string, rules ...string) string {
 		return fmt.Sprintf("chain %s {\n%s\n%s\n}\n", name, hook, strings.Join(rules, "\n"))
 	}
-	// What is still for a Service when it leaves the node, or passes it, is for one without a ready pod.
+	// A packet still addressed to a Service when it leaves or passes the node is for a Service without a ready pod.
 	reject := "ip daddr " + serviceRange + " reject"
 	return "table ip services\ndelete table ip services\ntable ip services {\n" +
 		chain("translated", "", translated...) +
@@ -116,7 +116,7 @@ func (n *Node) makeRules() (string, error) {
 		chain("output", "type filter hook output priority 0;", reject) + "}\n", nil
 }
 
-// listEndpoints returns where a port of a Service is: the pods that are ready.
+// listEndpoints returns the ready endpoints of a Service's port.
 func (n *Node) listEndpoints(service *corev1.Service, port string) (ready []netip.AddrPort, err error) {
 	all, err := n.slices.EndpointSlices(service.Namespace).List(labels.SelectorFromSet(labels.Set{discoveryv1.LabelServiceName: service.Name}))
 	if err != nil {
@@ -145,8 +145,8 @@ func (n *Node) listEndpoints(service *corev1.Service, port string) (ready []neti
 	return slices.Compact(ready), nil
 }
 
-// serveNames is cluster DNS: NAME.NAMESPACE.svc.cluster.local, of a Service without an address its ready pods. There
-// is no other name.
+// serveNames is cluster DNS: NAME.NAMESPACE.svc.cluster.local, which for a headless Service are the ready pods. No
+// other name exists.
 func (n *Node) serveNames() error {
 	answer := dns.HandlerFunc(func(w dns.ResponseWriter, question *dns.Msg) {
 		reply := new(dns.Msg).SetRcode(question, dns.RcodeNameError)
@@ -179,7 +179,6 @@ func (n *Node) serveNames() error {
 	return nil
 }
 
-// resolveService returns the addresses of a Service.
 func (n *Node) resolveService(namespace, name string) (addresses []string, ok bool) {
 	service, err := n.services.Services(namespace).Get(name)
 	if err != nil {
