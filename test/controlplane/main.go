@@ -50,7 +50,7 @@ func runPlane() (err error) {
 	return nil
 }
 
-// plane is what runs.
+// plane holds the running processes.
 type plane struct {
 	dir    string
 	kube   *kuberig.Kube
@@ -115,7 +115,7 @@ func (p *plane) executeCommand(command string) (value string, err error) {
 	return "", err
 }
 
-// startSecondary starts a hidden primary, and a BIND that has the zone from it.
+// startSecondary starts a hidden primary and a BIND that transfers the zone from it, and returns the BIND's address.
 func (p *plane) startSecondary(ctx context.Context, zone string) (address string, err error) {
 	if p.secondary != nil {
 		return "", errors.New("there is a secondary already")
