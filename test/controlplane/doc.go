@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command controlplane runs a kube-apiserver with Kubizone behind it, each with an etcd, and Kubizone's controller.
-// Tests of Go modules that link none of them use it: cmd/kubizone-gardener.
+// Tests of Go modules that link none of them run this command: cmd/kubizone-gardener.
 //
 // It promises:
 //

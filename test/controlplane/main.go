@@ -115,7 +115,7 @@ func (p *plane) executeCommand(command string) (value string, err error) {
 	return "", err
 }
 
-// startSecondary starts a hidden primary and a BIND that transfers the zone from it, and returns the BIND's address.
+// startSecondary starts a hidden primary and a BIND that transfers the zone, and returns the BIND's address.
 func (p *plane) startSecondary(ctx context.Context, zone string) (address string, err error) {
 	if p.secondary != nil {
 		return "", errors.New("there is a secondary already")

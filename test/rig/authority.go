@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// Authority is a certificate authority. A cluster has two: one for its server and users, one for the front proxy.
+// Authority is a certificate authority. A cluster has two: for its server and users, and for the front proxy.
 type Authority struct {
 	PEM []byte // certificate of the authority
 
@@ -26,7 +26,7 @@ type Authority struct {
 	key  *ecdsa.PrivateKey
 }
 
-// Pair is a certificate and its key, both PEM.
+// Pair is a certificate and key, both PEM.
 type Pair struct{ Cert, Key []byte }
 
 // NewAuthority creates a self-signed certificate authority.
@@ -105,7 +105,7 @@ func (a *Authority) issuePair(key *ecdsa.PrivateKey, template x509.Certificate) 
 
 func (p Pair) TLS() (tls.Certificate, error) { return tls.X509KeyPair(p.Cert, p.Key) }
 
-// Write replaces base.crt and base.key atomically, so that a server that reloads a file never reads half of it.
+// Write replaces base.crt and base.key atomically, so that a server that reloads a file never reads half a file.
 func (p Pair) Write(base string) (cert, key string, err error) {
 	cert, key = base+".crt", base+".key"
 	if err = ReplaceFile(key, p.Key); err == nil {
@@ -114,7 +114,7 @@ func (p Pair) Write(base string) (cert, key string, err error) {
 	return cert, key, err
 }
 
-// ReplaceFile writes a file with mode 0600 and renames it into place. A reader sees the old or the new content.
+// ReplaceFile writes a file with mode 0600 and moves the file into place. A reader sees the old or the new content.
 func ReplaceFile(path string, content []byte) error {
 	if err := os.WriteFile(path+".new", content, 0o600); err != nil {
 		return fmt.Errorf("rig: %w", err)

@@ -35,7 +35,7 @@ type SecondaryZone struct {
 	Key     string // signs queries and transfers; empty: unsigned
 }
 
-// PrimaryZone is a zone that a server loads from a master file. With a key, it accepts updates.
+// PrimaryZone is a zone that a server loads from a master file. With a key, the zone accepts updates.
 type PrimaryZone struct {
 	Zone      string // absolute
 	Text      string // the master file
@@ -48,7 +48,7 @@ type Control struct {
 	Key  TSIGKey // not in Keys
 }
 
-// BINDConfig configures one named, whose files are all in its own directory.
+// BINDConfig configures a named, which keeps all files in one directory.
 type BINDConfig struct {
 	Addr        netip.AddrPort // listening address; zero: a free loopback port
 	Keys        []TSIGKey
@@ -96,7 +96,7 @@ func StartBIND(ctx context.Context, c BINDConfig) (*BIND, error) {
 		if b.control, err = FreePort(); err != nil {
 			return nil, err
 		}
-		// -n 1: one worker is enough, and test machines have few processors.
+		// -n 1: a single worker is enough, and test machines have few processors.
 		return []string{named, "-g", "-4", "-n", "1", "-c", filepath.Join(b.dir, "named.conf")}, b.writeConfig(c)
 	})
 }
@@ -179,7 +179,7 @@ func zoneFile(zone string) string {
 	return strings.ReplaceAll(text, "/", "~") + ".db"
 }
 
-// Rndc runs an rndc command and returns its output.
+// Rndc runs an rndc command and returns the output.
 func (b *BIND) Rndc(ctx context.Context, args ...string) (string, error) {
 	return runProgram(ctx, b.dir, "", b.rndc, append([]string{"-c", filepath.Join(b.dir, "rndc.conf")}, args...)...)
 }

@@ -23,7 +23,7 @@ func TestFind_namesWhatBringsTheProgram(t *testing.T) {
 	}
 }
 
-// A primary named accepts a signed update and transfers the zone. Close ends the process and removes its directory.
+// A primary named accepts a signed update and transfers the zone. Close ends the process and removes the directory.
 func TestBIND_primaryTakesUpdatesAndCloseEndsIt(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

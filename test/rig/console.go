@@ -12,11 +12,11 @@ import (
 	"strings"
 )
 
-// Command is a command of a page, its lines joined, with the output that the page shows.
+// Command is a command of a page, lines joined, with the output that the page shows.
 type Command struct{ Line, Output string }
 
-// ReadConsole reads the console blocks of a page, or of one section if heading is set: "$ " begins a command, "> "
-// continues it, other lines are output.
+// ReadConsole reads the console blocks of a page, or of a section if heading is set: "$ " begins a command, "> "
+// continues a command, other lines are output.
 func ReadConsole(path, heading string) ([]Command, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -59,7 +59,7 @@ func ReadObjects(path string) (objects []string, err error) {
 // Shell runs commands of a page in bash, with Dir first in PATH.
 type Shell struct{ Dir, Kubeconfig string }
 
-// Run runs a line with an input and returns its output.
+// Run runs a line with an input and returns the output.
 func (s Shell) Run(ctx context.Context, line, input string) (string, error) {
 	command := exec.CommandContext(ctx, "bash", "-c", line)
 	command.Dir, command.Stdin = s.Dir, strings.NewReader(input)

@@ -17,7 +17,7 @@ import (
 	"strings"
 )
 
-// Dig queries one server with BIND's dig, which shares no code with the server under test.
+// Dig queries a server with BIND's dig, which shares no code with the server under test.
 type Dig struct {
 	Server netip.AddrPort
 	Source netip.Addr // zero: chosen by the system; on Linux, any address of 127.0.0.0/8 works
@@ -124,7 +124,7 @@ func (d Dig) Notify(ctx context.Context, zones []string) error {
 	return err
 }
 
-// askEach runs one dig with the same question for every zone.
+// askEach runs a single dig with the same question for every zone.
 func (d Dig) askEach(ctx context.Context, zones []string, args ...string) (string, error) {
 	dir, err := os.MkdirTemp("", "kubizone-dig-")
 	if err != nil {
@@ -142,7 +142,7 @@ func (d Dig) askEach(ctx context.Context, zones []string, args ...string) (strin
 	return d.Run(ctx, "-f", file)
 }
 
-// Delv queries one server and validates the answer from the trust anchors in a file (named.conf syntax). It returns
+// Delv queries a server and validates the answer from the trust anchors in a file (named.conf syntax). It returns
 // delv's output, also for a bogus answer.
 func Delv(ctx context.Context, server netip.AddrPort, anchors string, args ...string) (string, error) {
 	delv, err := Find("delv", installBIND)
@@ -177,8 +177,9 @@ func Nsupdate(ctx context.Context, server netip.AddrPort, key *TSIGKey, script s
 	return runProgram(ctx, "", fmt.Sprintf("server %s %d\n%s", server.Addr(), server.Port(), script), nsupdate, args...)
 }
 
-// Canonical returns the records of a zone as named-compilezone writes them: one a line, names absolute, sorted. Equal
-// zones have equal lists. The text is a master file with absolute names; its syntax is checked, its integrity is not.
+// Canonical returns the records of a zone as named-compilezone writes them: a sorted list of lines with absolute
+// names. Equal zones have equal lists. The text is a master file with absolute names; the syntax is checked, the
+// integrity is not.
 func Canonical(ctx context.Context, zone, text string) ([]string, error) {
 	compile, err := Find("named-compilezone", installBIND)
 	if err != nil {
@@ -209,7 +210,7 @@ func Canonical(ctx context.Context, zone, text string) ([]string, error) {
 	return lines, nil
 }
 
-// oneSpaced separates owner, TTL, class, type and data by one space each. Spaces within the data are kept.
+// oneSpaced separates owner, TTL, class, type and data by a space each. Spaces within the data are kept.
 func oneSpaced(line string) string {
 	parts := make([]string, 0, 5)
 	for range 4 {
@@ -222,7 +223,7 @@ func oneSpaced(line string) string {
 	return strings.Join(append(parts, strings.TrimLeft(line, " \t")), " ")
 }
 
-// runProgram runs a program to its end and returns its standard output; the error contains both outputs.
+// runProgram runs a program to the end and returns the standard output; the error contains both outputs.
 func runProgram(ctx context.Context, dir, stdin, path string, args ...string) (string, error) {
 	var out, complaint bytes.Buffer
 	cmd := exec.CommandContext(ctx, path, args...)

@@ -16,7 +16,7 @@ import (
 
 const installKnot = "apt-get install knot"
 
-// KnotConfig configures one knotd that serves master files and transfers zones.
+// KnotConfig configures a knotd that serves master files and transfers zones.
 type KnotConfig struct {
 	Addr netip.AddrPort // listening address; zero: a free loopback port
 	// Key signs transfers, and is then required; nil lets every client on loopback transfer.
@@ -44,7 +44,7 @@ type Knot struct {
 	peer
 }
 
-// StartKnot starts knotd and waits until it answers for its zones. The error is a *Missing if a program is not
+// StartKnot starts knotd and waits until the zones are served. The error is a *Missing if a program is not
 // installed. The caller calls Close.
 func StartKnot(ctx context.Context, c KnotConfig) (*Knot, error) {
 	knotd, err := Find("knotd", installKnot)
@@ -144,7 +144,7 @@ database:
 	return os.WriteFile(filepath.Join(k.dir, "knot.conf"), []byte(conf.String()), 0o600)
 }
 
-// Knotc runs a knotc command and returns its output.
+// Knotc runs a knotc command and returns the output.
 func (k *Knot) Knotc(ctx context.Context, args ...string) (string, error) {
 	knotc, err := Find("knotc", installKnot)
 	if err != nil {

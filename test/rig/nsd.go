@@ -14,7 +14,7 @@ import (
 
 const installNSD = "apt-get install nsd"
 
-// NSDConfig configures one nsd that transfers zones or serves master files. Every client on loopback may transfer.
+// NSDConfig configures an nsd that transfers zones or serves master files. Every client on loopback may transfer.
 type NSDConfig struct {
 	Addr        netip.AddrPort // listening address; zero: a free loopback port
 	Keys        []TSIGKey

@@ -34,8 +34,8 @@ type Pebble struct {
 
 	// Directory is the ACME directory URL; Root is a file with the CA certificate of that URL.
 	Directory, Root string
-	// Resolver is used by pebble, and open to clients. It forwards a query once the hidden primary has the serial of
-	// the API, so a test neither sleeps for the length of a transfer nor fails if a transfer takes longer.
+	// Resolver is used by pebble, and open to clients. Resolver forwards a query once the hidden primary has the
+	// serial of the API, so a test neither sleeps for the length of a transfer nor fails if a transfer takes longer.
 	Resolver netip.AddrPort
 
 	config   PebbleConfig
@@ -43,7 +43,7 @@ type Pebble struct {
 	stop     context.CancelFunc
 }
 
-// StartPebble starts pebble and its resolver, and waits until pebble answers. The error is a *Missing if a program is
+// StartPebble starts pebble and the resolver, and waits until pebble answers. The error is a *Missing if a program is
 // not installed. The caller calls Close.
 func StartPebble(ctx context.Context, c PebbleConfig) (*Pebble, error) {
 	program, err := Find("pebble", "hack/install-peers.sh")
@@ -154,7 +154,7 @@ func (p *Pebble) stopResolver() {
 	_ = p.resolver.Shutdown()
 }
 
-// Close ends pebble and its resolver.
+// Close ends pebble and the resolver.
 func (p *Pebble) Close() error {
 	p.stopResolver()
 	return p.peer.Close()

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// peer is a server started by the rig, in its own directory.
+// peer is a server started by the rig, with a directory.
 type peer struct {
 	Addr netip.AddrPort
 
@@ -23,7 +23,7 @@ type peer struct {
 }
 
 // launch starts a peer with the command from configure, at an address or a free port, and returns when checkUp
-// succeeds. On an error it leaves nothing behind.
+// succeeds. On an error, nothing is left behind.
 func (p *peer) launch(ctx context.Context, at netip.AddrPort, configure func() (command []string, err error)) (err error) {
 	if p.dir, err = os.MkdirTemp("", "kubizone-"+p.name+"-"); err != nil {
 		return err
@@ -115,10 +115,10 @@ func (p *peer) Pid() int { return p.process.Pid() }
 // Dir returns the peer's directory.
 func (p *peer) Dir() string { return p.dir }
 
-// Stop ends the process and keeps its directory.
+// Stop ends the process and keeps the directory.
 func (p *peer) Stop() { p.process.End() }
 
-// Close ends the process and removes its directory.
+// Close ends the process and removes the directory.
 func (p *peer) Close() error {
 	if p.process != nil {
 		p.process.End()

@@ -47,7 +47,7 @@ func OutsidePort() (netip.AddrPort, error) {
 var reservations = reserved{path: filepath.Join(os.TempDir(), "kubizone-test-ports"), next: rand.IntN(ports), left: ports}
 
 // reserved holds the ports of one process. A port is reserved by a lock on one octet of a file shared by all test
-// processes of this machine. The kernel releases the lock when the process ends, however it ends.
+// processes of this machine. The kernel releases the lock at any end of the process.
 type reserved struct {
 	path string
 
@@ -98,7 +98,7 @@ func openReservations(path string) (*os.File, error) {
 // isUnused reports whether nothing listens on a port: neither a program without reservations nor a process that
 // outlived its test.
 func isUnused(at netip.AddrPort) bool {
-	// A process forked meanwhile would inherit these sockets until its exec, and keep the port in use.
+	// A process forked meanwhile would inherit these sockets until exec, and keep the port in use.
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	tcp, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at))

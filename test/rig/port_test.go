@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// A port is given once: not twice in this process, not to another process that starts its search at the same port,
+// A port is given once: not twice in this process, not to another process that starts the search at the same port,
 // and not while a program without reservations listens there.
 func TestFreePort_isGivenOnce(t *testing.T) {
 	const inChild = "KUBIZONE_RIG_PORTS"

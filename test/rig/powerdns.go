@@ -19,7 +19,7 @@ const (
 	schemaPowerDNS  = "/usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql"
 )
 
-// PowerDNSConfig configures one pdns_server that transfers zones, by IXFR if possible, or serves master files loaded
+// PowerDNSConfig configures a pdns_server that transfers zones, by IXFR if possible, or serves master files loaded
 // by pdnsutil. Keys of the zones are ignored.
 type PowerDNSConfig struct {
 	Addr        netip.AddrPort // listening address; zero: a free loopback port
@@ -29,7 +29,7 @@ type PowerDNSConfig struct {
 	APIKey      string // of the HTTP API; empty: no API
 }
 
-// PowerDNS is a running pdns_server on a loopback port, with its own database.
+// PowerDNS is a running pdns_server on a loopback port, with a database.
 type PowerDNS struct {
 	peer
 	// API is the URL of the HTTP API, if enabled.

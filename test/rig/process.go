@@ -69,7 +69,7 @@ func Skips(err error) bool {
 	return ok && (os.Getenv(RequireAll) == "" || ofLongAlone(m.Program))
 }
 
-// SkipMissing skips the test if Skips(err), and fails it on every other error.
+// SkipMissing skips the test if Skips(err), and fails the test on every other error.
 func SkipMissing(t TB, err error) {
 	t.Helper()
 	if Skips(err) {
@@ -79,7 +79,7 @@ func SkipMissing(t TB, err error) {
 	}
 }
 
-// Need returns value, and skips the test with the reason if a program for it is missing.
+// Need returns value, and skips the test with the reason if a needed program is missing.
 func Need[T any](value T, err error) func(TB) T {
 	return func(t TB) T {
 		t.Helper()
@@ -88,7 +88,7 @@ func Need[T any](value T, err error) func(TB) T {
 	}
 }
 
-// NeedServer is Need for a server, and closes it when the test ends.
+// NeedServer is Need for a server, and closes the server when the test ends.
 func NeedServer[T io.Closer](server T, err error) func(TB) T {
 	return func(t TB) T {
 		t.Helper()
@@ -98,7 +98,7 @@ func NeedServer[T io.Closer](server T, err error) func(TB) T {
 	}
 }
 
-// Process is a process started by the rig, and ended only by its own id.
+// Process is a process started by the rig, and ended only by id.
 type Process struct {
 	cmd   *exec.Cmd
 	out   *tail
@@ -139,7 +139,7 @@ func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
 func (p *Process) Signal(signal os.Signal) error { return p.cmd.Process.Signal(signal) }
 
-// Pause stops the process with its connections open until SIGCONT, and returns once all threads are stopped: on a
+// Pause stops the process with open connections until SIGCONT, and returns once all threads are stopped: on a
 // busy machine, a process runs on for a while after SIGSTOP.
 func (p *Process) Pause() error {
 	if err := p.Signal(syscall.SIGSTOP); err != nil {

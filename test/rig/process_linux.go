@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// setAttributes puts the process into its own process group, so that Ctrl-C at the terminal reaches only the test,
+// setAttributes puts the process into a new process group, so that Ctrl-C at the terminal reaches only the test,
 // which then closes the process. The kernel kills the process with the test, even after a SIGKILL or a time limit.
 func setAttributes(a *syscall.SysProcAttr) { a.Setpgid, a.Pdeathsig = true, syscall.SIGKILL }
 

@@ -17,8 +17,8 @@ import (
 // programs.
 const Programs = "KUBIZONE_BIN"
 
-// LongLease is a flag for the only controller of a test. A controller exits if it cannot renew its Lease for half of
-// this time, and on a machine with few processors, other tests can delay a renewal by seconds.
+// LongLease is a flag for the only controller of a test. A controller exits after failing to renew the Lease for half
+// of this time, and on a machine with few processors, other tests can delay a renewal by seconds.
 const LongLease = "--lease-duration=1m"
 
 // RetrySoon makes each program started by this process retry failed deliveries after a second.
@@ -44,7 +44,7 @@ func Publish(ctx context.Context, dir string) (string, error) {
 	return buildProgram(ctx, dir, "api/examples/publish", "")
 }
 
-// Gardener returns the path of kubizone-gardener, built into dir. The program is a module of its own: a first build
+// Gardener returns the path of kubizone-gardener, built into dir. The program is a separate module: a first build
 // takes minutes and the Go module proxy.
 func Gardener(ctx context.Context, dir string) (string, error) {
 	program := filepath.Join(dir, "kubizone-gardener")

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Within returns a context that bounds the waits of one test.
+// Within returns a context that bounds the waits of a test.
 func Within(t interface {
 	Context() context.Context
 	Cleanup(func())
@@ -27,7 +27,7 @@ func Pause(begin time.Time) {
 	time.Sleep(min(max(time.Since(begin)/10, 50*time.Millisecond), 2*time.Second))
 }
 
-// Until polls a fact until it succeeds. When ctx ends, the test fails with the fact's last error.
+// Until polls a fact until success. When ctx ends, the test fails with the fact's last error.
 func Until(ctx context.Context, t TB, what string, fact func() error) {
 	t.Helper()
 	for {

@@ -27,7 +27,7 @@ func objectMeta(ns, name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: ns, Name: name, UID: types.UID(uuid.NewUUID()), Generation: 1, CreationTimestamp: metav1.NewTime(time.Now().Truncate(time.Second))}
 }
 
-// Zone returns a zone with a name server of its own. Withdrawals of tests are intended: they take effect at once
+// Zone returns a zone with a name server below its apex. Withdrawals of tests take effect at once
 // (S2.5), and no mass deletion holds the zone back (S7.5).
 func Zone(ns, name, domain string, delegations ...v1alpha1.DelegationRule) *v1alpha1.Zone {
 	z := &v1alpha1.Zone{ObjectMeta: objectMeta(ns, name)}
@@ -47,7 +47,7 @@ func Allow(ns string, patterns ...string) v1alpha1.DelegationRule {
 	return d
 }
 
-// Delegation returns a rule for a zone of its namespace, with namespaces and patterns of records.
+// Delegation returns a rule for a zone of namespace ns, with namespaces and patterns of records.
 func Delegation(ns, name, zone string, namespaces []string, patterns ...string) *v1alpha1.Delegation {
 	d := &v1alpha1.Delegation{ObjectMeta: objectMeta(ns, name)}
 	d.Spec.ZoneRef.Name, d.Spec.Namespaces = zone, namespaces

@@ -173,9 +173,9 @@ func (s *Store) Together(keys ...string) {
 }
 
 // Together rewrites objects unchanged, a number of times, each time all in one transaction, so that they share a
-// revision. Each object then has its own version: a prefix octet before the value, except for the last object of each
-// resource. Watches see the same as after a batch of the ledger. after is called after each transaction; client must
-// have no other use.
+// revision. Each object then has a separate version: a prefix octet before the value, except for the last object of
+// each resource. Watches see the same as after a batch of the ledger. after is called after each transaction; client
+// must have no other use.
 func Together(ctx context.Context, client *clientv3.Client, prefix string, times int, after func(), keys ...string) error {
 	ledger.Versions(prefix).Wrap(client)
 	at, values := make([]int64, len(keys)), make([]string, len(keys))
@@ -224,7 +224,7 @@ func Text(r fsck.Report) string {
 	return b.String()
 }
 
-// Server is an API server's part of a store: a ledger with its own connection, and the decorated storage.
+// Server is an API server's part of a store: a ledger with a connection, and the decorated storage.
 type Server struct {
 	T       testing.TB
 	Ctx     context.Context
@@ -251,7 +251,7 @@ func (s *Store) Server(change ...func(*ledger.Config)) *Server {
 	return server
 }
 
-// NewServer opens a server over a connection. It also serves programs other than tests.
+// NewServer opens a server over a connection, also outside of tests.
 func NewServer(ctx context.Context, client *kubernetes.Client, prefix string, change ...func(*ledger.Config)) (*Server, error) {
 	config := ledger.Config{Client: client.Client, Prefix: prefix, Zones: Codec(), Records: Codec(), TryEvery: 20 * time.Millisecond}
 	for _, f := range change {

@@ -135,7 +135,7 @@ var delegated = []rbacv1.PolicyRule{
 	{APIGroups: []string{"flowcontrol.apiserver.k8s.io"}, Resources: []string{"flowschemas/status"}, Verbs: []string{"patch"}},
 }
 
-// Delegate creates the service account of an aggregated server with the rights it needs. It returns the path of a
+// Delegate creates the service account of an aggregated server with the needed rights. The result is the path of a
 // kubeconfig for --kubeconfig, --authentication-kubeconfig and --authorization-kubeconfig.
 func (k *Kube) Delegate(ctx context.Context) (kubeconfig string, err error) {
 	clients, err := k.Clients()
@@ -168,7 +168,7 @@ func (k *Kube) Delegate(ctx context.Context) (kubeconfig string, err error) {
 }
 
 // Aggregate registers the server at a loopback port as kubi.zone/v1alpha1: a Service of type ExternalName and the
-// APIServices with the CA (PEM) of its serving certificate, which must be valid for ServingHosts. WaitAvailable waits
+// APIServices with the CA (PEM) of the serving certificate, which must be valid for ServingHosts. WaitAvailable waits
 // for the registration.
 func (k *Kube) Aggregate(ctx context.Context, at netip.AddrPort, ca []byte) error {
 	if err := k.Namespace(ctx, InstallNamespace); err != nil {

@@ -1,8 +1,9 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kuberig starts etcd, control planes with kube-apiserver, and replicas of `kubizone apiserver` for tests. It
-// is separate from package rig because linking Kubernetes' clients and etcd costs seconds for each test binary.
+// Package kuberig starts etcd, control planes with kube-apiserver, and replicas of `kubizone apiserver` for tests.
+// The package is separate from package rig because linking Kubernetes' clients and etcd costs seconds for each test
+// binary.
 //
 // It promises, beside the promises of package rig:
 //

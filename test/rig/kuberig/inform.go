@@ -18,7 +18,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Informer follows a resource like client-go's informers and counts the requests. It shares no code with the server
+// Informer follows a resource like client-go's informers and counts the requests, without code of the server
 // under test.
 type Informer struct {
 	mu      sync.Mutex

@@ -50,7 +50,7 @@ type KubeConfig struct {
 type Kube struct {
 	Addr netip.AddrPort // of kube-apiserver
 
-	ClusterCA    *rig.Authority // signs kube-apiserver, its users and aggregated servers
+	ClusterCA    *rig.Authority // signs kube-apiserver, users and aggregated servers
 	FrontProxyCA *rig.Authority // signs kube-apiserver's client certificate for aggregated servers
 
 	dir       string
@@ -275,7 +275,7 @@ func (k *Kube) writeKubeconfig(name string, who *clientcmdapi.AuthInfo) (*rest.C
 	return ClientConfig(k.kubeconfigPath(name))
 }
 
-// writeKubeconfigIn writes the kubeconfig of a user. namespace is the namespace of its context; empty: default.
+// writeKubeconfigIn writes the kubeconfig of a user. namespace is that of the context; empty: default.
 func (k *Kube) writeKubeconfigIn(namespace, name string, who *clientcmdapi.AuthInfo) error {
 	config := clientcmdapi.NewConfig()
 	config.Clusters["rig"] = &clientcmdapi.Cluster{Server: k.URL(), CertificateAuthorityData: k.ClusterCA.PEM}
@@ -300,7 +300,7 @@ func (k *Kube) FrontProxy() (tls.Certificate, error) {
 	return tls.LoadX509KeyPair(filepath.Join(k.dir, "front-proxy.crt"), filepath.Join(k.dir, "front-proxy.key"))
 }
 
-// Pause stops kube-apiserver with its connections open and unanswered, until Resume.
+// Pause stops kube-apiserver with connections open and unanswered, until Resume.
 func (k *Kube) Pause() error { return k.apiserver.Pause() }
 
 // Resume undoes Pause.

@@ -43,8 +43,8 @@ type Server struct {
 	process *rig.Process
 }
 
-// StartServer starts a replica with its files below dir and returns when it is ready. The caller calls Stop, Kill or
-// Close. Without Etcd, a server started again on the same dir has its data.
+// StartServer starts a replica with files below dir and returns when it is ready. The caller calls Stop, Kill or
+// Close. Without Etcd, a server started again on the same dir has the old data.
 func StartServer(ctx context.Context, dir string, c ServerConfig) (*Server, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func (s *Server) Pid() int { return s.process.Pid() }
 // Ended is closed after the process has exited.
 func (s *Server) Ended() <-chan struct{} { return s.process.Ended() }
 
-// Signal sends a signal to the process. SIGSTOP pauses it with its connections open, SIGCONT resumes it.
+// Signal sends a signal to the process. SIGSTOP pauses the process with open connections, SIGCONT resumes.
 func (s *Server) Signal(signal syscall.Signal) error { return s.process.Signal(signal) }
 
 // Stop sends SIGTERM, as a kubelet does, and returns the exit error. If ctx ends first, the process is killed.
@@ -138,7 +138,7 @@ func (s *Server) Stop(ctx context.Context) error {
 // Kill sends SIGKILL and waits for the exit, like a power failure.
 func (s *Server) Kill() { s.process.Kill() }
 
-// Close ends the server and removes its directory.
+// Close ends the server and removes the directory.
 func (s *Server) Close() error {
 	select {
 	case <-s.process.Ended():

@@ -33,11 +33,11 @@ const programDir = "/opt/image"
 // longestPause bounds the back-off between restarts of a container.
 const longestPause = 30 * time.Second
 
-// container is a process with its own root.
+// container is a process with a root directory.
 type container struct {
 	pod  *pod
 	spec *corev1.Container
-	// stop is closed to end the container for good; stopped is closed after its end.
+	// stop is closed to end the container for good; stopped is closed after the end.
 	stop, stopped chan struct{}
 
 	mu             sync.Mutex
@@ -71,7 +71,7 @@ func (c *container) readLog() string {
 	return c.former + c.process.Log()
 }
 
-// superviseProcess starts the process and restarts it after each exit.
+// superviseProcess starts the process, and again after each exit.
 func (c *container) superviseProcess() {
 	defer close(c.stopped)
 	for pause := time.Second; ; pause = min(2*pause, longestPause) {
@@ -148,7 +148,7 @@ func (c *container) endProcess(ctx context.Context) {
 	killOthers(process)
 }
 
-// killOthers kills the children left by a process: a container ends with its first process.
+// killOthers kills the children left by a process: a container ends with the first process.
 func killOthers(process *rig.Process) { _ = syscall.Kill(-process.Pid(), syscall.SIGKILL) }
 
 func (c *container) startProcess() (*rig.Process, error) {
@@ -210,7 +210,7 @@ func (c *container) findRoot() string { return filepath.Join(c.pod.dir, c.spec.N
 // makeRoot mounts the root: an overlay of the container above this machine's files, with the image's program and the
 // volumes.
 func (c *container) makeRoot() error {
-	// A process forked meanwhile would inherit files opened for writing here until its exec, and a mount with such a
+	// A process forked meanwhile would inherit files opened for writing here until exec, and a mount with such a
 	// file cannot become read-only.
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
@@ -309,7 +309,7 @@ func (c *container) inRoot(target string) string {
 	return filepath.Join(c.findRoot(), target)
 }
 
-// unmountAll unmounts everything. A busy mount goes with its last process.
+// unmountAll unmounts everything. A busy mount goes with the last process.
 func (c *container) unmountAll() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package noderig is a cluster node without containers: a kubelet, a proxy of Services and cluster DNS in one. A pod
-// is a network namespace, and each of its containers a process with its own root over that of this machine. So
+// is a network namespace, and each container a process with a root over that of this machine. So
 // manifests run as shipped: with ServiceAccounts, rights, users, volumes, probes and Services. The package is
-// separate from kuberig because it needs root and Linux. The kubelet of test/fleet needs neither: its pods share the
+// separate from kuberig, which needs neither root nor Linux. Nor does the kubelet of test/fleet, whose pods share the
 // loopback interface, and their ports and directories differ from their specs.
 //
 // It promises, beside the promises of package rig:
@@ -14,7 +14,7 @@
 //     the test ended. No name outside is used, so any number of packages run at the same time.
 //  2. A pod has the properties of its spec: user and groups, no capability, a read-only root,
 //     bound ServiceAccount tokens, volumes updated atomically with their objects, probes, preStop
-//     and grace. A spec with any other property visible to its processes fails the test.
+//     and grace. A spec with any other property visible to processes fails the test.
 //  3. A Service has a name and an address that is translated to ready pods. NetworkPolicies,
 //     resource limits and seccomp profiles are not enforced.
 //

@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	// nodeEnv marks the first process of the namespaces; its value is a furniture in JSON.
+	// nodeEnv marks the first process of the namespaces; the value is a furniture in JSON.
 	nodeEnv = "KUBIZONE_TEST_NODE"
 	// hostAddress is the node's address in the pod network.
 	hostAddress = "10.0.0.1"
@@ -42,13 +42,13 @@ type furniture struct {
 type Programs map[string]string
 
 var (
-	// here is the input of this process, if it is the first of the namespaces.
+	// here is the input of this process if first of the namespaces.
 	here furniture
 	// errAbsent is the reason why this process has no namespaces.
 	errAbsent = errors.New("noderig: TestMain does not call noderig.Main")
 )
 
-// Main runs the tests of a package in its own namespaces and returns the exit code; TestMain calls it. find returns
+// Main runs the tests of a package in new namespaces and returns the exit code; TestMain calls it. find returns
 // the programs of containers while the network is still reachable, and may build some into dir.
 func Main(m *testing.M, find func(ctx context.Context, dir string) (Programs, error)) int {
 	if told := os.Getenv(nodeEnv); told != "" && os.Getpid() == 1 {
@@ -107,7 +107,7 @@ func enterNamespaces(find func(ctx context.Context, dir string) (Programs, error
 		}
 		return 0, err
 	}
-	// go test sends SIGQUIT to a test that exceeds its time, for its goroutines.
+	// go test sends SIGQUIT to a test that exceeds the time limit, for a dump of goroutines.
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT)
 	go func() {

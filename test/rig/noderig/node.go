@@ -57,7 +57,7 @@ type Node struct {
 	all     []*pod // also pods that have ended
 }
 
-// StartNode runs the pods of a cluster with KubeConfig until ctx ends. It reports its failures to fail.
+// StartNode runs the pods of a cluster with KubeConfig until ctx ends. Failures are reported to fail.
 func StartNode(ctx context.Context, kube *kuberig.Kube, fail func(error)) (*Node, error) {
 	if errAbsent != nil {
 		return nil, errAbsent
@@ -196,7 +196,7 @@ func (n *Node) Execute(ctx context.Context, namespace, prefix, name string, argu
 	return "", fmt.Errorf("pod %s/%s has no container %s", namespace, found[len(found)-1].object.Name, name)
 }
 
-// Processes returns the ids of a container's first process and its descendants, for the newest pod of a namespace
+// Processes returns the ids of a container's first process and descendants, for the newest pod of a namespace
 // with a name prefix. The ids are of this process's PID namespace.
 func (n *Node) Processes(namespace, prefix, name string) ([]int, error) {
 	found := n.findPods(namespace, prefix)

@@ -26,7 +26,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// look is the interval at which a pod and its volumes are compared with their objects.
+// look is the interval at which a pod and the volumes are compared with their objects.
 const look = 200 * time.Millisecond
 
 // pod is a pod as a network namespace and processes.
@@ -40,7 +40,7 @@ type pod struct {
 	shown            corev1.PodStatus  // last status written
 }
 
-// runPod runs the pod until it is gone or cannot run.
+// runPod returns when the pod is gone or cannot run.
 func (p *pod) runPod() error {
 	if err := p.checkSpec(); err != nil {
 		return err
@@ -63,7 +63,7 @@ func (p *pod) runPod() error {
 		case now.DeletionTimestamp != nil:
 			return p.terminatePod(time.Duration(ptr.Deref(now.DeletionGracePeriodSeconds, 30))*time.Second, started)
 		}
-		// The pod waits for a missing object. A running pod keeps its files.
+		// The pod waits for a missing object. A running pod keeps old files.
 		if err := p.syncVolumes(); err != nil && !errors.As(err, new(*missing)) {
 			return err
 		} else if err == nil && !started {
@@ -123,7 +123,7 @@ func userOf(spec *corev1.PodSpec, c *corev1.Container) (user, group uint32, furt
 	return user, group, further
 }
 
-// placePod binds the pod to the node and creates its network.
+// placePod binds the pod to the node and creates the network.
 func (p *pod) placePod() error {
 	pods := p.node.core.CoreV1().Pods(p.object.Namespace)
 	if p.object.Spec.NodeName == "" {
@@ -204,7 +204,7 @@ func (p *pod) releaseMounts() {
 	_ = setNetwork("", "netns del "+p.network) // deletes both ends of the veth pair, and the route
 }
 
-// showStatus writes the status of the pod into its object.
+// showStatus writes the status of the pod into the object.
 func (p *pod) showStatus(started bool) error {
 	status := corev1.PodStatus{Phase: corev1.PodPending, HostIP: hostAddress, HostIPs: []corev1.HostIP{{IP: hostAddress}}}
 	ready := corev1.ConditionFalse

@@ -22,7 +22,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// impatience is the probe interval of a container that is not ready yet, if its probe has a longer period. A kubelet
+// impatience is the probe interval of a container that is not ready yet, if the probe's period is longer. A kubelet
 // probes early too.
 const impatience = 500 * time.Millisecond
 

@@ -30,10 +30,10 @@ const (
 	clusterDomain = "cluster.local"
 )
 
-// proxyLag is the delay between a change of a Service or EndpointSlice and its translation.
+// proxyLag is the delay between a change of a Service or EndpointSlice and the new rules.
 const proxyLag = 50 * time.Millisecond
 
-// translateServices translates packets to a Service to its ready pods, as kube-proxy does.
+// translateServices translates packets from a Service to a ready pod, as kube-proxy does.
 func (n *Node) translateServices(changed <-chan struct{}) {
 	last := ""
 	for {
@@ -105,7 +105,7 @@ func (n *Node) makeRules() (string, error) {
 	chain := func(name, hook string, rules ...string) string {
 		return fmt.Sprintf("chain %s {\n%s\n%s\n}\n", name, hook, strings.Join(rules, "\n"))
 	}
-	// A packet still addressed to a Service when it leaves or passes the node is for a Service without a ready pod.
+	// A packet still addressed to a Service on leaving or passing the node is for a Service without a ready pod.
 	reject := "ip daddr " + serviceRange + " reject"
 	return "table ip services\ndelete table ip services\ntable ip services {\n" +
 		chain("translated", "", translated...) +

@@ -192,7 +192,7 @@ func (p *pod) readToken(volume string, of *corev1.ServiceAccountTokenProjection)
 	return made.Status.Token, nil
 }
 
-// readField returns a field of the pod by its path.
+// readField returns a field of the pod by path.
 func (p *pod) readField(of *corev1.ObjectFieldSelector) (string, error) {
 	if of != nil {
 		switch of.FieldPath {
