@@ -365,7 +365,7 @@ func (s *state) applyRecord(before, r *v1alpha1.Record, zone *change, was int64)
 	} else if r.Status.Serial != z.Status.Serial && (countBehind(was, r.Status.Serial) <= 0 &&
 		!(was == r.Status.Serial && s.givesNothingNew(r)) || countBehind(r.Status.Serial, z.Status.Serial) <= 0) {
 		// Records of a batch come with the zone at the serial of the last record. Each record has a serial of its
-		// own, or the one before if no definition changed.
+		// own, or the former serial if no definition changed.
 		return fmt.Errorf("S7.1: record %s came with serial %d, and its zone went from %d to %d", key, r.Status.Serial, was, z.Status.Serial)
 	}
 	longest := s.findEnclosing(r.Status.View, fqdn, r.Spec.Type)
