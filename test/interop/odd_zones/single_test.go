@@ -20,15 +20,15 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// wired is a value and its octets, those of a name in it not compressed.
+// wired is a value with its octets, with names uncompressed.
 type wired struct {
 	value
 	octets string // hexadecimal
 }
 
-// S5.11: no value that rdata takes stops the transfer of a zone. Where one does, the zone is halved until the value is
-// alone, which takes some seconds a step: this says which value it is where TestEveryServerLoadsWhatTheAPIAdmits says
-// which zone.
+// S5.11: no value accepted by rdata stops the transfer of a zone. If a transfer stops, the zone is halved until the
+// value is alone, some seconds a step. So this test names the value if TestEveryServerLoadsWhatTheAPIAdmits only
+// names the zone.
 func TestNoValueStopsATransfer(t *testing.T) {
 	all, _ := makeValues(t, readSamples(t), rand.New(rand.NewPCG(*seed, 0)))
 	var list []wired
@@ -60,8 +60,8 @@ func TestNoValueStopsATransfer(t *testing.T) {
 	}
 }
 
-// findStopped hands zones with these values to the judge by AXFR, and returns the values of those that it has not
-// taken.
+// findStopped serves zones with these values to the judge by AXFR, and returns the values of zones that do not
+// arrive.
 func (j judge) findStopped(t *testing.T, zones [][]wired) (stopped [][]wired) {
 	t.Helper()
 	primary := must.Get(rig.FreePort())(t)
@@ -84,7 +84,7 @@ func (j judge) findStopped(t *testing.T, zones [][]wired) (stopped [][]wired) {
 		if waiting = slices.DeleteFunc(waiting, func(z held) bool { return serials[z.fqdn] == z.serial }); len(waiting) < before {
 			rounds = 0
 		}
-		if rounds%30 == 29 { // PowerDNS gives a transfer up while its database is locked
+		if rounds%30 == 29 { // PowerDNS gives up a transfer while its database is locked
 			r.notifyZones(t, waiting)
 		}
 	}
@@ -94,7 +94,7 @@ func (j judge) findStopped(t *testing.T, zones [][]wired) (stopped [][]wired) {
 	return stopped
 }
 
-// handOut is a primary of zones with these values, each at a name of its own, until the test ends.
+// handOut serves zones with these values, each at a separate name, until the test ends.
 func handOut(t *testing.T, at netip.AddrPort, zones map[string][]wired) {
 	t.Helper()
 	answer := func(w dns.ResponseWriter, query *dns.Msg) {
