@@ -283,8 +283,8 @@ func (m *certManager) forgeChallenges() {
 }
 
 // floodChallenges creates more Challenges than cert-manager has workers, in a namespace over its write budget. Each
-// reports the refusal and is retried with growing delays; meanwhile another namespace gets its certificate (attack
-// 101).
+// Challenge reports the refusal and is retried with growing delays; another namespace gets a certificate meanwhile
+// (attack 101).
 func (m *certManager) floodChallenges() {
 	m.t.Helper()
 	m.runLine("kubectl annotate namespace team-a kubi.zone/budget=written=1", "")
