@@ -9,7 +9,7 @@ import (
 	"kubi.zone/kubizone/test/bench/figures"
 )
 
-// addWrites adds a round of all arms, and its ratios: pairs of the same round.
+// addWrites adds a round of all arms, with the ratios of pairs in that round.
 func addWrites(r *figures.Results, callers int, got map[string]map[string]sample) {
 	for _, op := range operations {
 		for _, a := range []string{armOne, armSixteen, armPlain} {
@@ -40,7 +40,7 @@ func addWrites(r *figures.Results, callers int, got map[string]map[string]sample
 	}
 }
 
-// pairs whose ratios are reported.
+// pairs have reported ratios.
 var pairs = []struct{ over, under string }{{armOne, armPlain}, {armSixteen, armPlain}}
 
 func writeName(op string, callers int, arm string) string {

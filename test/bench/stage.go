@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// stage is everything that runs, and the arms over it. Each arm has a server and an etcd of its own: one that served
-// two would hold what both have written, and collect its garbage over it.
+// stage has all processes, and the arms over them. Each arm has a separate server and etcd: a shared process would
+// hold the writes of both, and collect its garbage over them.
 type stage struct {
 	one, many, plain *backend
 	arms             []*arm
@@ -19,7 +19,7 @@ type stage struct {
 
 const (
 	hotDomain = "hot.example."
-	// manyZones is how many zones the second arm spreads its Records over.
+	// manyZones is the number of zones of the second arm.
 	manyZones = 16
 )
 

@@ -13,7 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 )
 
-// sink is a webhook server that takes what it gets and remembers when.
+// sink is a webhook server that accepts everything and records arrivals.
 type sink struct {
 	*httptest.Server
 	came *arrivals
