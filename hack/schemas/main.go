@@ -30,7 +30,6 @@ func main() {
 	}
 }
 
-// toDefinition begins a reference within a schema file.
 const toDefinition = "#/definitions/"
 
 // run writes the files into the directory DIR.

@@ -25,14 +25,12 @@ const (
 	recordNamespace = "tenant"
 )
 
-// Names of the arms.
 const (
 	armOne     = "one zone"
 	armSixteen = "16 zones"
 	armPlain   = "plain"
 )
 
-// arm is a way of writing Records.
 type arm struct {
 	name         string
 	server, etcd *process
@@ -49,7 +47,6 @@ type batch interface {
 	between(ctx context.Context) error
 }
 
-// backend is an API server with its etcd, and a client.
 type backend struct {
 	server, etcd *process
 	client       versioned.Interface
@@ -108,7 +105,6 @@ func (b *backend) waitForZone(ctx context.Context, object string) error {
 	}
 }
 
-// makeRecord returns a tenant's A record with a ttl.
 func makeRecord(object, domainName string, n int) *v1alpha1.Record {
 	ttl := int32(300)
 	r := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: recordNamespace, Name: object}}

@@ -19,7 +19,6 @@ import (
 	"time"
 )
 
-// process is a running role.
 type process struct {
 	places
 	pid     int
@@ -99,7 +98,6 @@ func (r role) findProgram(self string) ([]string, error) {
 	return []string{strace, "-f", "--seccomp-bpf", "-qq", "-o", os.DevNull, "-e", "trace=fdatasync", "-e", hold, self}, nil
 }
 
-// stop closes the process's input, and waits.
 func (p *process) stop() {
 	_ = p.input.Close()
 	force := time.AfterFunc(30*time.Second, func() { _ = p.command.Process.Kill() })
@@ -115,7 +113,6 @@ func overSocket(path string) *http.Client {
 	}}}
 }
 
-// callControl calls a control; file may be empty.
 func (p *process) callControl(ctx context.Context, control, file string) ([]byte, error) {
 	return fetchPage(ctx, p.control, "http://process"+control+"?file="+url.QueryEscape(file))
 }
@@ -148,7 +145,6 @@ func (p *process) readCounters(ctx context.Context) (c counters, err error) {
 // log has etcd's own counts of its work.
 type log struct{ txns, ranges, fsyncs, bytes float64 }
 
-// readMetrics reads the metrics of a member.
 func (p *process) readMetrics(ctx context.Context) (log, error) {
 	body, err := fetchPage(ctx, overSocket(strings.TrimPrefix(p.Etcd, "unix://")), "http://etcd/metrics")
 	if err != nil {

@@ -30,7 +30,6 @@ var slowTargets = []figures.Target{
 	{What: "creates by 64 callers in one zone ÷ plain", Name: writeName("create", 64, armOne+" ÷ "+armPlain) + "/rate", Bound: 0.5},
 }
 
-// report prints a run.
 type report struct {
 	*figures.Results
 	slow bool
@@ -82,7 +81,6 @@ func (r report) printWrites(out io.Writer) {
 	fmt.Fprintln(out)
 }
 
-// listCallers returns the measured numbers of callers, ascending.
 func (r report) listCallers() []int {
 	var out []int
 	for _, s := range r.Series {

@@ -40,7 +40,6 @@ func addWrites(r *figures.Results, callers int, got map[string]map[string]sample
 	}
 }
 
-// pairs have reported ratios.
 var pairs = []struct{ over, under string }{{armOne, armPlain}, {armSixteen, armPlain}}
 
 func writeName(op string, callers int, arm string) string {

@@ -35,12 +35,9 @@ const roleVariable = "KUBIZONE_BENCH_ROLE"
 
 // role configures a process beside the measuring process.
 type role struct {
-	// Kind is "etcd" or "server".
-	Kind string
-	// Dir is the process's directory.
-	Dir string
-	// Etcd is the endpoint for a server.
-	Etcd string
+	Kind string // "etcd" or "server"
+	Dir  string
+	Etcd string // for a server
 	// SlowDisk is the additional delay of each wait for the disk.
 	SlowDisk time.Duration
 	// Plain leaves the ledger out of the server.
@@ -52,8 +49,7 @@ type places struct {
 	// Control is a unix socket with the handlers of control.
 	Control string
 	// Etcd is the endpoint of a member.
-	Etcd string
-	// API is the URL and Kubeconfig the file of a server.
+	Etcd            string
 	API, Kubeconfig string
 }
 
@@ -85,7 +81,6 @@ func playRole() (played bool, err error) {
 	return true, err
 }
 
-// quietLog limits Kubernetes' log to a severity.
 func quietLog(least string) {
 	flags := flag.NewFlagSet("klog", flag.PanicOnError)
 	klog.InitFlags(flags)
@@ -194,13 +189,11 @@ func (r role) announceReady(at places) error {
 	return json.NewEncoder(os.Stdout).Encode(at)
 }
 
-// counters has the resources used by a process since its start.
 type counters struct {
 	Mallocs, AllocBytes uint64
 	CPU                 time.Duration
 }
 
-// serveControls serves the requests of the measuring process.
 func serveControls() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/counters", func(w http.ResponseWriter, _ *http.Request) {

@@ -16,13 +16,11 @@ import (
 	"kubi.zone/kubizone/test/bench/figures"
 )
 
-// plan is the plan of a run.
 type plan struct {
 	Rounds int
 	Time   time.Duration
 	// Load is the writes of each round: a number of Records by a number of callers, a lone caller first.
-	Load []load
-	// Profiled is the number of profiled rounds.
+	Load                   []load
 	Profiled               int
 	Dir, Profiles, Results string
 	// SlowDisk is the additional delay of each etcd's disk.
@@ -38,7 +36,6 @@ func defaultPlan() plan {
 // fewestRounds is the minimum for a median, regardless of the time.
 const fewestRounds = 3
 
-// runPlan measures everything and returns the figures.
 func (p plan) runPlan(ctx context.Context, log io.Writer) (_ *figures.Results, err error) {
 	say := func(format string, args ...any) { fmt.Fprintf(log, "bench: "+format+"\n", args...) }
 	dir, err := os.MkdirTemp(p.Dir, "kubizone-bench-")

@@ -67,7 +67,6 @@ func (a *arm) measureOperation(ctx context.Context, clients, n int, do func(ctx 
 	}, nil
 }
 
-// runRound runs a batch of n through the arm and returns a sample of each operation.
 func (a *arm) runRound(ctx context.Context, label string, clients, n int) (map[string]sample, error) {
 	b, err := a.batch(label, n)
 	if err != nil {

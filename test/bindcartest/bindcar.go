@@ -22,7 +22,6 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/agent/rndc"
 )
 
-// Bindcar is the double.
 type Bindcar struct {
 	// Version is "0.7.3" or "0.9.0".
 	Version string

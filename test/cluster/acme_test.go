@@ -47,7 +47,6 @@ func enableSolver(t *testing.T, c *cluster, arguments ...string) {
 // solver is cert-manager's user.
 const solver = "system:serviceaccount:cert-manager:cert-manager"
 
-// postChallenge posts a challenge as cert-manager does, and returns the answer or the refusal.
 func postChallenge(t *testing.T, c *cluster, as, action, namespace, fqdn string) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), c.kubectl, "--kubeconfig", c.kube.AdminKubeconfig(), "create", "--raw",

@@ -117,7 +117,6 @@ func TestAggregation_serverAway(t *testing.T) {
 	}
 }
 
-// readServingSerial returns the serial number of the server's current certificate.
 func readServingSerial(ctx context.Context, c *cluster) (string, error) {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(c.kube.ClusterCA.PEM)

@@ -20,7 +20,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// auditFlags returns the flags for an audit log by the policy of docs/operations.md.
 func auditFlags(server string) []string {
 	return []string{"--audit-policy-file", filepath.Join(home, "audit.yaml"), "--audit-log-path", filepath.Join(home, server+"-audit.log")}
 }
@@ -37,7 +36,6 @@ func writeAuditPolicy() error {
 	return os.WriteFile(filepath.Join(home, "audit.yaml"), policy[1], 0o600)
 }
 
-// waitForEvent waits for the audit event of a verb on an object in a server's log.
 func waitForEvent(t *testing.T, server, verb, resource, name string) auditv1.Event {
 	t.Helper()
 	for start := time.Now(); ; rig.Pause(start) {

@@ -109,7 +109,6 @@ func (m *certManager) runLine(line, input string) string {
 	return must.Get(m.shell.Run(within(m.t, waitTimeout), line, input))(m.t)
 }
 
-// makeIssuer creates an Issuer, or a ClusterIssuer, from the example in docs/acme.md.
 func (m *certManager) makeIssuer(kind, namespace, name, dns01 string) {
 	m.t.Helper()
 	objects := must.Get(rig.ReadObjects("../../docs/acme.md"))(m.t)
@@ -134,7 +133,6 @@ func (m *certManager) makeIssuer(kind, namespace, name, dns01 string) {
 	m.runLine("kubectl wait --for=condition=Ready --timeout=3m "+kind+"/"+name+in, "")
 }
 
-// certify creates a Certificate.
 func (m *certManager) certify(namespace, name, kind, issuer string, names ...string) {
 	m.t.Helper()
 	m.runLine("kubectl apply -f -", fmt.Sprintf(`{apiVersion: cert-manager.io/v1, kind: Certificate, metadata: {namespace: %s, name: %s},
@@ -165,7 +163,6 @@ func (m *certManager) findChallenge(namespace, name, field string) string {
 		`jsonpath='{range .items[?(@.spec.dnsName=="%s")]}{%s}{end}'`, namespace, name, field), "")
 }
 
-// waitForReason waits until the Challenge for a name reports the reason.
 func (m *certManager) waitForReason(namespace, name, why string) {
 	m.t.Helper()
 	var said string
@@ -227,7 +224,6 @@ func TestCertManager_issues(t *testing.T) {
 	serial := m.waitForCertificate("team-a", "www", 1, www...)
 	m.waitForCertificate("team-a", "api", 1, "api.apps.example.org")
 
-	// A renewal, as cmctl requests it.
 	m.runLine(`kubectl patch certificate -n team-a www --subresource=status --type=json -p '[{"op": "add", `+
 		`"path": "/status/conditions/-", "value": {"type": "Issuing", "status": "True", "reason": "ManuallyTriggered", `+
 		`"message": "renewed", "lastTransitionTime": "2026-01-01T00:00:00Z"}}]'`, "")

@@ -26,13 +26,13 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// waitTimeout bounds all waits of a test together: a loaded machine is slow, not wrong.
+// waitTimeout is long: a loaded machine is slow, not wrong.
 const waitTimeout = 4 * time.Minute
 
-// namespaceTimeout exceeds the namespace controller's wait of a minute before retrying a deletion.
+// namespaceTimeout exceeds the minute before the namespace controller retries a deletion.
 const namespaceTimeout = "--timeout=3m"
 
-// home is the directory of this test binary; TestMain removes it.
+// home is removed by TestMain.
 var home string
 
 // started reports whether the shared cluster must be closed.
@@ -160,7 +160,6 @@ func (c *cluster) scaleReplicas(ctx context.Context, want int) error {
 	return c.waitReady(ctx)
 }
 
-// restartReplica starts a stopped replica, at its former address if any.
 func (c *cluster) restartReplica(ctx context.Context, replica int) error {
 	config := kuberig.ServerConfig{
 		Program: c.kubizone, Kube: c.kube, Kubeconfig: c.kubeconfig, Etcd: c.etcd.Endpoint, Serving: c.serving,
@@ -179,7 +178,6 @@ func (c *cluster) restartReplica(ctx context.Context, replica int) error {
 	return nil
 }
 
-// waitReady waits until the Service has all replicas.
 func (c *cluster) waitReady(ctx context.Context) error {
 	for c.service.Ready() != len(c.replicas) {
 		select {
@@ -208,7 +206,6 @@ func (c *cluster) closeCluster() {
 	}
 }
 
-// requireCluster returns the shared cluster, and skips the test if Kubernetes' programs were not built.
 func requireCluster(t *testing.T) *cluster {
 	t.Helper()
 	return rig.Need(shared())(t)

@@ -23,7 +23,6 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// beside is a process that runs beside a test.
 type beside struct {
 	cmd  *exec.Cmd
 	done chan error

@@ -31,7 +31,6 @@ func (c *cluster) startBeside(ctx context.Context, dir string, etcd *kuberig.Etc
 	})
 }
 
-// connectDirectly returns an administrator's client of a server, without the aggregator.
 func (c *cluster) connectDirectly(t *testing.T, server *kuberig.Server) *dynamic.DynamicClient {
 	t.Helper()
 	_, objects := makeClients(t, must.Get(server.Direct(c.kube.AdminKubeconfig()))(t))

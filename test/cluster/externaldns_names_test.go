@@ -130,7 +130,6 @@ func TestExternalDNS_holdsNames(t *testing.T) {
 	p.waitForRecords(attackers["unruled"], "")
 }
 
-// readMetric reads a metric of external-dns; 0 if absent.
 func (p *pair) readMetric(name string) float64 {
 	p.t.Helper()
 	answer := must.Get(http.Get("http://" + p.metrics + "/metrics"))(p.t)

@@ -72,7 +72,6 @@ var sources = []rbacv1.PolicyRule{
 	{APIGroups: []string{"externaldns.k8s.io"}, Resources: []string{"dnsendpoints/status"}, Verbs: []string{"update"}},
 }
 
-// pair is external-dns with the webhook provider beside it.
 type pair struct {
 	t          *testing.T
 	cluster    *cluster
@@ -80,12 +79,10 @@ type pair struct {
 	objects    dynamic.Interface
 	records    versioned.Interface
 	kubeconfig string
-	// url is the address of the webhook provider, and log returns its log.
-	url string
-	log func() string
-	// external is external-dns, and metrics the address of its metrics.
-	external *rig.Process
-	metrics  string
+	url        string
+	log        func() string
+	external   *rig.Process
+	metrics    string
 	// run ends the names of namespaces and labels of a run, as tests share a cluster.
 	run string
 }
@@ -101,7 +98,6 @@ func kubectlAs(t *testing.T, c *cluster, kubeconfig, stdin string, args ...strin
 	return string(out)
 }
 
-// readRoles returns the ClusterRoles of the chart's switch externalDNS.
 func readRoles(t *testing.T) string {
 	t.Helper()
 	text := string(must.Get(os.ReadFile("../../charts/kubizone/templates/external-dns/rbac.yaml"))(t))
@@ -169,7 +165,6 @@ func startPair(t *testing.T, c *cluster, local *kuberig.Kube, run, external stri
 	return p
 }
 
-// waitForLines waits until external-dns logs a text count more times.
 func (p *pair) waitForLines(count int, text string) {
 	p.t.Helper()
 	before := strings.Count(p.external.Log(), text)
@@ -181,7 +176,6 @@ func (p *pair) waitForLines(count int, text string) {
 }
 
 const (
-	// inOrder is external-dns' log of a cycle without changes.
 	inOrder  = "All records are already up to date"
 	syncNoop = "--registry=noop --policy=sync"
 )
@@ -195,7 +189,6 @@ func (p *pair) waitUntil(what string, is func() bool) {
 	}
 }
 
-// makeNamespace creates a namespace of this run, and returns the full name.
 func (p *pair) makeNamespace(name string) string {
 	p.t.Helper()
 	_, err := p.core.CoreV1().Namespaces().Create(p.t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name + "-" + p.run}},
@@ -220,8 +213,6 @@ func (p *pair) bindWriter(namespaces ...string) {
 	}
 }
 
-// listVersions returns uid and resourceVersion of the Records in a namespace, by name. Each write changes the
-// version.
 func (p *pair) listVersions(namespace string) map[string]string {
 	p.t.Helper()
 	versions := map[string]string{}
@@ -243,7 +234,6 @@ func (p *pair) makeService(namespace, name, host, address string) {
 	}
 }
 
-// setAddress sets the load balancer address of a Service.
 func (p *pair) setAddress(namespace, name, address string) {
 	p.t.Helper()
 	must.Get(p.core.CoreV1().Services(namespace).Patch(p.t.Context(), name, types.MergePatchType,
@@ -271,7 +261,6 @@ func (p *pair) makeEndpoint(namespace, name, host, target string, labels map[str
 				"labels": labels}}}}}, metav1.CreateOptions{}))(p.t)
 }
 
-// readRecords returns a namespace's Records at the central server, sorted.
 func (p *pair) readRecords(namespace string) string {
 	p.t.Helper()
 	var lines []string
@@ -337,7 +326,6 @@ func deleteZone(t *testing.T, records versioned.Interface, namespace, name strin
 	}
 }
 
-// requireRealParts skips the test if external-dns is not built.
 func requireRealParts(t *testing.T) *cluster {
 	t.Helper()
 	rig.Need(rig.Tool("external-dns"))(t)
@@ -558,7 +546,6 @@ func readPage(t *testing.T) string {
 	return string(must.Get(os.ReadFile("../../docs/external-dns.md"))(t))
 }
 
-// runCommand runs a command of the page as the administrator of the cluster with Kubizone.
 func runCommand(t *testing.T, c *cluster, command string) {
 	t.Helper()
 	shell := exec.CommandContext(t.Context(), "bash", "-c", "set -euo pipefail\n"+command)

@@ -30,7 +30,6 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// answer is the response on a new connection.
 type answer struct {
 	status int
 	header http.Header
@@ -210,7 +209,6 @@ func TestIdentity_tokensAreKubeAPIServersToJudge(t *testing.T) {
 	}
 }
 
-// isHealth reports whether a path is a health check.
 func isHealth(path string) bool {
 	return slices.Contains([]string{"/healthz", "/livez", "/readyz"}, path)
 }

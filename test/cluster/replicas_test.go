@@ -251,7 +251,6 @@ func describeDifference(got, want map[string]string) string {
 	return strings.Join(text[:min(len(text), 5)], "; ")
 }
 
-// runLoad runs six writers during disturb, and then stops them.
 func (l *load) runLoad(ctx context.Context, disturb func() error) error {
 	enough := make(chan struct{})
 	var writers sync.WaitGroup
@@ -264,7 +263,6 @@ func (l *load) runLoad(ctx context.Context, disturb func() error) error {
 	return err
 }
 
-// followRecords follows a watch of the records, as an informer does, until the test ends.
 func followRecords(t *testing.T, client dynamic.ResourceInterface) cache.Store {
 	t.Helper()
 	source := &cache.ListWatch{
@@ -384,7 +382,6 @@ func TestReplicas_killedUnderWriters(t *testing.T) {
 	t.Log(answers)
 }
 
-// rawWriter creates records and counts the answers to each request.
 type rawWriter struct {
 	client          *http.Client
 	base, namespace string

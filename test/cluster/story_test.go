@@ -91,7 +91,6 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// servesResource reports whether kube-apiserver serves a resource of admissionregistration.k8s.io/v1.
 func (c *cluster) servesResource(resource string) (bool, error) {
 	clients, err := c.kube.Clients()
 	if err != nil {
@@ -194,7 +193,6 @@ func (c *cluster) prepareStory(ctx context.Context, env *testscript.Env, who str
 	return fillFiles(env.WorkDir, variables)
 }
 
-// fillFiles expands the story's variables in its files.
 func fillFiles(dir string, variables map[string]string) error {
 	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {

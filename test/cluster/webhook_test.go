@@ -96,7 +96,6 @@ func (r *reviewer) reviewRequest(judge func(*unstructured.Unstructured, *admissi
 	}
 }
 
-// getLastRequest returns the last request that is no dry run.
 func (r *reviewer) getLastRequest(t *testing.T) admissionv1.AdmissionRequest {
 	t.Helper()
 	r.mu.Lock()
@@ -248,7 +247,6 @@ func TestWebhooks_judgeAndChangeRecords(t *testing.T) {
 	}
 }
 
-// createAt creates an A record in the zone of the webhook test.
 func createAt(ctx context.Context, in dynamic.ResourceInterface, name, address string, dryRun ...string) error {
 	record := recordObject("hooks", name, name+".hooks.example.")
 	if err := unstructured.SetNestedField(record.Object, address, "spec", "rdata"); err != nil {

@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// startTimeout bounds each start: a loaded machine is slow, not wrong.
+// startTimeout is long: a loaded machine is slow, not wrong.
 const startTimeout = 5 * time.Minute
 
 func main() {
@@ -50,7 +50,6 @@ func runPlane() (err error) {
 	return nil
 }
 
-// plane holds the running processes.
 type plane struct {
 	dir    string
 	kube   *kuberig.Kube

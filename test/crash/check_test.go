@@ -50,7 +50,6 @@ func (w *world) checkAll(ctx context.Context, t *testing.T, l *load, e *etcd, se
 	w.expectAgreement(ctx, t, servers...)
 }
 
-// waitForCascades waits until the store is clean and owes nothing.
 func (w *world) waitForCascades(ctx context.Context, t *testing.T, e *etcd) {
 	t.Helper()
 	until(ctx, t, "the store is clean and cascades end", func() error {
@@ -126,7 +125,6 @@ func (w *world) expectAgreement(ctx context.Context, t *testing.T, servers ...*r
 	}
 }
 
-// describeDifference names some of the lines missing on a side.
 func describeDifference(have, want []string) string {
 	var text []string
 	for _, x := range have {
@@ -142,7 +140,6 @@ func describeDifference(have, want []string) string {
 	return strings.Join(text[:min(len(text), 6)], "\n")
 }
 
-// parseZone parses a zone into a canonical list.
 func parseZone(text, origin string) ([]string, error) {
 	var all []string
 	parser := mdns.NewZoneParser(strings.NewReader(text), origin, "")
@@ -153,7 +150,6 @@ func parseZone(text, origin string) ([]string, error) {
 	return slices.Compact(all), parser.Err()
 }
 
-// transferZone returns a zone by AXFR as a canonical list.
 func transferZone(at, zone string) ([]string, error) {
 	question := new(mdns.Msg).SetAxfr(zone)
 	answers, err := new(mdns.Transfer).In(question, at)
@@ -213,7 +209,6 @@ func applyChanges(zone []string, answer []mdns.RR) []string {
 	return slices.Sorted(maps.Keys(there))
 }
 
-// primary is a `kubizone primary` that reads from a single server.
 type primary struct {
 	dns string
 	cmd *exec.Cmd
@@ -235,7 +230,6 @@ func (p *primary) killPrimary() {
 
 var readyLine = regexp.MustCompile(`(?m)^ready: DNS on (\S+)$`)
 
-// startPrimary starts a primary on any port; flags are further flags.
 func (w *world) startPrimary(ctx context.Context, t *testing.T, from *replica, flags ...string) *primary {
 	t.Helper()
 	config := must.Get(clientcmd.LoadFromFile(w.kube.AdminKubeconfig()))(t)

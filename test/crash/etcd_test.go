@@ -38,7 +38,6 @@ import (
 // memberEnv turns this test binary into an etcd member, a process of its own that a test can kill, stop and starve.
 const memberEnv = "KUBIZONE_CRASH_MEMBER"
 
-// Election timeout and heartbeat of members.
 const (
 	election  = 500 * time.Millisecond
 	heartbeat = 50 * time.Millisecond
@@ -105,7 +104,6 @@ func runMember(text string) int {
 	return 1
 }
 
-// member is an etcd process behind two proxies, for clients and for peers.
 type member struct {
 	memberConfig
 	clients, peers *proxy
@@ -117,7 +115,6 @@ type member struct {
 	said  strings.Builder
 }
 
-// etcd is a cluster of members.
 type etcd struct {
 	members []*member
 	// access are the TLS flags of our programs.
@@ -254,7 +251,6 @@ func (m *member) readPID() int {
 	return m.cmd.Process.Pid
 }
 
-// listEndpoints returns the proxied endpoints of all members.
 func (e *etcd) listEndpoints() string {
 	var all []string
 	for _, m := range e.members {
@@ -270,7 +266,6 @@ func (m *member) makeEndpoint() string {
 	return "http://" + m.clients.Addr.String()
 }
 
-// connectMembers connects to the members, bypassing the proxies.
 func connectMembers(t *testing.T, members ...*member) *clientv3.Client {
 	t.Helper()
 	var at []string
@@ -282,7 +277,6 @@ func connectMembers(t *testing.T, members ...*member) *clientv3.Client {
 	return c
 }
 
-// findLeader returns the current leader.
 func (e *etcd) findLeader(ctx context.Context, t *testing.T) *member {
 	t.Helper()
 	var found *member
@@ -343,7 +337,6 @@ func holdsConnection(pid int, from netip.AddrPort) bool {
 	return false
 }
 
-// keepLastLines returns the last n lines.
 func keepLastLines(text string, n int) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")

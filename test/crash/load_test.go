@@ -33,7 +33,6 @@ import (
 // another has a record (S4.15), and these child zones take records over (S3.10).
 const owner = "infra"
 
-// countWriters returns the number of parallel writers.
 func countWriters() int {
 	if *soak > 0 {
 		return 16
@@ -68,7 +67,6 @@ type load struct {
 	all      sync.WaitGroup
 }
 
-// clientsOf returns the administrator's clients, connected to each server directly.
 func (w *world) clientsOf(t *testing.T, servers ...*replica) (all []typed.KubizoneV1alpha1Interface) {
 	t.Helper()
 	for _, s := range servers {
@@ -107,7 +105,6 @@ func (w *world) startLoad(ctx context.Context, t *testing.T, servers ...*replica
 	return l
 }
 
-// startLoad starts all clients.
 func (l *load) startLoad(ctx context.Context) {
 	ctx, l.stop = context.WithCancel(ctx)
 	l.began = time.Now()
@@ -129,7 +126,6 @@ func (l *load) waitForBurst() {
 	}
 }
 
-// newLoad creates the forest without starting clients.
 func (w *world) newLoad(ctx context.Context, t *testing.T, servers ...*replica) *load {
 	t.Helper()
 	l := &load{clients: w.clientsOf(t, servers...), may: map[string][]string{}, serials: map[string]string{}, unknown: map[string]int{}, last: time.Now(), stop: func() {}}
@@ -150,7 +146,6 @@ func (w *world) newLoad(ctx context.Context, t *testing.T, servers ...*replica) 
 	return l
 }
 
-// endLoad stops the writers after their current writes.
 func (l *load) endLoad() {
 	l.stop()
 	l.all.Wait()
@@ -212,7 +207,6 @@ func (l *load) measurePause() time.Duration {
 	return longest
 }
 
-// waitAcked waits for n more successful writes.
 func (l *load) waitAcked(ctx context.Context, t *testing.T, n int) {
 	t.Helper()
 	l.mu.Lock()
@@ -408,7 +402,6 @@ func (l *load) makeCascades(ctx context.Context) {
 	}
 }
 
-// verifyRecords compares all records with the acknowledged writes.
 func (l *load) verifyRecords(ctx context.Context, t *testing.T, from typed.KubizoneV1alpha1Interface) {
 	t.Helper()
 	l.mu.Lock()
@@ -441,7 +434,6 @@ func (l *load) verifyRecords(ctx context.Context, t *testing.T, from typed.Kubiz
 	t.Logf("%d writes acknowledged, without an answer %v, longest pause %s", l.acked, l.unknown, l.longest.Round(time.Millisecond))
 }
 
-// addServers lets the writers use further servers.
 func (l *load) addServers(w *world, t *testing.T, servers ...*replica) {
 	t.Helper()
 	l.mu.Lock()

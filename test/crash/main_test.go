@@ -30,7 +30,7 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// waitTimeout bounds every wait for a fact: a loaded machine is slow, not wrong.
+// waitTimeout is long: a loaded machine is slow, not wrong.
 const waitTimeout = 2 * time.Minute
 
 var (
@@ -39,7 +39,7 @@ var (
 	seed = flag.Uint64("seed", 0, "of the random choices; 0: one of its own, which is printed")
 )
 
-// home is the directory of this test binary; TestMain removes it.
+// home is removed by TestMain.
 var home string
 
 var started atomic.Bool
@@ -113,7 +113,6 @@ var shared = sync.OnceValues(func() (_ *world, err error) {
 	return w, err
 })
 
-// requireWorld returns the shared world, and skips the test if Kubernetes' programs were not built.
 func requireWorld(t *testing.T) *world {
 	t.Helper()
 	return rig.Need(shared())(t)
@@ -129,13 +128,11 @@ type replica struct {
 	dir    string
 }
 
-// startServer starts a replica on an etcd.
 func (w *world) startServer(ctx context.Context, t *testing.T, etcd string, env ...string) *replica {
 	t.Helper()
 	return w.serverWith(ctx, t, etcd, nil, env...)
 }
 
-// serverWith is startServer with further flags.
 func (w *world) serverWith(ctx context.Context, t *testing.T, etcd string, flags []string, env ...string) *replica {
 	t.Helper()
 	r := &replica{dir: filepath.Join(t.TempDir(), "server"), config: kuberig.ServerConfig{
@@ -164,7 +161,6 @@ func (r *replica) startReplica(ctx context.Context, t *testing.T, env ...string)
 	r.Server = must.Get(kuberig.StartServer(ctx, r.dir, r.config))(t)
 }
 
-// waitReady waits until the server reports ready, or unready if want is false.
 func (r *replica) waitReady(ctx context.Context, t *testing.T, w *world, want bool) {
 	t.Helper()
 	client := must.Get(rest.HTTPClientFor(&rest.Config{TLSClientConfig: rest.TLSClientConfig{CAData: w.kube.ClusterCA.PEM},
@@ -184,7 +180,6 @@ func (r *replica) waitReady(ctx context.Context, t *testing.T, w *world, want bo
 	})
 }
 
-// dropUsualLines drops the info lines of a log.
 func dropUsualLines(log string) string {
 	return strings.Join(slices.DeleteFunc(strings.Split(log, "\n"), func(line string) bool { return strings.HasPrefix(line, "I") }), "\n")
 }

@@ -24,7 +24,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// tryWrite creates a record under a new name.
 func (w *world) tryWrite(ctx context.Context, t *testing.T, r *replica) error {
 	name := fmt.Sprintf("try-%d", rand.Uint64())
 	_, err := w.clientsOf(t, r)[0].Records(owner).Create(ctx, makeTXT(owner, name, name+".one.test.", "x"), metav1.CreateOptions{})

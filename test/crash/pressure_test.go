@@ -22,7 +22,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// fillZone creates records in zone "one", unchanged by clients.
 func (l *load) fillZone(ctx context.Context, t *testing.T, n int) {
 	t.Helper()
 	var all sync.WaitGroup

@@ -93,7 +93,6 @@ func (p *proxy) swallowAfter(after int) {
 	p.swallows = after
 }
 
-// resetConnections resets every connection, even in the middle of a message.
 func (p *proxy) resetConnections() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -98,7 +98,6 @@ func followRecords(ctx context.Context, from typed.KubizoneV1alpha1Interface) *i
 	return i
 }
 
-// waitForRecords waits until the informer has the server's current records.
 func (i *informer) waitForRecords(ctx context.Context, t *testing.T, from typed.KubizoneV1alpha1Interface) {
 	t.Helper()
 	until(ctx, t, "the watch shows what is there", func() error {

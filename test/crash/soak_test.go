@@ -43,7 +43,6 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// runRound runs up to most faults.
 func (w *world) runRound(t *testing.T, rnd *rand.Rand, most int) {
 	ctx := within(t, 20*time.Minute)
 	e := startEtcd(ctx, t, 3, false)

@@ -251,7 +251,6 @@ func TestF10_diskFull(t *testing.T) {
 	w.checkAll(ctx, t, l, e, one)
 }
 
-// smallDisk mounts a tmpfs of size bytes.
 func smallDisk(t *testing.T, size int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -263,7 +262,6 @@ func smallDisk(t *testing.T, size int) string {
 	return dir
 }
 
-// fillDisk writes until the disk is full.
 func fillDisk(t *testing.T, path string) {
 	t.Helper()
 	file := must.Get(os.Create(path))(t)
@@ -336,7 +334,6 @@ func TestF05_serverStoppedInAWrite(t *testing.T) {
 	w.checkAll(ctx, t, l, e, one, other)
 }
 
-// expectStopped returns nil if the process is stopped.
 func expectStopped(pid int) error {
 	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if err != nil {

@@ -58,7 +58,6 @@ func eachEarlier(t *testing.T, test func(t *testing.T, now, before *world)) {
 	}
 }
 
-// replaceProgram restarts a server with another version's program, as a rollout does.
 func (r *replica) replaceProgram(ctx context.Context, t *testing.T, program string) {
 	t.Helper()
 	must.Succeed(t, r.Stop(ctx))
@@ -66,7 +65,6 @@ func (r *replica) replaceProgram(ctx context.Context, t *testing.T, program stri
 	r.startReplica(ctx, t)
 }
 
-// form is the format in the store's config.
 type form struct{ Format, LeastReader int }
 
 func (e *etcd) readForm(ctx context.Context, t *testing.T) (f form) {
@@ -287,7 +285,6 @@ func (d *delivered) applyObject(ctx context.Context, t *testing.T, resource, tex
 	}
 }
 
-// applyRecord applies a record of the zone.
 func (d *delivered) applyRecord(ctx context.Context, t *testing.T, name, kind string, values ...string) {
 	t.Helper()
 	d.applyObject(ctx, t, "records", recordText(name, kind, values...))
@@ -298,7 +295,6 @@ func recordText(name, kind string, values ...string) string {
 		name, kind, strings.Join(values, `", "`), keptName)
 }
 
-// makeZone creates the class, the zone, a child zone and records of both.
 func (d *delivered) makeZone(ctx context.Context, t *testing.T) {
 	t.Helper()
 	d.applyObject(ctx, t, "dnsclasses", fmt.Sprintf(`{kind: DNSClass, metadata: {name: secondaries}, spec: {allowLocalAddresses: true, `+
@@ -334,7 +330,6 @@ func (d *delivered) changeZone(ctx context.Context, t *testing.T) {
 	}
 }
 
-// readEverything returns all lists and the content of each zone, by path.
 func (d *delivered) readEverything(ctx context.Context, t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -385,7 +380,6 @@ func (d *delivered) expectUnchanged(ctx context.Context, t *testing.T, had map[s
 	}
 }
 
-// servePrimary replaces the primary by that of a version.
 func (d *delivered) servePrimary(ctx context.Context, t *testing.T, by *world) {
 	t.Helper()
 	if d.primary != nil {
@@ -397,7 +391,6 @@ func (d *delivered) servePrimary(ctx context.Context, t *testing.T, by *world) {
 	}
 }
 
-// transferKept returns the zone by AXFR, and its serial.
 func (d *delivered) transferKept(ctx context.Context, t *testing.T) (serial uint32, all []string) {
 	t.Helper()
 	until(ctx, t, "the primary has the zone", func() (err error) { all, err = transferZone(d.primary.dns, keptZone); return err })

@@ -47,7 +47,6 @@ type readWhole struct {
 	lists, streams, events, entries int
 }
 
-// startWhole starts a writer of change sets, and a number of readers of each server.
 func (l *load) startWhole(ctx context.Context, each int) (all []*readWhole) {
 	ctx, stop := context.WithCancel(ctx)
 	l.all.Go(func() { l.writeSets(ctx) })
@@ -87,7 +86,6 @@ func (l *load) noteWrong(format string, args ...any) {
 	l.wrong = append(l.wrong, fmt.Sprintf(format, args...))
 }
 
-// readOn alternates between lists and a watch.
 func (r *readWhole) readOn(ctx context.Context) {
 	rnd := rand.New(rand.NewPCG(*seed, r.seed))
 	for ctx.Err() == nil {
@@ -127,7 +125,6 @@ func (r *readWhole) listValues(ctx context.Context, from typed.KubizoneV1alpha1I
 	return is, list.ResourceVersion, nil
 }
 
-// compareList compares the replay with a list at the same version.
 func (r *readWhole) compareList(ctx context.Context, from typed.KubizoneV1alpha1Interface) {
 	is, _, err := r.listValues(ctx, from, r.at)
 	if err == nil && !maps.Equal(is, r.is) {

@@ -58,7 +58,6 @@ func TestNeighbour_isNotHeldUpByWhatTheProviderChokesOn(t *testing.T) {
 	}
 }
 
-// waitForReady writes a record and waits until it is delivered and Ready.
 func (w *world) waitForReady(name, zone string, h *hook) {
 	w.Helper()
 	address := "192.0.2." + map[string]string{"a": "1", "www": "2"}[name]

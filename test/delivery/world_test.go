@@ -35,10 +35,9 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// waitTimeout bounds every wait for a fact: a loaded machine is slow, not wrong.
+// waitTimeout is long: a loaded machine is slow, not wrong.
 const waitTimeout = 5 * time.Minute
 
-// kubizone is the path of the program.
 var kubizone string
 
 func TestMain(m *testing.M) {
@@ -58,7 +57,6 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// program is a process beside a test.
 type program struct {
 	cmd  *exec.Cmd
 	done chan struct{}
@@ -105,7 +103,6 @@ func runProgram(t *testing.T, path string, args ...string) *program {
 	return p
 }
 
-// stopProgram ends the process as Ctrl-C does.
 func (p *program) stopProgram() {
 	_ = p.cmd.Process.Signal(os.Interrupt)
 	select {
@@ -125,7 +122,6 @@ func waitUntil(t *testing.T, what string, so func() bool) {
 	}
 }
 
-// world is a running `kubizone up`.
 type world struct {
 	*testing.T
 	up  *program
@@ -140,7 +136,6 @@ func startWorld(t *testing.T, flags ...string) *world {
 	return startIn(t, t.TempDir(), flags...)
 }
 
-// startIn starts `kubizone up` on the data of an earlier run in dir.
 func startIn(t *testing.T, dir string, flags ...string) *world {
 	t.Helper()
 	w := &world{T: t, up: runKubizone(t, append([]string{"up", "--data-dir", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0",
@@ -192,7 +187,6 @@ func (h *hook) countCalls() int {
 	return h.calls
 }
 
-// countValue counts posted RRsets with the value.
 func (h *hook) countValue(value string) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -328,7 +322,6 @@ func (w *world) waitForAllReady() {
 	})
 }
 
-// sample is a line of /metrics.
 type sample struct {
 	name, labels string
 	value        float64
@@ -399,7 +392,6 @@ func (w *world) countRequests() map[string]int {
 	return counts
 }
 
-// subtractCounts returns now minus before.
 func subtractCounts(before, now map[string]int) map[string]int {
 	more := map[string]int{}
 	for what, n := range now {

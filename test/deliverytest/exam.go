@@ -132,7 +132,6 @@ func markOwed(p *delivery.Plan) {
 
 func openFence(context.Context) error { return nil }
 
-// deliverPlan delivers a plan until the provider confirms.
 func (e *exam) deliverPlan(provider delivery.Provider, p delivery.Plan) delivery.Report {
 	e.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), e.Timeout)

@@ -21,8 +21,7 @@ type Server struct {
 	mu    sync.Mutex
 	zones map[name.Name]*zoneData
 	// log has every applied change of an RRset in order; Writes returns a copy.
-	log []Write
-	// calls counts calls by method.
+	log   []Write
 	calls map[string]int
 }
 
@@ -33,8 +32,7 @@ type zoneData struct {
 
 // Write is a change applied by a server.
 type Write struct {
-	Zone name.Name
-	// Serial is the serial of the plan.
+	Zone   name.Name
 	Serial serial.Serial
 	// Set is the RRset after the change, without Data if removed.
 	Set delivery.RRset
@@ -131,8 +129,7 @@ type Memory struct {
 	Blind bool
 	// HidesFromList selects RRsets missing from list answers.
 	HidesFromList func(key delivery.RRsetKey) bool
-	// Lost is returned by the next AskLast.
-	Lost []string
+	Lost          []string
 
 	mu     sync.Mutex
 	closed bool
@@ -147,7 +144,6 @@ func (m *Memory) Change(change func(*Memory)) {
 
 var _ delivery.Provider = (*Memory)(nil)
 
-// writeRRset makes one call to the server.
 func (m *Memory) writeRRset(ctx context.Context, method string, plan delivery.Plan, fence delivery.Fence, set delivery.RRset) error {
 	if err := fence(ctx); err != nil {
 		return err

@@ -105,10 +105,8 @@ func renderFiles(t *testing.T) map[string]string {
 	return files
 }
 
-// etcdServers are the addresses in the kustomize form external-etcd, which an installation replaces.
 const etcdServers = `externalEtcd.servers={https://etcd-0.etcd.etcd.svc:2379,https://etcd-1.etcd.etcd.svc:2379,https://etcd-2.etcd.etcd.svc:2379}`
 
-// components maps kustomize components to the equal values.
 var components = map[string]string{
 	"aggregate-roles": "aggregateRoles=true",
 	"cert-manager":    "certManager.enabled=true",

@@ -14,7 +14,6 @@ import (
 	"kubi.zone/kubizone/pkg/cmd"
 )
 
-// withController returns an installation with the controller.
 func withController(t *testing.T) []*unstructured.Unstructured {
 	t.Helper()
 	return renderKustomization(t, writeKustomization(t, "embedded", "components: [DEPLOY/controller]\n"))

@@ -111,7 +111,6 @@ func (i *installation) waitForDiagnosis(when string, code int, want map[string]s
 	}
 }
 
-// findMisdiagnosed returns the differences from the wanted diagnosis.
 func (i *installation) findMisdiagnosed(code int, want map[string]string) (wrong []string) {
 	i.t.Helper()
 	got, status, text := i.runDoctor()

@@ -48,7 +48,6 @@ type pod struct {
 	stop func(syscall.Signal)
 }
 
-// podUser is the user of the pod's securityContext.
 const podUser = 65532
 
 func newPods(r *release, members int) []*pod {
@@ -88,7 +87,6 @@ func newPods(r *release, members int) []*pod {
 	return pods
 }
 
-// mountVolumes creates a directory for each volume of the container, writable by the pod's user.
 func (p *pod) mountVolumes(of corev1.Container) {
 	p.r.t.Helper()
 	for _, volume := range of.VolumeMounts {
@@ -160,7 +158,6 @@ func (p *pod) startContainers(template corev1.PodTemplateSpec) {
 	}
 }
 
-// findServers returns the StatefulSet of the servers.
 func findServers(t *testing.T, objects []*unstructured.Unstructured) appsv1.StatefulSetSpec {
 	t.Helper()
 	for _, object := range objects {
@@ -370,7 +367,6 @@ func (w *writers) writeOnce(name string, n int) bool {
 	return err == nil
 }
 
-// stopWriting ends the writers, none of which may have read an error.
 func (w *writers) stopWriting() {
 	w.r.t.Helper()
 	w.stop()
@@ -397,7 +393,6 @@ func (w *writers) writeUntil() {
 	w.contents["late"] = "192.0.2.1"
 }
 
-// expectContents compares a server's Records with the written Records.
 func (w *writers) expectContents(server string) {
 	w.r.t.Helper()
 	list := must.Get(w.client.KubizoneV1alpha1().Records("team-a").List(w.r.withTimeout(), metav1.ListOptions{}))(w.r.t)

@@ -104,21 +104,18 @@ func newRelease(t *testing.T) *release {
 	return r
 }
 
-// writePatches configures the post-renderer.
 func (r *release) writePatches() {
 	r.t.Helper()
 	must.Succeed(r.t, os.WriteFile(filepath.Join(r.plugins, "rig", "kustomization.yaml"), []byte("resources: [all.yaml]\n"+r.makePatches()),
 		0o600))
 }
 
-// serveAt moves the Service to another address of this machine.
 func (r *release) serveAt(at netip.AddrPort) {
 	r.t.Helper()
 	r.port = fmt.Sprint(at.Port())
 	r.writePatches()
 }
 
-// runHelm runs helm as administrator in the installation's namespace.
 func (r *release) runHelm(arguments ...string) (string, error) {
 	r.t.Helper()
 	arguments = append(arguments, "-n", kuberig.InstallNamespace, "--kubeconfig", r.kube.AdminKubeconfig())
@@ -159,7 +156,6 @@ func (r *release) waitForKinds() {
 	}
 }
 
-// startReady starts a Deployment's program and waits until ready.
 func (r *release) startReady(objects []*unstructured.Unstructured, name string) (log *buffer, stop func()) {
 	r.t.Helper()
 	for _, object := range objects {
@@ -283,7 +279,6 @@ func TestHelm_untilUninstalled(t *testing.T) {
 	r.mustHelm("install", "kubizone", chart)
 	stop = r.startServer(r.listObjects())
 	r.waitForKinds()
-	// The volume was kept.
 	r.mustKubectl("delete", "zone", "-n", "team-a", "z")
 
 	// If the server ends before its APIService is removed, namespaces hang, but helm does not, and the uninstall

@@ -35,10 +35,9 @@ import (
 
 const waitTimeout = 2 * time.Minute
 
-// namespaceTimeout exceeds the namespace controller's wait of a minute before retrying a deletion.
+// namespaceTimeout exceeds the minute before the namespace controller retries a deletion.
 const namespaceTimeout = "--timeout=3m"
 
-// installation is a control plane for an installation.
 type installation struct {
 	t       *testing.T
 	kube    *kuberig.Kube
@@ -60,7 +59,6 @@ func (i *installation) withTimeout() context.Context {
 	return ctx
 }
 
-// runKubectl runs kubectl as administrator; stdin may be empty.
 func (i *installation) runKubectl(stdin string, arguments ...string) (out, stderr string, err error) {
 	command := exec.CommandContext(i.withTimeout(), i.kubectl, append([]string{"--kubeconfig", i.kube.AdminKubeconfig()}, arguments...)...)
 	command.Env = append(os.Environ(), i.discovered)
@@ -80,7 +78,6 @@ func (i *installation) mustKubectl(arguments ...string) string {
 	return strings.TrimSpace(out)
 }
 
-// runUntil repeats kubectl until the output matches.
 func (i *installation) runUntil(want string, arguments ...string) {
 	i.t.Helper()
 	var out, stderr string
@@ -124,7 +121,6 @@ func (i *installation) makePatches() string {
 `
 }
 
-// startServer starts the API server of the installed objects.
 func (i *installation) startServer(objects []*unstructured.Unstructured) (stop func()) {
 	i.t.Helper()
 	i.log, stop = i.startProgram(kuberig.ServerName, findPodTemplate(i.t, objects).Spec.Containers[0].Args, "--bind-address=127.0.0.1")
@@ -175,7 +171,6 @@ func (i *installation) startProgram(account string, arguments []string, further 
 	return log, stop
 }
 
-// buffer collects a process's output for concurrent reading.
 type buffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -292,7 +287,6 @@ func TestInstall_untilUninstalled(t *testing.T) {
 	i.mustKubectl("delete", "namespace", "team-a", namespaceTimeout)
 }
 
-// expectAbsent fails the test if an uninstall left an object.
 func (i *installation) expectAbsent(objects []*unstructured.Unstructured) {
 	i.t.Helper()
 	var all bytes.Buffer

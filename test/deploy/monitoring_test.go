@@ -27,7 +27,6 @@ const (
 	dashboardFile = chart + "/dashboards/kubizone.json"
 )
 
-// runPromtool runs Prometheus' checker; a finding fails the test.
 func runPromtool(t *testing.T, arguments ...string) {
 	t.Helper()
 	program := rig.Need(rig.Find("promtool", "hack/install-peers.sh"))(t)
@@ -36,7 +35,6 @@ func runPromtool(t *testing.T, arguments ...string) {
 	}
 }
 
-// alert is a rule of the alerts file.
 type alert struct {
 	Alert       string
 	Labels      map[string]string
@@ -92,7 +90,6 @@ var sections = []struct{ title, prefix string }{
 	{"Delivery", "delivery_"}, {"Primary", "primary_"}, {"etcd", "etcd_"}, {"Budgets of namespaces", "namespace_"}, {"API server", ""},
 }
 
-// panel is a panel of Grafana.
 type panel struct {
 	Title       string         `json:"title"`
 	Type        string         `json:"type"`
@@ -110,7 +107,6 @@ type target struct {
 	RefID  string `json:"refId"`
 }
 
-// makeDashboard returns the chart's dashboard, with a panel for each listed metric.
 func makeDashboard() []byte {
 	source := map[string]string{"type": "prometheus", "uid": "${datasource}"}
 	var panels []panel

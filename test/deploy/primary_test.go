@@ -16,7 +16,6 @@ import (
 	"kubi.zone/kubizone/pkg/cmd"
 )
 
-// withPrimary returns an installation with the hidden primary.
 func withPrimary(t *testing.T) []*unstructured.Unstructured {
 	t.Helper()
 	return renderKustomization(t, writeKustomization(t, "embedded", "components: [DEPLOY/primary]\n"))

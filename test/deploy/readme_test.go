@@ -82,7 +82,6 @@ func TestReadme_installs(t *testing.T) {
 	r.waitForDiagnosis("as the pages install", 0, map[string]string{"apiservice": "OK", "permissions": "OK", "ready": "OK"})
 }
 
-// copyStart copies artifacts/start below dir, with this machine's addresses.
 func copyStart(t *testing.T, dir string, addresses *strings.Replacer) {
 	t.Helper()
 	const from = "../../artifacts/start"

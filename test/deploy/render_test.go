@@ -30,7 +30,6 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/rbac.golden")
 
-// forms are the forms of installation.
 var forms = []string{"embedded", "ha", "external-etcd"}
 
 const manifests = "../../artifacts/deploy"

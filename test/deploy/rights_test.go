@@ -33,7 +33,6 @@ var callers = map[string][]string{
 	"fleet": {"pkg/cmd/fleet", "pkg/bind9/fleet"},
 }
 
-// request is an API request, with the subresource in resource.
 type request struct{ verb, group, resource string }
 
 // byValues are requests that the chart's values permit: the Secrets of classes.
@@ -80,7 +79,6 @@ func TestRBAC_givesWhatTheProgramsAskFor(t *testing.T) {
 	}
 }
 
-// readRules returns the rules of all roles of a component.
 func readRules(t *testing.T, component string) (rules []rbacv1.PolicyRule) {
 	t.Helper()
 	text := must.Get(os.ReadFile(filepath.Join(manifests, component, "rbac.yaml")))(t)
@@ -137,13 +135,11 @@ func findRequests(t *testing.T) map[string]map[request]string {
 	return asked
 }
 
-// clients are the packages of typed clients and informers, without GROUP/VERSION.
 var clients = []string{
 	module + "api/client/clientset/versioned/typed/", "k8s.io/client-go/kubernetes/typed/",
 	module + "api/client/informers/externalversions/", "k8s.io/client-go/informers/",
 }
 
-// groups are the API groups of these packages by GROUP.
 var groups = map[string]string{"kubizone": "kubi.zone", "bind9": "bind9.kubi.zone", "core": "", "apps": "apps",
 	"discovery": "discovery.k8s.io"}
 

@@ -18,7 +18,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// binaries are the absolute paths of the programs for stories.
 var binaries struct{ kubizone, webhookServer, publish, kubectl, kstatus, argohealth, helm string }
 
 func TestMain(m *testing.M) {
@@ -38,7 +37,6 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// buildPrograms builds kubizone, the webhook server and the example client, and finds kubectl.
 func buildPrograms(dir string) error {
 	var err error
 	if binaries.kubizone, err = rig.Kubizone(context.Background(), dir, ""); err != nil {
@@ -57,7 +55,6 @@ func buildPrograms(dir string) error {
 	return err
 }
 
-// needPrograms skips the test if a program for stories is not installed.
 func needPrograms(t *testing.T) {
 	t.Helper()
 	rig.Need(rig.KubeProgram("kubectl"))(t)

@@ -30,8 +30,7 @@ import (
 // bridge is `kubizone external-dns` in front of a running server, with a client of external-dns' protocol.
 type bridge struct {
 	*running
-	url string
-	// spent has the durations of requests.
+	url   string
 	spent []time.Duration
 }
 
@@ -149,7 +148,6 @@ func (b *bridge) runCycle(endpoints ...*contract.Endpoint) int {
 	return code
 }
 
-// endpointOf parses an endpoint as a source makes it: RESOURCE NAME TYPE TARGET,TARGET.
 func endpointOf(text string) *contract.Endpoint {
 	words := strings.Fields(text)
 	e := &contract.Endpoint{DNSName: words[1] + ".example.org", RecordType: words[2], Targets: strings.Split(words[3], ",")}

@@ -129,7 +129,6 @@ func TestFrozen_whatIsDamagedInEtcdIsServedToNobody(t *testing.T) {
 	})
 }
 
-// readConditions returns a Zone as JSON.
 func (r *running) readConditions(zone string) string {
 	r.t.Helper()
 	text := must.Get(r.client.KubizoneV1alpha1().RESTClient().Get().Namespace("dns").Resource("zones").Name(zone).DoRaw(r.t.Context()))(r.t)

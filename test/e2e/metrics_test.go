@@ -115,7 +115,6 @@ func TestMetrics_ofRealProcesses(t *testing.T) {
 	}
 }
 
-// countEnded counts transfers with any result.
 func countEnded(of map[string]float64) (transfers float64) {
 	for name, is := range of {
 		if strings.HasPrefix(name, "kubizone_primary_transfers_total{") {
@@ -128,7 +127,6 @@ func countEnded(of map[string]float64) (transfers float64) {
 // some matches any value.
 const some = -1
 
-// checkMetrics requires minimum values; 0 must be exact.
 func checkMetrics(t *testing.T, got metricsText, wants map[string]float64) {
 	t.Helper()
 	all := got.parseMetrics()
@@ -143,7 +141,6 @@ func checkMetrics(t *testing.T, got metricsText, wants map[string]float64) {
 	}
 }
 
-// findDeaf returns an address without a listener.
 func findDeaf(t *testing.T) string {
 	t.Helper()
 	at := must.Get(rig.FreePort())(t)

@@ -157,7 +157,6 @@ func someRoot(dir string) (root, error) {
 	return r, os.WriteFile(r.path, []byte(some.String()), 0o600)
 }
 
-// describeLoad is the line of `make run` about the loaded zone.
 func (r root) describeLoad() string { return fmt.Sprintf("%d RRsets; %d written", r.sets+1, r.sets+2) }
 
 // fitsScreen requires that a first user sees the whole output at once, not counting etcd's log lines on a slow

@@ -128,7 +128,6 @@ func holdsPart(whole, part any) bool {
 	return reflect.DeepEqual(whole, part)
 }
 
-// makeUser returns an HTTP client with the credentials of $KUBECONFIG.
 func makeUser(ts *testscript.TestScript) *http.Client {
 	cmd := exec.Command(binaries.kubectl, "config", "view", "--raw", "--flatten", "-o", "json")
 	cmd.Env = makeEnvironment(ts)

@@ -25,7 +25,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// running is a real `kubizone up`, with a client.
 type running struct {
 	*process
 	t      *testing.T
@@ -35,7 +34,6 @@ type running struct {
 	client versioned.Interface
 }
 
-// runUp starts `kubizone up` on dir and returns when ready. The process ends with the test.
 func runUp(t *testing.T, dir string, args ...string) *running {
 	t.Helper()
 	ports := [2]string{}
@@ -73,7 +71,6 @@ func (r *running) startPrimary() (apart *process, dns, metrics string) {
 	return apart, ports[0], "http://" + ports[1] + "/metrics"
 }
 
-// makeZone creates a zone that every namespace may write into, with a name server and the address of www.
 func (r *running) makeZone(object, fqdn string) {
 	r.t.Helper()
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: object}, Spec: v1alpha1.ZoneSpec{
@@ -91,13 +88,11 @@ func (r *running) makeRecord(object, fqdn, address string) {
 	must.Get(r.client.KubizoneV1alpha1().Records("dns").Create(r.t.Context(), record, metav1.CreateOptions{}))(r.t)
 }
 
-// readEntries returns the master file of a zone.
 func (r *running) readEntries(object string) (string, error) {
 	text, err := r.client.KubizoneV1alpha1().RESTClient().Get().Namespace("dns").Resource("zones").Name(object).SubResource("entries").Param("format", "text").DoRaw(r.t.Context())
 	return string(text), err
 }
 
-// sendQuery queries a DNS server by TCP.
 func (r *running) sendQuery(server, qname string, qtype uint16) *mdns.Msg {
 	r.t.Helper()
 	q := new(mdns.Msg)
@@ -130,14 +125,12 @@ func waitUntil(t *testing.T, what string, true func() bool) {
 	}
 }
 
-// readMetrics reads /metrics of the API server.
 func (r *running) readMetrics() metricsText {
 	r.t.Helper()
 	text := must.Get(r.client.KubizoneV1alpha1().RESTClient().Get().AbsPath("/metrics").DoRaw(r.t.Context()))(r.t)
 	return metricsText(text)
 }
 
-// metricsText is the text of /metrics.
 type metricsText string
 
 var line = regexp.MustCompile(`(?m)^(kubizone_[a-z_]+(?:\{[^}]*\})?) (\S+)$`)
@@ -150,7 +143,6 @@ func (f metricsText) parseMetrics() map[string]float64 {
 	return found
 }
 
-// metricsOf reads /metrics without credentials.
 func metricsOf(t *testing.T, url string) metricsText {
 	t.Helper()
 	answer := must.Get(http.Get(url))(t)

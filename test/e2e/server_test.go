@@ -22,10 +22,9 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// waitTimeout bounds every wait for a fact: a loaded machine is slow, not wrong.
+// waitTimeout is long: a loaded machine is slow, not wrong.
 const waitTimeout = 5 * time.Minute
 
-// ready matches the ready line of `kubizone up`.
 var ready = regexp.MustCompile(`(?m)^ready`)
 
 type storyKey struct{}
@@ -55,7 +54,6 @@ func (s *story) choosePorts(ts *testscript.TestScript) {
 	}
 }
 
-// process is a program beside the story.
 type process struct {
 	*rig.Process
 	name string
@@ -90,7 +88,6 @@ func (p *process) ended() bool {
 	}
 }
 
-// stopProcess interrupts the program, as Ctrl-C does, and returns the exit error.
 func (p *process) stopProcess() error {
 	if err := p.Signal(os.Interrupt); err != nil {
 		return err
@@ -98,7 +95,6 @@ func (p *process) stopProcess() error {
 	return p.waitEnd()
 }
 
-// waitEnd waits for the exit and returns the exit error. After waitTimeout, the program is killed.
 func (p *process) waitEnd() error {
 	select {
 	case <-p.Ended():

@@ -45,7 +45,6 @@ func readFormat(t *testing.T, client string, at netip.AddrPort, zone string, key
 	return out.String()
 }
 
-// runClient runs a client in a new directory, with additional environment variables, and returns the output.
 func (u *updated) runClient(env []string, program string, args ...string) (string, error) {
 	u.t.Helper()
 	command := exec.CommandContext(rig.Within(u.t, 3*time.Minute), program, args...)
@@ -140,7 +139,6 @@ func runCertified(t *testing.T) *certified {
 	return c
 }
 
-// checkCertificate checks the names of a certificate, and that no challenge remains.
 func (c *certified) checkCertificate(file string, names ...string) {
 	c.t.Helper()
 	block, _ := pem.Decode(must.Get(os.ReadFile(file))(c.t))
@@ -153,7 +151,6 @@ func (c *certified) checkCertificate(file string, names ...string) {
 	}
 }
 
-// runCertbot requests a certificate with certbot, and returns the path of the certificate.
 func (c *certified) runCertbot(program string, at netip.AddrPort, key rig.TSIGKey, signs bool, names ...string) (file, said string,
 	err error) {
 	c.t.Helper()
@@ -170,7 +167,6 @@ func (c *certified) runCertbot(program string, at netip.AddrPort, key rig.TSIGKe
 	return filepath.Join(dir, "live", "got", "cert.pem"), said, err
 }
 
-// runLego requests a certificate with lego, and returns the path of the certificate.
 func (c *certified) runLego(program string, at netip.AddrPort, key rig.TSIGKey, names ...string) (file, said string, err error) {
 	c.t.Helper()
 	dir := c.t.TempDir()
@@ -229,7 +225,6 @@ func (c *certified) checkClient(client string, run func(key rig.TSIGKey, names .
 	}
 }
 
-// runLego5 requests a certificate with lego 5, and returns the path of the certificate.
 func (c *certified) runLego5(program string, at netip.AddrPort, key rig.TSIGKey, names ...string) (file, said string, err error) {
 	c.t.Helper()
 	env := []string{"LEGO_CA_CERTIFICATES=" + c.acme.Root, "DNSUPDATE_SEQUENCE_INTERVAL=1", "DNSUPDATE_POLLING_INTERVAL=1",

@@ -101,7 +101,6 @@ var digStatus = regexp.MustCompile(`(?s)status: (\w+).*ANSWER: (\d+)`)
 
 var refusedAs = regexp.MustCompile(`update failed: (\w+)`)
 
-// sendUpdate sends a message for example.org to the primary with nsupdate, and returns the RCODE.
 func (u *updated) sendUpdate(key *rig.TSIGKey, lines ...string) string {
 	u.t.Helper()
 	return u.sendUpdateTo(netip.MustParseAddrPort(u.dns), key, lines...)
@@ -588,7 +587,6 @@ func (c updateClient) exchangeMessage(m *mdns.Msg) *mdns.Msg {
 	return nil
 }
 
-// readCounter returns the value of a counter; false if absent.
 func (c updateClient) readCounter(owner string) (value int64, is bool) {
 	m := new(mdns.Msg)
 	m.SetQuestion(owner, mdns.TypeTXT)
@@ -646,7 +644,6 @@ func TestUpdate_reachesAZoneThatWasJustMade_S13_4(t *testing.T) {
 	}
 }
 
-// exchangeOctets sends a signed message unchanged, and returns the answer.
 func (u *updated) exchangeOctets(wire []byte) *mdns.Msg {
 	u.t.Helper()
 	conn := must.Get(net.Dial("udp", u.dns))(u.t)
@@ -660,7 +657,6 @@ func (u *updated) exchangeOctets(wire []byte) *mdns.Msg {
 	return m
 }
 
-// replaceText returns a signed message that sets the only TXT of a name.
 func (c updateClient) replaceText(owner, text string) []byte {
 	rr := []mdns.RR{must.Get(mdns.NewRR(fmt.Sprintf("%s 60 TXT %s", owner, text)))(c.t)}
 	m := new(mdns.Msg).SetUpdate("example.org.")

@@ -20,7 +20,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// updateTwin sends the same messages to BIND and to the server.
 type updateTwin struct {
 	t       *testing.T
 	key     rig.TSIGKey
@@ -29,7 +28,6 @@ type updateTwin struct {
 	sent    uint16
 }
 
-// sendMessage sends a message to a server and returns the RCODE.
 func (w *updateTwin) sendMessage(at int, m *mdns.Msg) int {
 	w.t.Helper()
 	c := &mdns.Client{Net: "tcp", Timeout: time.Minute, TsigSecret: map[string]string{w.key.Name: w.key.Secret}}

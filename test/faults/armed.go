@@ -92,7 +92,6 @@ func (p *faults) passPoint(point string) (lose bool) {
 	return lose
 }
 
-// shiftedNow returns the machine's time plus the duration in the file KUBIZONE_CLOCK.
 func shiftedNow() time.Time {
 	off := time.Duration(0)
 	if path := os.Getenv("KUBIZONE_CLOCK"); path != "" {

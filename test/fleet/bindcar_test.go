@@ -116,7 +116,6 @@ func transferBesideBindcar(t *testing.T, kind string) {
 	w.mustSucceed(w.ours.KubizoneV1alpha1().DNSClasses().Delete(w.ctx, w.namespace, metav1.DeleteOptions{}))
 }
 
-// startBindcar starts a bindcar, real or double, in front of a pod's named.
 func (w *world) startBindcar(pod *localPod, kind string) (*client.Client, error) {
 	secret, err := w.core.CoreV1().Secrets(w.namespace).Get(w.ctx, render.RNDCSecretName("car-secondary-0"), metav1.GetOptions{})
 	if err != nil {

@@ -47,7 +47,6 @@ type bindy struct {
 
 const bindyManager = "bindy-controller"
 
-// makeLabels returns bindy's labels on objects and in selectors of an instance.
 func (b *bindy) makeLabels(server string) map[string]string {
 	return map[string]string{
 		"app": "bind9", "instance": server, "app.kubernetes.io/name": "bind9", "app.kubernetes.io/instance": server,
@@ -120,7 +119,6 @@ func (b *bindy) applyObjects(ctx context.Context) error {
 	return errors.Join(wrong...)
 }
 
-// readChildren returns the present state of bindy's objects, by KIND/NAME.
 func (b *bindy) readChildren() map[string]string {
 	b.w.t.Helper()
 	objects, err := b.makeObjects()

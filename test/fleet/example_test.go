@@ -100,7 +100,6 @@ func TestProvider_ofTheSourceAnswersAtEachServer(t *testing.T) {
 	run(kubectl, "apply", "-f", "testdata/example_servers.yaml")
 	run(w.program, "import", "testdata/example_zone.yaml", "--from-crd")
 	run(kubectl, "patch", "zones.kubi.zone", "-n", "platform-dns", "example-zone", "--type=merge", "-p", `{"spec":{"dnsClassRefs":[{"name":"global-dns"}]}}`)
-	// The delivery reaches a server by the address of its Service.
 	servers := map[string]netip.AddrPort{}
 	for _, namespace := range namespaces {
 		for _, role := range []string{"primary-0", "primary-1", "secondary-0", "secondary-1", "secondary-2"} {
@@ -135,7 +134,6 @@ func TestProvider_ofTheSourceAnswersAtEachServer(t *testing.T) {
 		}
 		return expectCondition(provider.Status.Conditions, bind9.ConditionReady, "True")
 	})
-	// Everything goes.
 	w.mustSucceed(w.ours.KubizoneV1alpha1().Zones("platform-dns").Delete(w.ctx, "example-zone", metav1.DeleteOptions{}))
 	for name, at := range servers {
 		w.waitUntil("no zone at "+name, func() error {

@@ -82,8 +82,7 @@ type service struct {
 	// down is held while the service must stay down. killed: the next exit is a fault's.
 	down   sync.Mutex
 	killed atomic.Bool
-	// lost counts exits due to the Lease.
-	lost atomic.Int64
+	lost   atomic.Int64
 }
 
 // site is a server of the room: a namespace with a Bind9Cluster of one server, and a kubelet.
@@ -96,8 +95,7 @@ type site struct {
 	mending   sync.Mutex
 	// killed counts the kills of named. BIND answers from a transferred zone before writing it to disk, so the next
 	// named may start with an older version or without the zone.
-	killed atomic.Int64
-	// missing counts missing answers.
+	killed           atomic.Int64
 	missing, answers atomic.Int64
 }
 
@@ -251,7 +249,6 @@ func (r *room) startService(s *service) error {
 	return err
 }
 
-// keepRunning restarts a service after each exit, until the test ends.
 func (r *room) keepRunning(s *service) {
 	for {
 		process := s.process.Load()
@@ -298,7 +295,6 @@ const fixedAddress = "192.0.2.1"
 
 var askedNames = []string{"fixed", "www"}
 
-// addressOf returns the nth value of the changing record.
 func addressOf(n uint32) string {
 	return netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}).String()
 }
@@ -357,7 +353,6 @@ func (r *room) persistUntilDone(do func(context.Context) error) {
 	}
 }
 
-// askSite queries a server, and returns the record, or the RCODE without a record.
 func (s *site) askSite(ctx context.Context, name string, kind uint16) (mdns.RR, string, error) {
 	question := new(mdns.Msg).SetQuestion(name, kind)
 	question.RecursionDesired = false
@@ -371,7 +366,6 @@ func (s *site) askSite(ctx context.Context, name string, kind uint16) (mdns.RR, 
 	return nil, mdns.RcodeToString[answer.Rcode], nil
 }
 
-// waitAnswers waits until the server has both names, which are created one after the other.
 func (s *site) waitAnswers(ctx context.Context) {
 	s.t.Helper()
 	s.waitUntil("it answers", func() error {
@@ -525,7 +519,6 @@ func (s *site) replaceNamed(empty bool) {
 	s.disturbSite(func(p *localPod) { s.killNamed(p, nil, empty) })
 }
 
-// killNamed kills named. The kubelet restarts named with env, on an empty disk if empty.
 func (s *site) killNamed(p *localPod, env []string, empty bool) {
 	s.kubelet.mu.Lock()
 	defer s.kubelet.mu.Unlock()
@@ -573,7 +566,6 @@ func (r *room) loseControl(at *site) {
 	})
 }
 
-// killService kills a service for the duration of hold.
 func (r *room) killService(s *service, hold time.Duration) {
 	r.common.Lock()
 	defer r.common.Unlock()
@@ -584,7 +576,6 @@ func (r *room) killService(s *service, hold time.Duration) {
 	time.Sleep(hold)
 }
 
-// replaceServer kills the API server with its etcd, and restarts both on their data.
 func (r *room) replaceServer(hold time.Duration) {
 	r.common.Lock()
 	defer r.common.Unlock()

@@ -38,10 +38,10 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// waitTimeout bounds every wait for a fact: a loaded machine is slow, not wrong.
+// waitTimeout is long: a loaded machine is slow, not wrong.
 const waitTimeout = 2 * time.Minute
 
-// home is the directory of this test binary; TestMain removes it.
+// home is removed by TestMain.
 var home string
 
 func TestMain(m *testing.M) {
@@ -66,14 +66,12 @@ func TestMain(m *testing.M) {
 // ends are called by TestMain in order.
 var ends []func()
 
-// cluster is a control plane with our API behind it.
 type cluster struct {
-	kube    *kuberig.Kube
-	program string // path of the kubizone binary
-	core    *kubernetes.Clientset
-	ours    *versioned.Clientset
-	server  *kuberig.Server
-	// kubeconfig is the server's.
+	kube       *kuberig.Kube
+	program    string // path of the kubizone binary
+	core       *kubernetes.Clientset
+	ours       *versioned.Clientset
+	server     *kuberig.Server
 	kubeconfig string
 }
 
@@ -126,13 +124,11 @@ var shared = sync.OnceValues(func() (*cluster, error) {
 	return c, c.kube.StartControllerManager(ctx)
 })
 
-// requireCluster returns the shared cluster, and skips the test if Kubernetes' programs were not built.
 func requireCluster(t *testing.T) *cluster {
 	t.Helper()
 	return rig.Need(shared())(t)
 }
 
-// world is a namespace with a Fleet.
 type world struct {
 	*cluster
 	t         *testing.T
@@ -183,7 +179,6 @@ func (w *world) mustSucceed(err error) {
 	}
 }
 
-// startProgram runs a sub-command of kubizone with a kubeconfig until the test ends.
 func (w *world) startProgram(kubeconfig string, arguments ...string) *rig.Process {
 	w.t.Helper()
 	process, err := rig.StartProcess(nil, w.t.TempDir(), w.program, append(arguments, "--kubeconfig", kubeconfig, "--health-listen", "127.0.0.1:0")...)
@@ -197,7 +192,6 @@ func (w *world) startProgram(kubeconfig string, arguments ...string) *rig.Proces
 	return process
 }
 
-// runFleet starts a Fleet for namespaces until the test ends or stop is called.
 func (w *world) runFleet(at clock.Clock, namespaces ...string) {
 	w.t.Helper()
 	w.runFleetWith(fleet.Config{
@@ -301,7 +295,6 @@ func (w *world) getInstance(name string) *bind9.Bind9Instance {
 	return instance
 }
 
-// expectCondition returns an error unless a condition has the wanted STATUS or STATUS/REASON.
 func expectCondition(conditions []metav1.Condition, of, want string) error {
 	status, reason, _ := strings.Cut(want, "/")
 	for _, c := range conditions {
@@ -326,7 +319,6 @@ func (w *world) waitInstance(name, condition, want string) {
 	})
 }
 
-// listMade lists the objects created in a namespace as RESOURCE/NAME.
 func (w *world) listMade(namespace string) []string {
 	w.t.Helper()
 	var out []string

@@ -47,12 +47,10 @@ type kubelet struct {
 	// their own, behind proxies.
 	node string
 	// state are files in the zone directory of bindy's pods, as bindcar writes them.
-	state map[string]string
-	// placed counts the node's pods.
+	state  map[string]string
 	placed int
 }
 
-// localPod is a pod as processes.
 type localPod struct {
 	pod                 *corev1.Pod
 	dir, ip             string
@@ -62,11 +60,9 @@ type localPod struct {
 	// started: this named has passed the startup probe.
 	started bool
 	// env adds to named's environment.
-	env []string
-	// stopped is when the pod's deletion was noticed.
+	env     []string
 	stopped time.Time
-	// failed counts consecutive failed probes.
-	failed int
+	failed  int
 	// written and shown are the files of the volume, as localized here and as in the cluster.
 	written, shown map[string]string
 }
@@ -104,7 +100,6 @@ func (p *localPod) endProcesses() {
 	}
 }
 
-// isStopping reports whether a deleted pod is still in its preStop.
 func (p *localPod) isStopping(now time.Time) bool {
 	if p.stopped.IsZero() {
 		p.stopped = now
@@ -317,7 +312,6 @@ func (k *kubelet) readMounts(pod *corev1.Pod, volume *corev1.Volume, files map[s
 	return nil
 }
 
-// refreshPod writes a changed volume, starts missing processes, and updates the pod's status.
 func (k *kubelet) refreshPod(p *localPod) error {
 	shown, err := k.readVolume(p.pod)
 	if err != nil {
@@ -460,7 +454,6 @@ func (k *kubelet) askAgent(ctx context.Context, p *localPod, server *render.Serv
 	return got, err
 }
 
-// askPod is fleet.Config.Ask.
 func (k *kubelet) askPod(ctx context.Context, pod *corev1.Pod, server *render.Server) (string, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -471,7 +464,6 @@ func (k *kubelet) askPod(ctx context.Context, pod *corev1.Pod, server *render.Se
 	return k.askAgent(ctx, p, server)
 }
 
-// askMembers is fleet.Config.Members.
 func (k *kubelet) askMembers(ctx context.Context, pod *corev1.Pod, server *render.Server) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -482,7 +474,6 @@ func (k *kubelet) askMembers(ctx context.Context, pod *corev1.Pod, server *rende
 	return fleet.AskMembersAt(ctx, p.agent.String(), server)
 }
 
-// findAddress returns the socket of the pod with an address, if running.
 func (k *kubelet) findAddress(ip string) (netip.AddrPort, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -34,7 +34,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// asker queries servers without a pause, and counts the results.
 type asker struct {
 	mu      sync.Mutex
 	counts  map[string]int // by result: "answered", or the error
@@ -103,7 +102,6 @@ func (a *asker) countAnswer(server netip.AddrPort, name, got, want string) {
 	}
 }
 
-// documentBlocks returns a document's blocks whose second word matches, in order.
 func documentBlocks(t *testing.T, document, words string) (yamls, shells []string) {
 	t.Helper()
 	text := must.Get(os.ReadFile("../../docs/" + document))(t)

@@ -24,16 +24,14 @@ const proxyLag = 500 * time.Millisecond
 
 // proxy acts as kube-proxy and forwards port 53 of a Service's address to ready pods in the Service's EndpointSlices.
 type proxy struct {
-	w    *world
-	k    *kubelet
-	at   netip.AddrPort
-	pods atomic.Pointer[[]string] // addresses of the pods
-	next atomic.Uint64
-	// alone counts packets and connections without a pod.
+	w     *world
+	k     *kubelet
+	at    netip.AddrPort
+	pods  atomic.Pointer[[]string] // addresses of the pods
+	next  atomic.Uint64
 	alone atomic.Int64
 }
 
-// runProxy returns when the Service has an address and a ready pod.
 func (w *world) runProxy(k *kubelet, service string) *proxy {
 	w.t.Helper()
 	p := &proxy{w: w, k: k}

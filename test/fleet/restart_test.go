@@ -50,7 +50,6 @@ type load struct {
 	samples                      []string
 }
 
-// podOf returns the socket of a ready pod of a Service.
 func (l *load) podOf(service *proxy) (netip.AddrPort, bool) {
 	ready := *service.pods.Load()
 	if len(ready) == 0 {
@@ -68,7 +67,6 @@ func (l *load) podOf(service *proxy) (netip.AddrPort, bool) {
 	return at, ok
 }
 
-// runLoad sends rate queries a second until stop.
 func (l *load) runLoad(ctx context.Context, rate int) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var asking sync.WaitGroup
@@ -96,7 +94,6 @@ func (l *load) runLoad(ctx context.Context, rate int) (stop func()) {
 	return func() { cancel(); asking.Wait() }
 }
 
-// resolveName queries the servers in turn for a name.
 func (l *load) resolveName(socket *net.UDPConn, name string) {
 	l.asked.Add(1)
 	first, said := rand.IntN(len(l.services)), []string{}
@@ -266,7 +263,6 @@ func restartUnderQueries(t *testing.T, namespace string, storage *bind9.Storage,
 	w.mustSucceed(w.ours.KubizoneV1alpha1().DNSClasses().Delete(w.ctx, namespace, metav1.DeleteOptions{}))
 }
 
-// podUIDs returns the uids of all pods in the namespace, terminating pods included.
 func (w *world) podUIDs() (uids []types.UID) {
 	w.t.Helper()
 	list, err := w.core.CoreV1().Pods(w.namespace).List(w.ctx, metav1.ListOptions{})

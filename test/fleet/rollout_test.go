@@ -56,7 +56,6 @@ func TestCluster_replacesOneServerAtATime_S11_9(t *testing.T) {
 	for _, name := range names {
 		w.waitInstance(name, bind9.ConditionReady, "True")
 	}
-	// changed returns the servers whose workload has the new version.
 	changed := func() (of []string) {
 		t.Helper()
 		for _, name := range names {

@@ -41,7 +41,6 @@ var arrowsUp = map[string]int{
 }
 
 var (
-	// readFirst matches the files under "Read first" in a package comment.
 	readFirst = regexp.MustCompile(`(?s)Read first: (.*?)\.\s+(?:[A-Z]|$)`)
 	fileName  = regexp.MustCompile(`\b\w+\.go\b`)
 )
@@ -94,7 +93,6 @@ func parsePackages(t *testing.T) map[string]map[string]*ast.File {
 	return packages
 }
 
-// listReadFirst returns the files under "Read first" in a package comment, in order.
 func listReadFirst(files map[string]*ast.File) (first []string) {
 	for _, file := range files {
 		if said := readFirst.FindStringSubmatch(file.Doc.Text()); said != nil {

@@ -492,7 +492,6 @@ var confined = []struct {
 	{"go.etcd.io/etcd/server/v3/...", []string{"pkg/etcd/embed", "test/..."}, "that etcd is embedded, and how, is one decision"},
 }
 
-// listed is a package in the output of `go list`.
 type listed struct {
 	Dir, ImportPath    string
 	Imports, Deps      []string

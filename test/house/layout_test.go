@@ -221,7 +221,6 @@ func listAnchors(page string) (names []string) {
 	return names
 }
 
-// saysForWhom matches the beginning of a page in docs.
 var saysForWhom = regexp.MustCompile(`^# .*\n+For `)
 
 // TestDocuments_pointAtWhatExists covers the table of packages in CONTRIBUTING.md and every relative link of every

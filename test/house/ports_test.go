@@ -67,7 +67,6 @@ func closedListeners(tree *ast.File) (closed []token.Pos) {
 	return closed
 }
 
-// calledFunction returns the function of a call, such as "net.Listen", or an empty string.
 func calledFunction(e ast.Expr) string {
 	if call, ok := e.(*ast.CallExpr); ok {
 		if selected, ok := call.Fun.(*ast.SelectorExpr); ok {

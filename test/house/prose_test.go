@@ -13,7 +13,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// searches matches functions that search in a text.
 var searches = regexp.MustCompile(`^(Contains\w*|HasPrefix|HasSuffix|(Last)?Index\w*|Cut\w*|EqualFold|Split\w*|Match\w*|Find\w*)$`)
 
 // proseReaders are files that search in another program's messages, with the reason.

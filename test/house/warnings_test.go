@@ -17,7 +17,6 @@ import (
 )
 
 var (
-	// rule matches a rule number.
 	rule = regexp.MustCompile(`\bS\d+\.\d+\b`)
 	// warns matches names of functions and types for Warnings.
 	warns = regexp.MustCompile(`[wW]arn`)
@@ -82,7 +81,6 @@ func TestRefusals_haveTheirRuleAsCause(t *testing.T) {
 	}
 }
 
-// listTexts returns the string literals within a node, one per line.
 func listTexts(n ast.Node) (all string) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
@@ -106,7 +104,6 @@ func makesWarning(n ast.Node) bool {
 	return false
 }
 
-// nameOf returns the name of a function or type, without the package.
 func nameOf(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.Ident:

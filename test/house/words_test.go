@@ -85,7 +85,6 @@ func TestWords_thatGo(t *testing.T) {
 	}
 }
 
-// declaredWords returns the words, in lower case, of all names declared in a file.
 func declaredWords(t *testing.T, p string) (words []string) {
 	file := must.Get(parser.ParseFile(token.NewFileSet(), filepath.Join(root, p), nil, parser.SkipObjectResolution))(t)
 	add := func(names ...*ast.Ident) {

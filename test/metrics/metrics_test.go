@@ -173,7 +173,6 @@ func TestMetrics_namedInRulesAndPagesExist(t *testing.T) {
 	}
 }
 
-// histogramOf returns the histogram of a series.
 func histogramOf(series string) (name string, is bool) {
 	for _, suffix := range []string{"_bucket", "_sum", "_count"} {
 		if name, is = strings.CutSuffix(series, suffix); is {

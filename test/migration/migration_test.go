@@ -27,7 +27,6 @@ import (
 
 const document = "../../docs/migration.md"
 
-// block is a fenced block of the document.
 type block struct {
 	info, text string
 	line       int
@@ -107,7 +106,6 @@ func (l *lab) installServices(ctx context.Context) {
 	}
 }
 
-// runShell runs a script as the administrator, with the exported variables of earlier scripts.
 func (l *lab) runShell(script string) (out string, exit int) {
 	l.Helper()
 	ctx, cancel := context.WithTimeout(l.Context(), 12*time.Minute)
@@ -146,7 +144,6 @@ func (l *lab) applyFile(path string) {
 	l.applyText(string(text))
 }
 
-// waitDefinitions returns when kubectl discovers all CustomResourceDefinitions.
 func (l *lab) waitDefinitions() {
 	l.Helper()
 	ctx, cancel := context.WithTimeout(l.Context(), 2*time.Minute)
@@ -154,7 +151,6 @@ func (l *lab) waitDefinitions() {
 	must.Succeed(l, l.kube.WaitDefinitions(ctx))
 }
 
-// writeStatuses writes the statuses of v0's controllers.
 func (l *lab) writeStatuses(change func(zone string, status map[string]any)) {
 	l.Helper()
 	text := must.Get(os.ReadFile("testdata/statuses.yaml"))(l)
@@ -168,7 +164,6 @@ func (l *lab) writeStatuses(change func(zone string, status map[string]any)) {
 	}
 }
 
-// getObject reads an object through kube-apiserver; flags may bypass it.
 func (l *lab) getObject(flags, kind, namespace, name string) map[string]any {
 	l.Helper()
 	var object map[string]any
@@ -189,7 +184,6 @@ func readNumber(object map[string]any, fields ...string) int64 {
 	return int64(n)
 }
 
-// findMissing returns the paths at which object lacks a value of want.
 func findMissing(path string, object, want any) []string {
 	switch want := want.(type) {
 	case map[string]any:
@@ -216,7 +210,6 @@ func findMissing(path string, object, want any) []string {
 	return nil
 }
 
-// hasObjects requires the objects of a block, with the block's values.
 func (l *lab) hasObjects(flags string, shown block) {
 	l.Helper()
 	for _, text := range strings.Split(shown.text, "\n---\n") {

@@ -40,7 +40,6 @@ var (
 	views    = []string{"", "", "", "", "inside"}
 )
 
-// operation is a request of a client.
 type operation struct {
 	client int
 	server int
@@ -48,7 +47,6 @@ type operation struct {
 	do     func(ctx context.Context, api typed.KubizoneV1alpha1Interface) (metav1.Object, error)
 }
 
-// answered is an operation with the server's answer.
 type answered struct {
 	client           int
 	server           int
@@ -68,7 +66,6 @@ func (a answered) String() string {
 
 func pickOne[T any](r *rand.Rand, of []T) T { return of[r.IntN(len(of))] }
 
-// drawOperation draws a client's next operation.
 func drawOperation(r *rand.Rand) operation {
 	op := operation{server: r.IntN(2)}
 	ns := pickOne(r, namespaces)
@@ -225,7 +222,6 @@ func drawOperations(clients int) (all []operation) {
 	return all
 }
 
-// carryOut runs the operations in parallel clients and returns the answers.
 func (w *world) carryOut(t *testing.T, ops []operation) ([]answered, error) {
 	t.Helper()
 	var all []answered
@@ -264,7 +260,6 @@ func (w *world) carryOut(t *testing.T, ops []operation) ([]answered, error) {
 	return all, unexpected
 }
 
-// ran is the outcome of a run.
 type ran struct {
 	asked     []answered
 	history   history

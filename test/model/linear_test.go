@@ -43,7 +43,6 @@ type output struct {
 	entries string // read: "name=address" of the owner's records, sorted
 }
 
-// linear is the state of a zone for a client with sequential calls.
 type linear struct {
 	records string // as output.entries
 	open    bool

@@ -35,7 +35,6 @@ type change struct {
 	record   *v1alpha1.Record
 }
 
-// transactionOf returns the etcd revision of the change.
 func (c change) transactionOf() int64 {
 	revision, _ := subrev.Split(c.revision)
 	return revision
@@ -80,7 +79,6 @@ func (h history) listKeys() (all []string) {
 	return all
 }
 
-// readHistory returns all changes after a revision, from a server's watches.
 func (w *world) readHistory(t testing.TB, server int, from int64) history {
 	t.Helper()
 	var h history
@@ -183,7 +181,6 @@ func (w *world) findNewest(ctx context.Context, t testing.TB, server int, kind s
 	return newest, err
 }
 
-// state is the model: the objects at a revision.
 type state struct {
 	zones   map[types.UID]*v1alpha1.Zone
 	records map[string]*v1alpha1.Record

@@ -36,7 +36,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// waitTimeout bounds every wait for a fact: a loaded machine is slow, not wrong.
+// waitTimeout is long: a loaded machine is slow, not wrong.
 const waitTimeout = 3 * time.Minute
 
 var (
@@ -45,7 +45,7 @@ var (
 	clients    = flag.Int("clients", 4, "clients of the forest, each of which does so many")
 )
 
-// home is the directory of this test binary; TestMain removes it.
+// home is removed by TestMain.
 var home string
 
 // world is a control plane with the users, an etcd, and two servers on that etcd.
@@ -84,7 +84,6 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// requireWorld returns the shared world, and skips the test if Kubernetes' programs were not built.
 func requireWorld(t *testing.T) *world {
 	t.Helper()
 	if shared != nil {
@@ -175,7 +174,6 @@ func (w *world) closeWorld() {
 	}
 }
 
-// connectServer returns an administrator's client of a server, without the aggregator.
 func (w *world) connectServer(t testing.TB, server int) typed.KubizoneV1alpha1Interface {
 	t.Helper()
 	config := must.Get(w.servers[server].Direct(w.kube.AdminKubeconfig()))(t)
@@ -183,7 +181,6 @@ func (w *world) connectServer(t testing.TB, server int) typed.KubizoneV1alpha1In
 	return versioned.NewForConfigOrDie(config).KubizoneV1alpha1()
 }
 
-// readRevision returns etcd's current revision as a resourceVersion.
 func (w *world) readRevision(t testing.TB) int64 {
 	t.Helper()
 	r := must.Get(w.client.Client.Get(t.Context(), "/"))(t)

@@ -43,7 +43,7 @@ import (
 	"kubi.zone/kubizone/test/rig/noderig"
 )
 
-// waitTimeout bounds every wait for a fact: a loaded machine is slow, not wrong.
+// waitTimeout is long: a loaded machine is slow, not wrong.
 const waitTimeout = 5 * time.Minute
 
 // servers is the namespace of the name servers, team that of a tenant.
@@ -58,7 +58,6 @@ func TestMain(m *testing.M) {
 	os.Exit(noderig.Main(m, findPrograms))
 }
 
-// findPrograms finds the programs of the images named by charts and fleet.
 func findPrograms(ctx context.Context, dir string) (noderig.Programs, error) {
 	programs := noderig.Programs{}
 	if _, err := rig.Find("named", "apt-get install bind9"); err != nil {
@@ -78,7 +77,6 @@ func findPrograms(ctx context.Context, dir string) (noderig.Programs, error) {
 	return programs, nil
 }
 
-// world is a cluster with the installed chart.
 type world struct {
 	ctx     context.Context
 	kube    *kuberig.Kube
@@ -101,7 +99,6 @@ func (w *world) waitUntil(t *testing.T, what string, fact func() error) {
 	t.Logf("%s: after %s", what, time.Since(begin).Round(100*time.Millisecond))
 }
 
-// applyObjects runs `kubectl apply -f -` with a kubeconfig.
 func (w *world) applyObjects(t *testing.T, kubeconfig, objects string) {
 	t.Helper()
 	command := exec.CommandContext(w.ctx, w.kubectl, "--kubeconfig", kubeconfig, "apply", "-f", "-")
@@ -112,7 +109,6 @@ func (w *world) applyObjects(t *testing.T, kubeconfig, objects string) {
 	}
 }
 
-// applyAs applies a file of testdata as a user with the rights that RBAC grants to the name.
 func (w *world) applyAs(t *testing.T, user, file string) {
 	t.Helper()
 	kubeconfig := must.Get(w.kube.Tenant(user))(t)
@@ -142,7 +138,6 @@ func (w *world) renderChart(t *testing.T, namespace, chart string, set ...string
 	return string(out)
 }
 
-// makeNamespace creates a namespace with Pod Security "restricted".
 func (w *world) makeNamespace(t *testing.T, name string) {
 	t.Helper()
 	labels := map[string]string{"pod-security.kubernetes.io/enforce": "restricted", "pod-security.kubernetes.io/warn": "restricted"}
@@ -150,7 +145,6 @@ func (w *world) makeNamespace(t *testing.T, name string) {
 		metav1.CreateOptions{}))(t)
 }
 
-// installChart starts a cluster and installs the chart.
 func installChart(t *testing.T) *world {
 	w := &world{ctx: t.Context(), dir: noderig.Dir(t)}
 	var err error
@@ -181,7 +175,6 @@ func installChart(t *testing.T) *world {
 	if _, _, err := w.kube.WaitAvailable(w.ctx, true); err != nil {
 		t.Fatalf("%v%s", err, w.readLogs(kuberig.InstallNamespace))
 	}
-	// Discovery may lag behind.
 	w.waitUntil(t, "the kinds are there", func() error {
 		_, err := w.ours.KubizoneV1alpha1().Zones("").List(w.ctx, metav1.ListOptions{})
 		if err == nil {
@@ -215,7 +208,6 @@ func (w *world) checkParts(t *testing.T) {
 	}
 }
 
-// readLogs returns the ends of the logs of a namespace's containers.
 func (w *world) readLogs(namespace string) string {
 	var all strings.Builder
 	for container, log := range w.node.Logs(namespace, "") {

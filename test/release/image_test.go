@@ -52,7 +52,6 @@ type config struct {
 	}
 }
 
-// readBlob returns the verified blob of a descriptor.
 func readBlob(t *testing.T, dist string, d descriptor, mediaType string) []byte {
 	t.Helper()
 	content := readFile(t, dist, "image", "blobs", strings.Replace(d.Digest, ":", "/", 1))
@@ -62,7 +61,6 @@ func readBlob(t *testing.T, dist string, d descriptor, mediaType string) []byte 
 	return content
 }
 
-// decodeBlob decodes a JSON blob.
 func decodeBlob[T any](t *testing.T, dist string, d descriptor, mediaType string) (v T) {
 	t.Helper()
 	must.Succeed(t, json.Unmarshal(readBlob(t, dist, d, mediaType), &v))

@@ -39,7 +39,6 @@ const builder = "../../hack/build-release.sh"
 // tag is the next version of this tree.
 var tag = "v" + strings.TrimSuffix(version.Number(), "-dev")
 
-// image is an image of a release.
 type image struct {
 	program string
 	dir     string // of the layout, image.txt, and the built programs
@@ -386,13 +385,11 @@ func judgeGardener(t *testing.T, dist string) {
 	}
 }
 
-// packed is a file of an archive.
 type packed struct {
 	header  *tar.Header
 	content []byte
 }
 
-// unpackArchive reads an archive of regular files and directories.
 func unpackArchive(t *testing.T, archive io.Reader) map[string]packed {
 	t.Helper()
 	files := map[string]packed{}

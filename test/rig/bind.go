@@ -162,7 +162,6 @@ controls { inet 127.0.0.1 port %[4]d allow { 127.0.0.1; } keys { "rig-control"; 
 	return os.WriteFile(filepath.Join(b.dir, "named.conf"), []byte(conf.String()), 0o600)
 }
 
-// formatPrimary returns the primary in named.conf syntax.
 func (z SecondaryZone) formatPrimary() string {
 	key := ""
 	if z.Key != "" {

@@ -35,7 +35,6 @@ func findBuilt(program, script string, arguments ...string) (string, error) {
 	return "", &Missing{Program: program, In: "the programs of this run", Install: command}
 }
 
-// runScript runs a script of the repository and returns the path that it prints.
 func runScript(ctx context.Context, script string, arguments ...string) (string, error) {
 	// A test runs in the directory of its package. Source paths in the binary are trimmed.
 	root, err := os.Getwd()

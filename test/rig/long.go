@@ -22,7 +22,6 @@ var longPrograms = []string{
 	"solverconformance", "webhookprovider",
 }
 
-// earlier names kubizone at an earlier revision.
 const earlier = "an earlier kubizone"
 
 // ofLongAlone reports whether this is `make test` and the program is in longPrograms.

@@ -83,7 +83,6 @@ func StartPebble(ctx context.Context, c PebbleConfig) (*Pebble, error) {
 	return p, nil
 }
 
-// configure writes pebble's files and returns its command.
 func (p *Pebble) configure(program string, authority *Authority) ([]string, error) {
 	serving, err := authority.Serving("127.0.0.1")
 	if err != nil {

@@ -73,7 +73,6 @@ func (p *peer) wait(ctx context.Context, fact func() error) error {
 	}
 }
 
-// checkAnswer succeeds if the peer answers at all.
 func (p *peer) checkAnswer(ctx context.Context) error {
 	if _, _, err := (Dig{Server: p.Addr}).Serial(ctx, "."); err != nil {
 		return fmt.Errorf("it does not answer: %w", err)

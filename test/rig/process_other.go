@@ -11,5 +11,4 @@ import "syscall"
 // Linux ends the process with a killed test.
 func attribute(a *syscall.SysProcAttr) { a.Setpgid = true }
 
-// still is unknown on this system.
 func still(int) bool { return true }

@@ -52,7 +52,6 @@ func Gardener(ctx context.Context, dir string) (string, error) {
 	return program, err
 }
 
-// buildProgram builds the program of a directory of this repository, unless built before.
 func buildProgram(ctx context.Context, dir, source, tag string) (string, error) {
 	if shared := os.Getenv(Programs); shared != "" {
 		dir = shared

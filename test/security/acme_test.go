@@ -71,7 +71,6 @@ func (a *arena) startSolver(ctx context.Context, t *testing.T) *solver {
 	return s
 }
 
-// post posts a challenge once; a refusal in the response is an error.
 func (s *solver) post(ctx context.Context, action, namespace, name string) error {
 	digest := sha256.Sum256([]byte(name))
 	body := fmt.Appendf(nil, `{"apiVersion": "acme.kubi.zone/v1alpha1", "kind": "ChallengePayload", "request": {"uid": "1", "action": %q,

@@ -32,7 +32,7 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// waitTimeout bounds every wait for a fact: a loaded machine is slow, not wrong.
+// waitTimeout is long: a loaded machine is slow, not wrong.
 const waitTimeout = 2 * time.Minute
 
 // The tenants, by namespace. No domain name contains the victim's words, so a text with such a word has it from the
@@ -85,7 +85,6 @@ type arena struct {
 	admin   *tenant
 }
 
-// tenant is a user at the aggregator.
 type tenant struct {
 	typed.KubizoneV1alpha1Interface
 
@@ -94,11 +93,9 @@ type tenant struct {
 	warnings              *warnings
 }
 
-// own are the tenant's records and zones.
 func (t *tenant) records() typed.RecordInterface { return t.Records(t.namespace) }
 func (t *tenant) zones() typed.ZoneInterface     { return t.Zones(t.namespace) }
 
-// warnings collects the server's warnings to a client.
 type warnings struct {
 	mu   sync.Mutex
 	text []string
@@ -110,7 +107,6 @@ func (w *warnings) HandleWarningHeader(_ int, _ string, text string) {
 	w.text = append(w.text, text)
 }
 
-// takeWarnings returns the warnings since the last call.
 func (w *warnings) takeWarnings() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -182,7 +178,6 @@ func (a *arena) startArena(ctx context.Context) (err error) {
 	return a.makeVictims(ctx)
 }
 
-// joinTenant creates a namespace and a user with the role for zone owners.
 func (a *arena) joinTenant(ctx context.Context, namespace string) error {
 	if err := a.kube.Namespace(ctx, namespace); err != nil {
 		return err
@@ -252,7 +247,6 @@ func (a *arena) startBeside(ctx context.Context, t *testing.T, args ...string) *
 	return server
 }
 
-// runFsck returns nil if the store is clean and owes nothing.
 func (a *arena) runFsck(ctx context.Context) error {
 	out, err := exec.CommandContext(ctx, a.program, "fsck", "--etcd-servers", a.etcd.Endpoint).CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "nothing is owed") {
@@ -329,7 +323,6 @@ func (a *arena) closeArena() {
 	}
 }
 
-// requireArena returns the shared arena, and skips the test if Kubernetes' programs were not built.
 func requireArena(t *testing.T) *arena {
 	t.Helper()
 	return rig.Need(shared())(t)
@@ -337,7 +330,6 @@ func requireArena(t *testing.T) *arena {
 
 var within, until = rig.Within, rig.Until
 
-// Codes of refusals.
 const (
 	forbidden = http.StatusForbidden
 	conflict  = http.StatusConflict

@@ -184,7 +184,6 @@ func octetsOfATenant(t *testing.T, a *arena) {
 	}
 }
 
-// readFigure returns a metric of a namespace, 0 if absent.
 func (a *arena) readFigure(ctx context.Context, t *testing.T, metric, namespace string) float64 {
 	t.Helper()
 	text := string(must.Get(a.admin.tenantAt(t, a.server).RESTClient().Get().AbsPath("/metrics").DoRaw(ctx))(t))

@@ -186,7 +186,6 @@ func ownProvider(t *testing.T, a *arena) {
 	refusedOwn(t, "a zone that names a secret for a class", err, invalid)
 }
 
-// sendOctets sends a raw body as the tenant.
 func (t *tenant) sendOctets(ctx context.Context, test *testing.T, method, path, contentType string, body []byte) (int, string) {
 	test.Helper()
 	client := must.Get(rest.HTTPClientFor(t.config))(test)
@@ -257,7 +256,6 @@ func bigObjects(t *testing.T, a *arena) {
 	}
 }
 
-// makeDoublingPatch returns a JSON patch that would double a value a number of times.
 func makeDoublingPatch(times int) []byte {
 	operations := []string{`{"op":"add","path":"/metadata/annotations","value":{"a":"` + strings.Repeat("x", 1000) + `"}}`}
 	for i := range times {
@@ -410,7 +408,6 @@ func unreadWatches(t *testing.T, a *arena) {
 	reading.Wait()
 }
 
-// measureHeap returns the octets in the server's heap, without garbage.
 func (t *tenant) measureHeap(ctx context.Context, test *testing.T) (octets int) {
 	test.Helper()
 	text := string(must.Get(t.RESTClient().Get().AbsPath("/debug/pprof/heap").Param("gc", "1").Param("debug", "1").DoRaw(ctx))(test))

@@ -51,7 +51,6 @@ func (a *arena) tryRecords(ctx context.Context, t *testing.T, prefix string, lin
 	}
 }
 
-// warnedOf reports whether a tenant got a warning with the word, and clears the warnings.
 func (t *tenant) warnedOf(word string) bool {
 	t.warnings.mu.Lock()
 	defer t.warnings.mu.Unlock()

@@ -35,13 +35,11 @@ func listContested() (names []string) {
 	return append(names, "loud.example")
 }
 
-// claimZone creates a zone and returns the error.
 func (t *tenant) claimZone(ctx context.Context, name, domain string) error {
 	_, err := t.zones().Create(ctx, makeZone(t.namespace, name, domain), metav1.CreateOptions{})
 	return err
 }
 
-// putRecord creates a record and returns the error.
 func (t *tenant) putRecord(ctx context.Context, name, domain, kind string, values ...string) error {
 	_, err := t.records().Create(ctx, makeRecord(t.namespace, name, domain, kind, values...), metav1.CreateOptions{})
 	return err
@@ -117,7 +115,6 @@ func privateZones(t *testing.T, a *arena) {
 	}
 }
 
-// describeConditions formats conditions without times.
 func describeConditions(conditions []metav1.Condition) (said []string) {
 	for _, c := range conditions {
 		said = append(said, fmt.Sprint(c.Type, c.Status, c.Reason, c.Message))
@@ -357,7 +354,6 @@ func longerZone(t *testing.T, a *arena) {
 	a.expectHeld(ctx, t, "quietvictim-kid", platform)
 }
 
-// expectHeld: a record of the victim is in the namespace's zone.
 func (a *arena) expectHeld(ctx context.Context, t *testing.T, name, namespace string) {
 	t.Helper()
 	have := must.Get(a.tenants[victim].records().Get(ctx, name, metav1.GetOptions{}))(t)

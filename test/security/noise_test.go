@@ -126,7 +126,6 @@ func makeNoise(of string) error {
 	return json.NewEncoder(os.Stdout).Encode(counts)
 }
 
-// noiseElsewhere makes noise from a separate process until silenced.
 func (t *tenant) noiseElsewhere(test *testing.T, perSecond int) (silence func() map[string]int64) {
 	test.Helper()
 	process := exec.Command(must.Get(os.Executable())(test))
@@ -147,7 +146,6 @@ func (t *tenant) noiseElsewhere(test *testing.T, perSecond int) (silence func() 
 	}
 }
 
-// changeQuietly changes a Record every 10 ms, and returns the duration of each change.
 func (t *tenant) changeQuietly(ctx context.Context, test *testing.T, changes int, until time.Time) (took []time.Duration) {
 	test.Helper()
 	if err := t.putRecord(ctx, "quietvictim-calm", "calm.victim.example.", "TXT", "0"); err != nil && !apierrors.IsAlreadyExists(err) {

@@ -20,7 +20,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// measureAllocated returns the octets that the server has allocated since its start.
 func (t *tenant) measureAllocated(ctx context.Context, test *testing.T) (octets float64) {
 	test.Helper()
 	text := string(must.Get(t.RESTClient().Get().AbsPath("/metrics").DoRaw(ctx))(test))

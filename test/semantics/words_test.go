@@ -31,7 +31,6 @@ var (
 	said = regexp.MustCompile(`\*(?:Why:|E\.g\.)\*`)
 )
 
-// countWords counts the words that contain a letter or a digit.
 func countWords(text string) (n int) {
 	for word := range strings.FieldsSeq(text) {
 		if strings.ContainsFunc(word, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {

@@ -12,15 +12,11 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// Situation is a section of the page.
 type Situation struct {
-	// Number and Title are from the heading.
 	Number, Title string
-	// Rules are the rules cited in the heading.
-	Rules []string
+	Rules         []string
 	// Story has the commands for the page's zone and the situation's own, in the form of datadriven.
-	Story string
-	// Answer is the text below the story.
+	Story  string
 	Answer string
 }
 

@@ -59,7 +59,6 @@ type event struct {
 	Elapsed                       float64 // seconds
 }
 
-// pkg is a package whose tests run.
 type pkg struct {
 	output map[string]*strings.Builder // of running tests; "" is the package's own
 	order  []string

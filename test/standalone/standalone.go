@@ -19,13 +19,12 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// waitTimeout bounds the start: a loaded machine is slow, not wrong.
+// waitTimeout is long: a loaded machine is slow, not wrong.
 const waitTimeout = 2 * time.Minute
 
 // Server is a running server, with an administrator's client.
 type Server struct {
 	versioned.Interface
-	// Kubeconfig is the path of the administrator's kubeconfig.
 	Kubeconfig string
 	// Stop ends the server before the end of the test.
 	Stop func()

@@ -69,7 +69,6 @@ func Fresh(t testing.TB, change ...func(*embed.Config)) *Etcd {
 	return nil
 }
 
-// Etcd is an embedded member.
 type Etcd struct{ Endpoint string }
 
 // StartEtcd runs a member on dir, which may have the data of an earlier member, until this process ends. There is no

@@ -19,7 +19,6 @@ type arrivals struct {
 	came    sync.Cond
 }
 
-// arrival is an expected change.
 type arrival struct {
 	host, data string
 	at         time.Time // zero: not yet
@@ -39,7 +38,6 @@ func (a *arrivals) expectData(host, data string) *arrival {
 	return one
 }
 
-// noteSeen records the arrival of data at a host.
 func (a *arrivals) noteSeen(host, data string, at time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -53,14 +51,12 @@ func (a *arrivals) noteSeen(host, data string, at time.Time) {
 	}
 }
 
-// listOldest returns the n longest waiting.
 func (a *arrivals) listOldest(n int) []*arrival {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return append([]*arrival(nil), a.waiting[:min(n, len(a.waiting))]...)
 }
 
-// waitForAll waits until nothing is expected.
 func (a *arrivals) waitForAll(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
 	defer cancel()
@@ -80,7 +76,6 @@ func (a *arrivals) waitForAll(ctx context.Context) error {
 	return nil
 }
 
-// arm is a way of changes.
 type arm struct {
 	name string
 	// change changes a host by one request, and returns when accepted.
@@ -94,7 +89,6 @@ type arm struct {
 // sample has the duration of each change, from the due time to the arrival.
 type sample struct{ took []time.Duration }
 
-// quantiles are the reported quantiles.
 var quantiles = []struct {
 	name string
 	q    float64
@@ -128,7 +122,6 @@ func (a *arm) changeSingly(ctx context.Context, hosts, n int) (s sample, err err
 	return s, nil
 }
 
-// makeNext returns the host and the data of the next change.
 func (a *arm) makeNext(hosts int) (int, string) {
 	a.made++
 	return a.made % hosts, makeAddress(1, a.made)

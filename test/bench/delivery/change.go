@@ -37,7 +37,6 @@ const (
 	changeLabel = "change/"
 )
 
-// pairs have a reported ratio.
 var pairs = [][2]string{{toKnot, knotToKnot}, {toBIND, knotToBIND}, {updateBIND, knotToBIND}}
 
 // Keys of the secondaries, a separate key for each class, and ownKey of an UpdateKey.
@@ -52,7 +51,6 @@ var zoneOf = map[string]string{toKnot: "a", toBIND: "b", knotToKnot: "c", knotTo
 
 func domainOf(label string) string { return label + ".bench.example." }
 
-// measureChanges measures the time from a change to the answer with its data.
 func (s *stage) measureChanges(ctx context.Context, into *figures.Results) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var polling sync.WaitGroup
@@ -195,7 +193,6 @@ var journalOnly = []string{"zonefile-sync: -1"}
 
 // runRounds runs all arms in every round, beginning with a different arm each time.
 func (s *stage) runRounds(ctx context.Context, arms []*arm, into *figures.Results) error {
-	// Zones reach secondaries, connections are opened.
 	for _, a := range arms {
 		if _, err := a.changeSingly(ctx, s.plan.Zone, 2); err != nil {
 			return fmt.Errorf("%s: %w", a.name, err)
@@ -246,7 +243,6 @@ func (s *stage) runRounds(ctx context.Context, arms []*arm, into *figures.Result
 	return nil
 }
 
-// masterFile returns a zone with its records, as kubizone makes them.
 func masterFile(zone string, records int) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%[1]s 3600 IN SOA ns.example.net. hostmaster.example.net. 1 86400 7200 3600000 360\n%[1]s 3600 IN NS ns.example.net.\n", zone)

@@ -18,8 +18,7 @@ const (
 	pollEvery = time.Millisecond
 	// pollMost bounds the parallel queries, for the longest waiting changes: more would be load, and changes arrive
 	// in order.
-	pollMost = 8
-	// pollAgain is the interval of retries.
+	pollMost  = 8
 	pollAgain = 100 * time.Millisecond
 )
 

@@ -25,7 +25,6 @@ var targets = []figures.Target{
 	{What: "leases a second, 64 clients with one key", Name: "write/" + byLease + "/rate", Bound: 300},
 }
 
-// reported are figures without a target.
 var reported = func() (out []figures.Target) {
 	for _, pair := range pairs {
 		for _, load := range []struct{ name, what string }{{atOnce, "lone"}, {atRate, "100 a second"}} {
@@ -35,7 +34,6 @@ var reported = func() (out []figures.Target) {
 	return out
 }()
 
-// report prints a run as Markdown, for docs/performance.md.
 type report struct{ *figures.Results }
 
 func (r report) printReport(out io.Writer) {

@@ -14,7 +14,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// plan is the plan of a run.
 type plan struct {
 	Rounds int
 	Time   time.Duration
@@ -46,7 +45,6 @@ func (p *plan) scalePlan(factor float64) {
 	scaled(&p.Writes, 100)
 }
 
-// stage is the setup of a run.
 type stage struct {
 	plan     plan
 	dir      string
@@ -54,7 +52,6 @@ type stage struct {
 	say      func(format string, args ...any)
 }
 
-// runPlan measures everything and returns the figures.
 func (p plan) runPlan(ctx context.Context, log io.Writer) (*figures.Results, error) {
 	dir, err := os.MkdirTemp("", "kubizone-bench-delivery-")
 	if err != nil {

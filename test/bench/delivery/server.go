@@ -31,10 +31,8 @@ import (
 
 const waitTimeout = 5 * time.Minute
 
-// namespace of all delivered objects.
 const namespace = "default"
 
-// program is a running kubizone.
 type program struct {
 	command *exec.Cmd
 	ended   chan struct{}
@@ -87,7 +85,6 @@ func launchProgram(ctx context.Context, dir, path string, args ...string) (*prog
 	return p, nil
 }
 
-// stop ends the program as Ctrl-C does, and waits.
 func (p *program) stop() {
 	_ = p.command.Process.Signal(os.Interrupt)
 	select {
@@ -114,7 +111,6 @@ func waitUntil(ctx context.Context, what string, so func() (bool, error)) error 
 	}
 }
 
-// server is a running `kubizone up`.
 type server struct {
 	*program
 	api                 typed.KubizoneV1alpha1Interface
@@ -122,7 +118,6 @@ type server struct {
 	dns                 netip.AddrPort
 }
 
-// startServer starts a server with its files below name.
 func (s *stage) startServer(ctx context.Context, name string, flags ...string) (*server, error) {
 	dir := filepath.Join(s.dir, name)
 	dns, err := rig.FreePort()
@@ -153,7 +148,6 @@ func (s *stage) startServer(ctx context.Context, name string, flags ...string) (
 	return u, err
 }
 
-// writeKey stores a TSIG key in a namespace's Secrets.
 func (u *server) writeKey(in string, key rig.TSIGKey) (*v1alpha1.SecretReference, error) {
 	dir := filepath.Join(u.secrets, in, key.Name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -187,7 +181,6 @@ func (u *server) makeZone(ctx context.Context, object, domain string, classes ..
 	return err
 }
 
-// fillers is the number of parallel callers that fill a zone.
 const fillers = 32
 
 // fillZone creates the records r0 … of a zone.

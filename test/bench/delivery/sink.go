@@ -13,7 +13,6 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 )
 
-// sink is a webhook server that accepts everything and records arrivals.
 type sink struct {
 	*httptest.Server
 	came *arrivals

@@ -27,7 +27,6 @@ const (
 	byLease   = "message, lease" // a DHCP server's DNS UPDATE: the name not in use, an address and a DHCID
 )
 
-// The writes of measureFlood.
 const (
 	quietAlone  = "quiet, alone"
 	quietBeside = "quiet, beside a flood"
@@ -39,7 +38,6 @@ const (
 	floodRate      = 200
 )
 
-// makeUpdated creates a zone into which ownKey writes.
 func (u *server) makeUpdated(ctx context.Context, object string, classes ...string) error {
 	if err := u.makeZone(ctx, object, domainOf(object), classes...); err != nil {
 		return err

@@ -18,7 +18,6 @@ import (
 	"time"
 )
 
-// Header describes a run.
 type Header struct {
 	Date    string `json:"date"`
 	Go      string `json:"go"`

@@ -37,7 +37,6 @@ const (
 	otherName = "other.example."
 )
 
-// Environment variables of a process that fills a store.
 const (
 	filling = "KUBIZONE_BENCH_FILLING"
 	filled  = "KUBIZONE_BENCH_FILLED"

@@ -21,7 +21,6 @@ const callers = 16
 
 func nameFigure(n int, what string) string { return fmt.Sprintf("%d/%s", n, what) }
 
-// measureZone measures a zone of n records.
 func (p *plan) measureZone(ctx context.Context, r *figures.Results, n int, s, small *server) error {
 	if err := s.waitForRecords(ctx, n, p.Rest); err != nil {
 		return err
@@ -89,13 +88,11 @@ func unitOf(what string) string {
 	return "/s"
 }
 
-// operation is a measured write.
 type operation struct {
 	what string
 	do   func(ctx context.Context, i int) error
 }
 
-// makeOperations returns operations that create records in a zone and delete them.
 func (s *server) makeOperations(label, zone string) []operation {
 	records := s.client.KubizoneV1alpha1().Records(tenant)
 	name := func(i int) string { return fmt.Sprintf("%s-%d", label, i) }

@@ -18,7 +18,6 @@ import (
 	"kubi.zone/kubizone/test/bench/figures"
 )
 
-// plan is the plan of a run.
 type plan struct {
 	// Sizes of the big zone, ascending; the first is the base of comparison.
 	Sizes []int
@@ -29,8 +28,7 @@ type plan struct {
 	// Rest is the idle time of a process before its memory is measured.
 	Rest time.Duration
 	// Mass is the number of records of a withdrawn delegation; 0: none.
-	Mass int
-	// Program is the measured kubizone.
+	Mass    int
 	Program string
 	// Fixtures keeps filled stores; Dir has the servers' files.
 	Fixtures, Dir string

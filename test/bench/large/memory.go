@@ -19,8 +19,7 @@ import (
 // memory is a server's memory as counted by the Go runtime.
 type memory struct {
 	// live is the octets in use after a collection.
-	live float64
-	// mallocs since the start.
+	live    float64
 	mallocs float64
 }
 

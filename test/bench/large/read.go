@@ -73,7 +73,6 @@ func (p *plan) measureReads(ctx context.Context, r *figures.Results, n int, s *s
 	return nil
 }
 
-// readEntries reads the zone's master file and counts the lines.
 func readEntries(ctx context.Context, s *server, each func(int) error) error {
 	body, err := s.client.KubizoneV1alpha1().RESTClient().Get().Namespace(owner).Resource("zones").Name(big).SubResource("entries").Param("format", "text").Stream(ctx)
 	if err != nil {

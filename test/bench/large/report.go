@@ -12,13 +12,11 @@ import (
 	"kubi.zone/kubizone/test/bench/figures"
 )
 
-// report prints a run as Markdown, for docs/performance.md.
 type report struct {
 	*figures.Results
 	plan plan
 }
 
-// rows of the table, in order.
 var rows = []struct{ what, unit string }{
 	{"ready", "s"}, {"ready CPU", "s"}, {"resident", "MB"}, {"holds", "MB"},
 	{"create ms", "ms"}, {"delete ms", "ms"}, {"creates", "/s"}, {"deletes", "/s"},

@@ -26,7 +26,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// server is a running `kubizone up`.
 type server struct {
 	dir     string
 	process *exec.Cmd
@@ -148,7 +147,6 @@ func (s *server) endServer() {
 	_ = os.RemoveAll(s.dir)
 }
 
-// readCounter returns the value of a line in the server's metrics; 0 if absent.
 func (s *server) readCounter(ctx context.Context, name string) (float64, error) {
 	text, err := s.client.Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
 	if err != nil {

@@ -29,7 +29,6 @@ import (
 
 var key = rig.TSIGKey{Name: "signed.example", Algorithm: "hmac-sha256", Secret: "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="}
 
-// consumer is a server that follows a catalog.
 type consumer struct {
 	name string
 	at   string
@@ -51,7 +50,6 @@ func (c consumer) readSerial(zone string) (uint32, bool, error) {
 
 func (c consumer) parseAddress() netip.AddrPort { return netip.MustParseAddrPort(c.at) }
 
-// expectSerial waits until the server has the zone at the serial; 0: no zone.
 func (c consumer) expectSerial(t *testing.T, ctx context.Context, zone string, want uint32) {
 	t.Helper()
 	must.Succeed(t, c.waitFor(ctx, zone, want))
@@ -72,7 +70,6 @@ func (c consumer) waitFor(ctx context.Context, zone string, want uint32) error {
 	}
 }
 
-// makeZone returns a zone of an object: another uid is another object.
 func makeZone(t *testing.T, uid, fqdn string, serial uint32) *zoneview.Snapshot {
 	t.Helper()
 	s := subject.Zone(t, fmt.Sprintf("%[1]s 300 IN SOA ns.%[1]s host.%[1]s %[2]d 86400 7200 3600000 300\n%[1]s 300 IN NS ns.%[1]s\nns.%[1]s 300 IN A 192.0.2.1\nwww.%[1]s 300 IN TXT %[3]q\n", fqdn, serial, uid))
@@ -83,7 +80,6 @@ func makeMember(s *zoneview.Snapshot) primary.Member {
 	return primary.Member{UID: s.Zone().UID, Zone: s.FQDN()}
 }
 
-// makeMembership returns the members of a class after a number of changes.
 func makeMembership(changes uint32, zones ...*zoneview.Snapshot) primary.Membership {
 	m := primary.Membership{Serial: serial.Serial(changes)}
 	for _, zone := range zones {
@@ -144,7 +140,6 @@ func TestZonesAppearChangeAndDisappear(t *testing.T) {
 	serving.Put(makeZone(t, "uid-1", "first.example.", 101), true)
 	everywhere("first.example.", 101)
 
-	// Replaced: another object under the same name, with unrelated serials.
 	again := makeZone(t, "uid-4", "second.example.", 7)
 	serving.Remove("uid-2")
 	serving.Put(again, true)

@@ -92,7 +92,6 @@ func TestZonesAppearChangeAndDisappear(t *testing.T) {
 	at := s.waitForReady(t, "www").Status.Serial
 	everywhere("second")
 
-	// A row for each listed secondary, and the zone is Ready too.
 	list, err := s.KubizoneV1alpha1().Deliveries("team").List(ctx, metav1.ListOptions{})
 	if err != nil || len(list.Items) != 2 {
 		t.Fatalf("%d Deliveries, %v", len(list.Items), err)

@@ -178,7 +178,6 @@ func startAgentBeside(t *testing.T, of *rig.BIND, control netip.AddrPort) string
 	return agent.URL
 }
 
-// askSigned queries an RRset and its signatures.
 func askSigned(at netip.AddrPort, fqdn string, of uint16) (set []mdns.RR, signatures []*mdns.RRSIG, err error) {
 	m := new(mdns.Msg).SetQuestion(fqdn, of)
 	m.RecursionDesired = false
@@ -198,7 +197,6 @@ func askSigned(at netip.AddrPort, fqdn string, of uint16) (set []mdns.RR, signat
 	return set, signatures, nil
 }
 
-// chain is a host, with the zones above from the trust anchor down.
 type chain struct {
 	zones []string
 	host  string
@@ -280,7 +278,6 @@ func (f *signingFleet) explainState(t *testing.T) string {
 	return text.String()
 }
 
-// keyTagsOf returns the tags of the keys that sign an RRset at a server.
 func keyTagsOf(t *testing.T, at netip.AddrPort, fqdn string, of uint16) map[uint16]bool {
 	t.Helper()
 	_, signatures, err := askSigned(at, fqdn, of)

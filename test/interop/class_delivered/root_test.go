@@ -37,7 +37,6 @@ ns.example. IN A 192.0.2.53
 // localRoot is a BIND that signs a root zone with a fixed key.
 type localRoot struct {
 	*rig.BIND
-	// servers transfer and serve the root zone.
 	servers []netip.AddrPort
 	// anchors is a file with the key in named.conf syntax, digest that of the key's DS.
 	anchors, digest string
@@ -74,7 +73,6 @@ zone "." { type primary; file %q; dnssec-policy "root"; allow-update { key %q; }
 	return r
 }
 
-// findServers looks up the root's servers by their NS, and returns their addresses.
 func (r *localRoot) findServers(ctx context.Context, zone name.Name) ([]signing.ParentServer, error) {
 	resolver := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, network, r.Addr.String())
@@ -144,7 +142,6 @@ func (r *localRoot) askDelv(ctx context.Context, at netip.AddrPort, fqdn string,
 	return false, fmt.Errorf("delv prints:\n%s", out)
 }
 
-// expectation is the required result of validation.
 type expectation int
 
 const (
@@ -153,7 +150,6 @@ const (
 	unsigned
 )
 
-// watch records validation results.
 type watch struct {
 	mu       sync.Mutex
 	expected map[string]expectation // by name
@@ -166,7 +162,6 @@ func newWatch() *watch {
 	return &watch{expected: map[string]expectation{}, last: map[string]bool{}, count: map[string]int{}}
 }
 
-// validateAnswer runs a validator on a name's answer, and records the result.
 func (w *watch) validateAnswer(ctx context.Context, validator, fqdn string, look func() (bool, error)) {
 	w.mu.Lock()
 	before := w.expected[fqdn]
@@ -208,7 +203,6 @@ func (w *watch) expectValidation(t *testing.T, what expectation, names []string,
 	}
 }
 
-// checkAnswers fails the test if any validator found a wrong answer.
 func (w *watch) checkAnswers(t *testing.T, what string, explain func() string) {
 	t.Helper()
 	w.mu.Lock()

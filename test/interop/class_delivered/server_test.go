@@ -36,10 +36,9 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// waitTimeout bounds every wait for a fact: a loaded machine is slow, not wrong.
+// waitTimeout is long: a loaded machine is slow, not wrong.
 const waitTimeout = 2 * time.Minute
 
-// said collects a process's output.
 type said struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -100,7 +99,6 @@ func startServer(t *testing.T) *server {
 	return startBelow(t, nil)
 }
 
-// startBelow starts a server; parentServers finds the servers of parents that are no Zones.
 func startBelow(t *testing.T, parentServers signing.ParentServers) *server {
 	t.Helper()
 	dns := must.Get(rig.FreePort())(t)
@@ -110,7 +108,6 @@ func startBelow(t *testing.T, parentServers signing.ParentServers) *server {
 	return s
 }
 
-// startUp starts the server on its directory.
 func (s *server) startUp(t *testing.T) {
 	t.Helper()
 	rig.SpareGarbage()
@@ -132,7 +129,6 @@ func (s *server) startUp(t *testing.T) {
 
 func (s *server) findSecrets() string { return filepath.Join(s.dir, "secrets") }
 
-// startPrimary starts a separate `kubizone primary`.
 func (s *server) startPrimary(t *testing.T) (at netip.AddrPort, stop func()) {
 	t.Helper()
 	o := primarycmd.NewOptions()
@@ -146,7 +142,6 @@ func (s *server) startPrimary(t *testing.T) (at netip.AddrPort, stop func()) {
 	return netip.MustParseAddrPort(text), stop
 }
 
-// keepKey stores a key as Secret dns/NAME of the server.
 func (s *server) keepKey(t *testing.T, secret string, key rig.TSIGKey) *v1alpha1.SecretReference {
 	t.Helper()
 	dir := filepath.Join(s.findSecrets(), "dns", secret)
@@ -157,7 +152,6 @@ func (s *server) keepKey(t *testing.T, secret string, key rig.TSIGKey) *v1alpha1
 	return &v1alpha1.SecretReference{Namespace: "dns", Name: secret}
 }
 
-// makeClass creates a class for every namespace.
 func (s *server) makeClass(t *testing.T, name string, block v1alpha1.TransferProvider) {
 	t.Helper()
 	of := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.DNSClassSpec{
@@ -191,7 +185,6 @@ func (s *server) changeRecord(t *testing.T, object, text string) {
 	must.Get(s.KubizoneV1alpha1().Records("team").Patch(t.Context(), object, types.MergePatchType, patch, metav1.PatchOptions{}))(t)
 }
 
-// waitUntil waits for a fact. On a timeout, the test fails with the fact's last text.
 func waitUntil(t *testing.T, fact func() (bool, string)) {
 	t.Helper()
 	for deadline := time.Now().Add(waitTimeout); ; time.Sleep(20 * time.Millisecond) {
@@ -205,7 +198,6 @@ func waitUntil(t *testing.T, fact func() (bool, string)) {
 	}
 }
 
-// waitForReady waits as `kubectl wait --for=condition=Ready record/NAME` does.
 func (s *server) waitForReady(t *testing.T, object string) *v1alpha1.Record {
 	t.Helper()
 	var record *v1alpha1.Record

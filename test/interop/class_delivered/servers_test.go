@@ -46,7 +46,6 @@ func (o *outside) writeFile(file, text string) string {
 	return path
 }
 
-// rotateToken replaces the token of server and agent.
 func (o *outside) rotateToken(token string) {
 	o.t.Helper()
 	secret := filepath.Join(o.s.findSecrets(), "dns", o.name+"-token")
@@ -67,7 +66,6 @@ func (o *outside) startAgent() {
 	o.t.Cleanup(o.agent.End)
 }
 
-// startInstance starts a server for an instance with the class's label.
 func (s *server) startInstance(t *testing.T, program, name, class string, role bind9.Role, catalog string, key rig.TSIGKey) *outside {
 	t.Helper()
 	control := must.Get(rig.FreePort())(t)

@@ -30,7 +30,6 @@ import (
 // transferKey is the page's key, with a secret.
 var transferKey = rig.TSIGKey{Name: "transfer.example", Algorithm: "hmac-sha256", Secret: red.Secret}
 
-// readPage returns the files of docs/dnssec.md by heading.
 func readPage(t *testing.T) map[string]string {
 	t.Helper()
 	text := must.Get(os.ReadFile("../../../docs/dnssec.md"))(t)
@@ -44,7 +43,6 @@ func readPage(t *testing.T) map[string]string {
 	return files
 }
 
-// replaceAddresses replaces the addresses in a file of the page.
 func replaceAddresses(file, format string, primary, signer, public netip.AddrPort) string {
 	for there, here := range map[string]netip.AddrPort{"192.0.2.53": primary, "192.0.2.1": signer, "192.0.2.2": public} {
 		file = regexp.MustCompile(regexp.QuoteMeta(there)+`\b`).ReplaceAllLiteralString(file, fmt.Sprintf(format, here.Addr(), here.Port()))
@@ -188,7 +186,6 @@ func startSigner(ctx context.Context, t *testing.T, program, file string, primar
 	return func(string) { do(bind.Rndc, "sign", "example.org") }
 }
 
-// primaryHas waits until the class's peers can transfer a zone.
 func (s *server) primaryHas(t *testing.T, zone string, key *rig.TSIGKey) {
 	t.Helper()
 	waitUntil(t, func() (bool, string) {
@@ -216,7 +213,6 @@ func (s *server) waitForCurrent(t *testing.T, servers []netip.AddrPort) {
 	})
 }
 
-// getDelivery returns the only Delivery.
 func (s *server) getDelivery(t *testing.T) *v1alpha1.Delivery {
 	t.Helper()
 	list, err := s.KubizoneV1alpha1().Deliveries("team").List(t.Context(), metav1.ListOptions{})
@@ -226,7 +222,6 @@ func (s *server) getDelivery(t *testing.T) *v1alpha1.Delivery {
 	return &list.Items[0]
 }
 
-// findRow returns the Delivery's row of a server.
 func (s *server) findRow(t *testing.T, at netip.AddrPort) v1alpha1.DeliveryServer {
 	t.Helper()
 	rows := s.getDelivery(t).Status.Servers
@@ -245,7 +240,6 @@ func (s *server) requestComparison(t *testing.T) (request string) {
 	return request
 }
 
-// serialAt returns a server's serial, 0 without an answer.
 func serialAt(t *testing.T, at netip.AddrPort) uint32 {
 	t.Helper()
 	question := new(mdns.Msg).SetQuestion("example.org.", mdns.TypeSOA)

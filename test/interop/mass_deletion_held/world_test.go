@@ -31,7 +31,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// timeout bounds every wait for a fact: a loaded machine is slow, not wrong.
+// timeout is long: a loaded machine is slow, not wrong.
 const timeout = 3 * time.Minute
 
 var (
@@ -77,7 +77,6 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// program is a process that can be killed and restarted with the same flags.
 type program struct {
 	*testing.T
 	path  string
@@ -119,14 +118,12 @@ func (p *program) startProgram() {
 	})
 }
 
-// restartProgram kills the program, like a power failure, and starts it again.
 func (p *program) restartProgram() {
 	p.Helper()
 	p.Kill()
 	p.startProgram()
 }
 
-// waitUntil polls until against returns no reason.
 func waitUntil(t *testing.T, what string, against func() string) {
 	t.Helper()
 	for deadline := time.Now().Add(timeout); ; time.Sleep(50 * time.Millisecond) {
@@ -191,7 +188,6 @@ func (p place) compareZone(serial int64, want []string) string {
 	return describeDifference(p.name, has, want)
 }
 
-// describeDifference describes the difference of two sorted lists; "" if equal.
 func describeDifference(place string, has, want []string) string {
 	if slices.Equal(has, want) {
 		return ""
@@ -210,7 +206,6 @@ func describeDifference(place string, has, want []string) string {
 	return fmt.Sprintf("%s lacks %d records %.300q and has %d beside %.300q", place, len(lacks), lacks, len(more), more)
 }
 
-// world is the whole setup.
 type world struct {
 	*testing.T
 	api                       typed.KubizoneV1alpha1Interface
@@ -337,7 +332,6 @@ func (w *world) makeRecord(namespace, name string) error {
 	return err
 }
 
-// makeLines returns the zone's records with these names.
 func makeLines(names ...string) []string {
 	out := []string{"example.org. 360 IN NS ns.example.net."}
 	for _, name := range names {
@@ -380,7 +374,6 @@ func (w *world) runEach(n int, do func(i int) error) {
 	must.Succeed(w, group.Wait())
 }
 
-// waitForCondition waits for a condition of the Zone, or of a Record in namespace team.
 func (w *world) waitForCondition(record, condition, want string) {
 	w.Helper()
 	what := fmt.Sprintf("%s is %s", cmp.Or(record, "the Zone"), want)

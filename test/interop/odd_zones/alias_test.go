@@ -88,7 +88,6 @@ func TestNoValueIsReadAsRecordsThatFollow(t *testing.T) {
 	}
 }
 
-// firstMessage returns the first message of a transfer.
 func firstMessage(t *testing.T, server netip.AddrPort, zone string) []byte {
 	t.Helper()
 	conn := must.Get(net.Dial("tcp", server.String()))(t)

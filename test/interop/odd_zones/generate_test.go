@@ -17,13 +17,11 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// oddZone is a zone that a tenant might write.
 type oddZone struct {
 	spec    v1alpha1.ZoneSpec
 	records []v1alpha1.RecordSpec
 }
 
-// sample is a line of the test values of rdata.
 type sample struct{ rtype, data string }
 
 func readSamples(t *testing.T) (all []sample) {
@@ -61,7 +59,6 @@ func (g *generator) makeZone(i int) oddZone {
 			part()
 		}
 	}
-	// Even the shortest run has each part.
 	parts[i%len(parts)]()
 	g.Shuffle(len(g.records), func(i, j int) { g.records[i], g.records[j] = g.records[j], g.records[i] })
 	return *g.oddZone
@@ -115,7 +112,6 @@ func (g *generator) addRecord(owner, rtype string, values ...string) *v1alpha1.R
 	return &g.records[len(g.records)-1]
 }
 
-// addOwners adds wildcards, underscores, RFC 2317, other scripts, labels of 63 octets, names of up to 255.
 func (g *generator) addOwners() {
 	for _, owner := range []string{
 		"*", "*.a", "*.b.c", "_dmarc", "*._tcp", "_443._tcp.www", "0/25", "128/26.x", "_", "-", "a-", "0", "r3---x", "xn--bcher-kva", "Größe", "ÄÖÜ.例え",
@@ -134,7 +130,6 @@ func (g *generator) addOwners() {
 	g.addRecord("target", "PTR", `a\.b\032c.example.`, `\000\255.example.`, "*.example.", makeLabel(63)+"."+makeLabel(63)+".")
 }
 
-// addTexts adds every octet, in strings of all significant lengths.
 func (g *generator) addTexts() {
 	var every strings.Builder
 	for c := range 256 {
@@ -154,7 +149,6 @@ func (g *generator) addTexts() {
 	g.addRecord("escapes", "URI", `0 65535 "\001\128"`)
 }
 
-// addCuts adds delegations, with glue, DS and occluded names.
 func (g *generator) addCuts() {
 	g.addRecord("cut", "NS", "ns.cut", "ns.elsewhere.example.net.")
 	g.addRecord("ns.cut", "A", "192.0.2.1")
@@ -177,7 +171,6 @@ func (g *generator) addCuts() {
 	g.addRecord("lame", "NS", "nowhere")
 }
 
-// addAliases adds chains, loops, dead ends and wildcards.
 func (g *generator) addAliases() {
 	g.addRecord("c1", "CNAME", "c2")
 	g.addRecord("c2", "CNAME", "c3")
@@ -192,7 +185,6 @@ func (g *generator) addAliases() {
 	g.addRecord("null-mx", "MX", "0 .")
 }
 
-// addRedirections adds DNAMEs, with data beside but not below.
 func (g *generator) addRedirections() {
 	g.addRecord("dn", "DNAME", "example.net.")
 	g.addRecord("dn", "A", "192.0.2.1")
@@ -216,7 +208,6 @@ func (g *generator) addRRsets() {
 	}
 	g.addRecord("big", "TXT", values...)
 	g.addRecord("widest", "TXT", strings.Repeat("w", 4070))
-	// A name with many types.
 	for n := range 90 >> (3 * g.IntN(2)) {
 		g.addRecord("types", fmt.Sprintf("TYPE%d", 65280+n), fmt.Sprintf(`\# %d %s`, n, strings.Repeat("AB", n)))
 	}
@@ -242,7 +233,6 @@ func (g *generator) addGaps() {
 	g.addRecord("_a._b._c.gap", "TXT", "x")
 }
 
-// addApex adds records beside the SOA.
 func (g *generator) addApex() {
 	g.addRecord("@", "A", "192.0.2.80")
 	g.addRecord("@", "TXT", "v=spf1 -all", "apex")

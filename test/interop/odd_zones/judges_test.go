@@ -81,7 +81,6 @@ func changedByPowerDNS(line string, file bool) string {
 	return noValue.ReplaceAllString(line, `${1}\000"`)
 }
 
-// running is a started judge.
 type running struct {
 	judge
 	server
@@ -96,7 +95,6 @@ func (j judge) startJudge(t *testing.T, secondaries []rig.SecondaryZone, files [
 	return &running{judge: j, server: s, dig: rig.Dig{Server: addr}, file: files != nil}
 }
 
-// startSecondaries starts all judges, without zone data, with the zones to transfer, until the test ends.
 func startSecondaries(t *testing.T, primary netip.AddrPort, all []held) (started []*running) {
 	t.Helper()
 	var secondaries []rig.SecondaryZone
@@ -169,7 +167,6 @@ func (r *running) waitForZones(t *testing.T, all []held) (there []held) {
 	return there
 }
 
-// compareZones compares the judge's zones with their expected content, and checks the log.
 func (r *running) compareZones(t *testing.T, all []held) {
 	t.Helper()
 	there := r.waitForZones(t, all)
@@ -235,7 +232,6 @@ const together = "alone.example."
 
 const anySOA = together + " 300 IN SOA . . 1 2 1 4 5\n"
 
-// joinZones joins the small zones.
 func joinZones(t *testing.T, zones map[string]string) string {
 	t.Helper()
 	var text strings.Builder

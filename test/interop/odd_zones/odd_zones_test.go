@@ -49,7 +49,6 @@ var (
 
 const namespace = "default"
 
-// said collects the server's output.
 type said struct {
 	sync.Mutex
 	bytes.Buffer
@@ -104,7 +103,6 @@ func startServer(t *testing.T) (*versioned.Clientset, netip.AddrPort) {
 	return versioned.NewForConfigOrDie(client), dns
 }
 
-// tenant writes through the API as a tenant, and records the admitted objects.
 type tenant struct {
 	*testing.T
 	*versioned.Clientset
@@ -114,7 +112,6 @@ type tenant struct {
 	refused  map[string]int // by type: refusals keep the promise
 }
 
-// record is a record that a tenant wants in a zone.
 type record struct {
 	object, zone string
 	spec         v1alpha1.RecordSpec
@@ -133,7 +130,6 @@ func (c *tenant) makeZone(object string, spec v1alpha1.ZoneSpec) {
 	c.objects = append(c.objects, object)
 }
 
-// runEach processes the records, eight at a time.
 func runEach(records []record, do func(record)) {
 	work := make(chan record)
 	var wait sync.WaitGroup
@@ -151,7 +147,6 @@ func runEach(records []record, do func(record)) {
 	wait.Wait()
 }
 
-// writeRecords creates records and returns the admitted records.
 func (c *tenant) writeRecords(records []record) (admitted []record) {
 	runEach(records, func(r record) {
 		spec := r.spec
@@ -180,7 +175,6 @@ func (c *tenant) removeRecords(records []record) {
 	})
 }
 
-// held is a zone in the API.
 type held struct {
 	fqdn, file string
 	serial     uint32
@@ -221,7 +215,6 @@ func (c *tenant) waitForServable(object string) held {
 	}
 }
 
-// makeOddZones creates the odd zones with their content, and returns a part of their records.
 func (c *tenant) makeOddZones(samples []sample) (part []record) {
 	g := &generator{seed: *seed, samples: samples}
 	for i := range *zones {
@@ -312,7 +305,6 @@ func (c *tenant) valuesOf(samples []sample) map[rdata.Type][]value {
 	return all
 }
 
-// makeSingleRecords makes a record for each value, at a name of its own.
 func makeSingleRecords(all map[rdata.Type][]value) (records []record) {
 	for _, rt := range listTypes() {
 		for i, v := range all[rt] {
@@ -410,7 +402,6 @@ func (c *tenant) setGlue(addresses ...string) {
 
 var transferred = regexp.MustCompile(`(?m)^kubizone_primary_transfers_total\{kind="([a-z_]+)",result="[a-z_]+"\} (\d+)$`)
 
-// countTransfers counts whole and incremental transfers.
 func (c *tenant) countTransfers() (whole, differences int) {
 	c.Helper()
 	text := must.Get(c.RESTClient().Get().AbsPath("/metrics").DoRaw(c.Context()))(c)

@@ -94,7 +94,6 @@ func (j judge) findStopped(t *testing.T, zones [][]wired) (stopped [][]wired) {
 	return stopped
 }
 
-// handOut serves zones with these values, each at a separate name, until the test ends.
 func handOut(t *testing.T, at netip.AddrPort, zones map[string][]wired) {
 	t.Helper()
 	answer := func(w dns.ResponseWriter, query *dns.Msg) {

@@ -77,7 +77,6 @@ var ends = map[string][]string{
 // mnemonics are words that some servers accept for a number.
 var mnemonics = []string{"RSASHA256", "rsasha256", "ED448", "PRIVATEDNS", "PRIVATEOID", "INDIRECT", "DH", "PKIX", "URI", "OID", "ACPKIX", "TCP", "smtp", "ZONE", "NOKEY", "A", "SHA256"}
 
-// strs are character-strings.
 var strs = []string{`""`, `"a"`, `" "`, `"  a  "`, `"\000"`, `"\255"`, `"\010\013"`, `"\""`, `"\\"`, `"\\\\\""`, `";"`, `"()"`, `"$ORIGIN ."`, `"@"`, `"\@"`, `"\a"`, `"ü"`, `"a	b"`, `"\009"`, `"!^.*$!sip:\\1@example.org!"`, `"!^(.*)$!sip:\\1@example.org!i"`, `"!a!b!"`, "a", `\#`, `"'"`, "\"`\"", `"<script>"`, `"%s%n"`, `"a,b"`, `"a=b"`, `"a;b=c"`, `"\127"`, `"\128"`, `"\032"`}
 
 var params = func() []string {
@@ -134,7 +133,6 @@ func makeLongName(n int) string {
 	return b.String()
 }
 
-// repeatText repeats a text n times, separated by blanks.
 func repeatText(n int, text string) string {
 	return strings.TrimSuffix(strings.Repeat(text+" ", n), " ")
 }
@@ -143,7 +141,6 @@ func quoteText(n int, c string) string { return `"` + strings.Repeat(c, n) + `"`
 
 func makeOctets(n int) string { return strings.Repeat("5A", n) }
 
-// value is a possible value of a Record.
 type value struct {
 	rtype rdata.Type
 	text  string // as written by a user
@@ -233,7 +230,6 @@ func makeValues(t *testing.T, samples []sample, rnd *rand.Rand) (taken map[rdata
 	return taken, refused
 }
 
-// mutateOctets truncates, extends and changes a value's octets.
 func mutateOctets(wire []byte, rnd *rand.Rand, do func([]byte)) {
 	for _, more := range [][]byte{{0}, {1}, {0xc0, 0}, {0xff, 0xff}} {
 		do(slices.Concat(wire, more))
@@ -280,7 +276,6 @@ func tokensOf(text string, fields []string) (tokens []string) {
 	return append(tokens, text)
 }
 
-// sizeOf returns the number of octets of a value.
 func sizeOf(t *testing.T, rt rdata.Type, text string) int {
 	t.Helper()
 	v := must.Get(rdata.Parse(rt, text))(t)

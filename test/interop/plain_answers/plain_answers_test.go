@@ -142,7 +142,6 @@ func drawQuestion(rnd *rand.Rand) *mdns.Msg {
 	return m
 }
 
-// said is an answer, normalised for comparison.
 type said struct {
 	rcode     string
 	aa        bool
@@ -232,7 +231,6 @@ func TestPlainAnswers(t *testing.T) {
 	const seed = 20180312
 	parent, below := makeZones(rand.New(rand.NewPCG(seed, 1)))
 	ours := subject.Start(t, primary.Config{}, subject.Zone(t, parent), subject.Zone(t, below))
-	// The other servers load our text of each zone.
 	var files []rig.PrimaryZone
 	for _, s := range []string{apex, child} {
 		z, ok := ours.ByUID(s)

@@ -155,8 +155,7 @@ type Serving struct {
 	*zoneview.Set
 	Primary *primary.Primary
 	Addr    netip.AddrPort
-	// Stop ends the primary before the end of the test.
-	Stop func()
+	Stop    func()
 }
 
 // Start serves zones on a free loopback port until the test ends, in the default view, with transfers for Loopback

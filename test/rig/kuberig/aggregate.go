@@ -31,7 +31,6 @@ const (
 	APIServiceName   = "v1alpha1.kubi.zone"
 )
 
-// groups are the API groups of a server.
 var groups = []string{"kubi.zone", "bind9.kubi.zone"}
 
 var apiServices = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}

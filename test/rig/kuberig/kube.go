@@ -200,7 +200,6 @@ func (k *Kube) StartControllerManager(ctx context.Context) error {
 	return nil
 }
 
-// waitReady returns when the path answers 200.
 func waitReady(ctx context.Context, p *rig.Process, config *rest.Config, path string, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -33,7 +33,6 @@ const programDir = "/opt/image"
 // longestPause bounds the back-off between restarts of a container.
 const longestPause = 30 * time.Second
 
-// container is a process with a root directory.
 type container struct {
 	pod  *pod
 	spec *corev1.Container
@@ -71,7 +70,6 @@ func (c *container) readLog() string {
 	return c.former + c.process.Log()
 }
 
-// superviseProcess starts the process, and again after each exit.
 func (c *container) superviseProcess() {
 	defer close(c.stopped)
 	for pause := time.Second; ; pause = min(2*pause, longestPause) {
@@ -171,7 +169,6 @@ func (c *container) startProcess() (*rig.Process, error) {
 	return process, err
 }
 
-// makeCommand returns a command that runs in the container.
 func (c *container) makeCommand(arguments []string) (*exec.Cmd, error) {
 	spec := &c.pod.object.Spec
 	environment, err := c.pod.readEnvironment(c.spec)

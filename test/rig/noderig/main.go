@@ -28,8 +28,7 @@ const (
 	nodeEnv = "KUBIZONE_TEST_NODE"
 	// hostAddress is the node's address in the pod network.
 	hostAddress = "10.0.0.1"
-	// gateway is the default gateway of pods.
-	gateway = "169.254.1.1"
+	gateway     = "169.254.1.1"
 )
 
 // furniture is the input of the first process of the namespaces: the directory of the node, and its programs.

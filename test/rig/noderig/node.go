@@ -137,7 +137,6 @@ func (n *Node) runPod(object *corev1.Pod) {
 	}()
 }
 
-// reportFailure reports an error to the test, unless ctx has ended.
 func (n *Node) reportFailure(err error) {
 	if n.ctx.Err() == nil {
 		n.fail(err)

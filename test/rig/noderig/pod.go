@@ -29,7 +29,6 @@ import (
 // look is the interval at which a pod and the volumes are compared with their objects.
 const look = 200 * time.Millisecond
 
-// pod is a pod as a network namespace and processes.
 type pod struct {
 	node             *Node
 	object           *corev1.Pod // as created
@@ -123,7 +122,6 @@ func userOf(spec *corev1.PodSpec, c *corev1.Container) (user, group uint32, furt
 	return user, group, further
 }
 
-// placePod binds the pod to the node and creates the network.
 func (p *pod) placePod() error {
 	pods := p.node.core.CoreV1().Pods(p.object.Namespace)
 	if p.object.Spec.NodeName == "" {
@@ -196,7 +194,6 @@ func (p *pod) endContainers(grace time.Duration, started bool) {
 	all.Wait()
 }
 
-// releaseMounts removes mounts and network.
 func (p *pod) releaseMounts() {
 	for _, c := range p.containers {
 		c.unmountAll()
@@ -204,7 +201,6 @@ func (p *pod) releaseMounts() {
 	_ = setNetwork("", "netns del "+p.network) // deletes both ends of the veth pair, and the route
 }
 
-// showStatus writes the status of the pod into the object.
 func (p *pod) showStatus(started bool) error {
 	status := corev1.PodStatus{Phase: corev1.PodPending, HostIP: hostAddress, HostIPs: []corev1.HostIP{{IP: hostAddress}}}
 	ready := corev1.ConditionFalse

@@ -26,7 +26,6 @@ import (
 // probes early too.
 const impatience = 500 * time.Millisecond
 
-// probeProcess runs the probes of a process until ctx ends.
 func (c *container) probeProcess(ctx context.Context, process *rig.Process) {
 	if of := c.spec.StartupProbe; of != nil {
 		failures := 0

@@ -67,7 +67,6 @@ func setRules(rules string) error {
 	return nil
 }
 
-// makeRules returns the nftables rules for all Services.
 func (n *Node) makeRules() (string, error) {
 	services, err := n.services.List(labels.Everything())
 	if err != nil {
@@ -116,7 +115,6 @@ func (n *Node) makeRules() (string, error) {
 		chain("output", "type filter hook output priority 0;", reject) + "}\n", nil
 }
 
-// listEndpoints returns the ready endpoints of a Service's port.
 func (n *Node) listEndpoints(service *corev1.Service, port string) (ready []netip.AddrPort, err error) {
 	all, err := n.slices.EndpointSlices(service.Namespace).List(labels.SelectorFromSet(labels.Set{discoveryv1.LabelServiceName: service.Name}))
 	if err != nil {

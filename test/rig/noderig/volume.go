@@ -26,7 +26,6 @@ type missing struct{ what string }
 
 func (m *missing) Error() string { return m.what + " is missing" }
 
-// syncVolumes writes the volumes from the current objects.
 func (p *pod) syncVolumes() error {
 	user, _, _ := userOf(&p.object.Spec, &p.object.Spec.Containers[0])
 	group := -1
@@ -74,7 +73,6 @@ type file struct {
 	token bool
 }
 
-// readVolume returns the current files of a volume.
 func (p *pod) readVolume(v *corev1.Volume) (files map[string]file, mode int32, err error) {
 	files = map[string]file{}
 	switch {
@@ -192,7 +190,6 @@ func (p *pod) readToken(volume string, of *corev1.ServiceAccountTokenProjection)
 	return made.Status.Token, nil
 }
 
-// readField returns a field of the pod by path.
 func (p *pod) readField(of *corev1.ObjectFieldSelector) (string, error) {
 	if of != nil {
 		switch of.FieldPath {
@@ -213,7 +210,6 @@ func (p *pod) readField(of *corev1.ObjectFieldSelector) (string, error) {
 	return "", fmt.Errorf("noderig has no field %v", of)
 }
 
-// readEnvironment returns the environment of a container.
 func (p *pod) readEnvironment(c *corev1.Container) ([]corev1.EnvVar, error) {
 	all := []corev1.EnvVar{
 		{Name: "PATH", Value: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}, {Name: "HOME", Value: "/"}, {Name: "HOSTNAME", Value: p.object.Name},
@@ -313,7 +309,6 @@ func replaceFiles(dir string, files map[string]file, mode os.FileMode, user, gro
 	return nil
 }
 
-// sameFiles reports whether a directory has exactly these files.
 func sameFiles(dir string, files map[string]file) bool {
 	there := 0
 	err := filepath.Walk(dir+"/", func(path string, info os.FileInfo, err error) error {

@@ -34,7 +34,6 @@ func main() {
 	}
 }
 
-// user is an account of the ACME server.
 type user struct {
 	key     crypto.Signer
 	account *acme.ExtendedAccount
