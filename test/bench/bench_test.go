@@ -21,8 +21,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestRun_countsWhatAWriteIs runs the whole benchmark on a small scale. Times mean nothing here, but counts do: a
-// lone write is one transaction and one fsync, without a read.
+// TestRun_countsWhatAWriteIs runs the whole benchmark on a small scale. Only counts matter here: a lone write is one
+// transaction and one fsync, without a read.
 func TestRun_countsWhatAWriteIs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts six servers")

@@ -38,7 +38,6 @@ type Bindcar struct {
 	requests  []string
 }
 
-// Destroyed returns the number of zones that lost file and journal to a POST.
 func (b *Bindcar) Destroyed() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()

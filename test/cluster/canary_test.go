@@ -30,8 +30,7 @@ import (
 var healthAt = regexp.MustCompile(`health on ([0-9.:]+)`)
 
 // Secrets read by the controller and a primary in a real cluster appear in no log at -v=7, no Event, no status and no
-// metric, theirs or the API server's, raw or encoded, regardless of providers' answers: an echo, absent servers, and
-// a malformed Secret.
+// metric, raw or encoded, with an echoing and absent servers, and a malformed Secret.
 func TestController_secretsAreNowhere(t *testing.T) {
 	c := requireCluster(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*waitTimeout)

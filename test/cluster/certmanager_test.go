@@ -174,9 +174,9 @@ func (m *certManager) waitForReason(namespace, name, why string) {
 }
 
 // S13.1, S13.10, S13.11, S13.12, S13.13: the real cert-manager, with the chart's rights, gets and renews certificates
-// for a team's names by the webhook solver and by an UpdateKey. If it dies between Present and CleanUp, the next
-// process cleans up. Names of another team, a ClusterIssuer, a team without a RoleBinding and a forged Challenge are
-// refused with the reason in the Challenge (attack 100). Everything can be deleted.
+// by the webhook solver and by an UpdateKey, even after a death between Present and CleanUp. Names of another team, a
+// ClusterIssuer, a team without a RoleBinding and a forged Challenge are refused with the reason in the Challenge
+// (attack 100). Everything can be deleted.
 func TestCertManager_issues(t *testing.T) {
 	m := runCertManager(t)
 	for _, object := range must.Get(rig.ReadObjects("../../docs/acme.md"))(t) {

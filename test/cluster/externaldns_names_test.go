@@ -53,10 +53,10 @@ func (p *pair) deleteObject(k sourceKind, namespace, name string) {
 	must.Succeed(p.t, p.objects.Resource(k.resource).Namespace(namespace).Delete(p.t.Context(), name, metav1.DeleteOptions{}))
 }
 
-// X5: the real external-dns joins objects of two namespaces with the same name, and names either object. In both
-// cases, the existing Record stays, follows the address of its own object, and goes with that object (attacks: a
-// Service, Ingress or DNSEndpoint of a namespace that sorts first, by a tenant without rights and by a tenant with a
-// rule for all names; a DNSEndpoint with an invalid target).
+// X5: the real external-dns joins objects of two namespaces with the same name, and names either object. The existing
+// Record stays, follows its own object's address, and goes with that object (attacks: a Service, Ingress or
+// DNSEndpoint of a namespace that sorts first, by a tenant without rights and by a tenant with a rule for all names;
+// a DNSEndpoint with an invalid target).
 func TestExternalDNS_holdsNames(t *testing.T) {
 	c := requireRealParts(t)
 	p := startPair(t, c, c.kube, "hold", syncNoop)

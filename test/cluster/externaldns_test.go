@@ -332,9 +332,9 @@ func requireRealParts(t *testing.T) *cluster {
 	return requireCluster(t)
 }
 
-// The real external-dns in front of the webhook provider serves tenants in one cluster. Each object's name is a
-// Record in the same namespace, or the object gets an Event with the reason, and no tenant affects another's names
-// (attacks: another tenant's name, a forged label, an own address in another's RRset, no RoleBinding).
+// The real external-dns serves tenants in one cluster. Each object's name is a Record in the same namespace, or the
+// object gets an Event with the reason, and no tenant affects another's names (attacks: another tenant's name, a
+// forged label, an own address in another's RRset, no RoleBinding).
 func TestExternalDNS_servesTenants(t *testing.T) {
 	c := requireRealParts(t)
 	applyGateway(t, c)
@@ -571,7 +571,7 @@ func readCommands(t *testing.T, name string) (commands []string) {
 
 // Several clusters share one DNS: external-dns reads its local kube-apiserver, and writes Records at a central
 // cluster, in namespaces labelled for the local cluster. The local objects report missing rights. Two clusters write
-// one RRset, and the documented command removes one cluster's records.
+// an RRset together, and the documented command removes one cluster's records.
 func TestExternalDNS_servesAnotherCluster(t *testing.T) {
 	c := requireRealParts(t)
 	ctx := t.Context()

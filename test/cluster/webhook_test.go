@@ -167,9 +167,9 @@ func waitAnswer(ctx context.Context, t *testing.T, what string, try func() error
 	}
 }
 
-// A cluster's webhooks validate and mutate a tenant's records as for a built-in kind, though another server than
-// kube-apiserver calls them. The request names the tenant. The tenant reads a denial, and nothing is written.
-// Mutations are in the stored object and in the zone. An unavailable webhook refuses or passes by failurePolicy.
+// A cluster's webhooks validate and mutate a tenant's records as for a built-in kind, though kube-apiserver does not
+// call them. The request names the tenant, who reads a denial, and nothing is written. Mutations are in the stored
+// object and in the zone. An unavailable webhook refuses or passes by failurePolicy.
 func TestWebhooks_judgeAndChangeRecords(t *testing.T) {
 	c := requireCluster(t)
 	ctx := within(t, waitTimeout)

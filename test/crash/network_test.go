@@ -63,8 +63,7 @@ func (w *world) refusesWrites(ctx context.Context, t *testing.T, r *replica) {
 }
 
 // F7: the connection between a server and etcd is cut, silently. Writes of that server fail soon, the server reports
-// unready, and its primary keeps answering. After the heal, everything recovers without help. The other server is
-// unaffected.
+// unready, its primary keeps answering, and everything recovers without help. The other server is unaffected.
 func TestF07_serverCutOffFromEtcd(t *testing.T) {
 	t.Parallel() // mostly waits
 	w := requireWorld(t)
@@ -129,8 +128,7 @@ func TestF09_slowAndBreakingLines(t *testing.T) {
 }
 
 // F9: the connection to a primary loses 5 %, delays 100 ms and carries a megabit a second. Transfers arrive complete,
-// and IXFR leads to the current zone. A connection that goes silent in the middle is an error; a partial zone is
-// never accepted.
+// and IXFR leads to the current zone. A connection that goes silent is an error, never a partial zone.
 func TestF09_transfersOverABadLine(t *testing.T) {
 	t.Parallel() // mostly waits
 	w := requireWorld(t)

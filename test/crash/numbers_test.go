@@ -52,7 +52,6 @@ var faults = []struct {
 	{"F31", "an upgrade and the way back, with servers of both versions", nil},
 }
 
-// Every fault has a test, and every listed test exists.
 func TestFaults_areAllBroken(t *testing.T) {
 	declared := regexp.MustCompile(`(?m)^func (Test\w+)`)
 	var here []string

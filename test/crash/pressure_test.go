@@ -41,8 +41,8 @@ func (l *load) fillZone(ctx context.Context, t *testing.T, n int) {
 	all.Wait()
 }
 
-// F20, H4: while a zone changes all the time, some secondaries die in the middle of a transfer and others finish.
-// Each transfer is a single version of the zone, and the later changes lead from that version to the current zone.
+// F20, H4: while a zone changes all the time, some secondaries die in the middle of a transfer. Each finished
+// transfer is a single version of the zone, and the later changes lead to the current zone.
 func TestF20_transfersWhileTheZoneChanges(t *testing.T) {
 	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)

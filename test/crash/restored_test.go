@@ -42,8 +42,8 @@ func (m *member) putBack(ctx context.Context, t *testing.T, file string) {
 }
 
 // F17: a snapshot is restored without raising the revision. At its start, the server sees that etcd's log lacks known
-// revisions, and exits; no client sees a state older than before. A store from kubizone restore on the same snapshot
-// is served, ahead of all known revisions, even if etcd's own tool creates the member.
+// revisions, and exits; no client sees an older state. A store from kubizone restore on the same snapshot is served,
+// ahead of all known revisions, even if etcd's own tool creates the member.
 func TestF17_restoredAsItWas(t *testing.T) {
 	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)

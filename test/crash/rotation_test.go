@@ -25,9 +25,8 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// F26: the front proxy's authority changes while the server runs. A certificate of the new authority authenticates no
-// user before the cluster trusts that authority, then the user in the headers, and none after the trust is withdrawn.
-// The old authority is trusted throughout.
+// F26: the front proxy's authority changes while the server runs. A certificate of the new authority authenticates
+// users only while the cluster trusts that authority. The old authority is trusted throughout.
 func TestF26_frontProxyAuthorityChanges(t *testing.T) {
 	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)
@@ -93,9 +92,8 @@ func TestF26_frontProxyAuthorityChanges(t *testing.T) {
 	w.checkAll(ctx, t, l, e, one)
 }
 
-// F26: the authorities of etcd and of the server's client certificate are replaced in the usual order: both
-// authorities are trusted before the new certificates are used. The server does not restart, and writes go on when
-// etcd trusts only the new authority.
+// F26: the authorities of etcd and of the server's client certificate are replaced: both authorities are trusted
+// before the new certificates are used. Without a restart, writes go on when etcd trusts only the new authority.
 func TestF26_etcdAuthorityChanges(t *testing.T) {
 	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)

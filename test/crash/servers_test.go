@@ -234,8 +234,8 @@ func TestF18_serialsWrap(t *testing.T) {
 	}
 }
 
-// F25: kube-apiserver does not respond. Users with a cached review go on, the primary serves, and users who need a
-// new review are refused (details: attack 46). Afterwards everything recovers without help.
+// F25: kube-apiserver does not respond. Users with a cached review go on, the primary serves, users who need a new
+// review are refused (details: attack 46), and everything recovers without help.
 func TestF25_kubeAPIServerAway(t *testing.T) {
 	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)

@@ -25,8 +25,7 @@ import (
 
 // TestSoak runs for -soak, else a single round and fault, or some minutes in the long form. A round has three etcd
 // members, three servers, writers of Records and change sets, and clients that list and watch. -seed chooses the
-// faults, which run in sequence, and the round ends with all checks. A failure prints the seed, and the log lists the
-// faults.
+// faults, which run in sequence before all checks. A failure prints the seed.
 func TestSoak(t *testing.T) {
 	lasting, most := time.Duration(0), 1
 	if rig.Long() || *soak > 0 {

@@ -203,7 +203,7 @@ func TestF08_serverOnTheMinoritySide(t *testing.T) {
 	watch.waitForSerial(ctx, t, l)
 }
 
-// F10: the disk of the only etcd is full. etcd stops rather than lie. Meanwhile, reads from memory work: a primary's
+// F10: the disk of the only etcd is full, and etcd stops rather than lie. Reads from memory work: a primary's
 // answers, and lists that may be stale. Once there is space, etcd goes on with every acknowledged write.
 // (pkg/apiserver/space_test.go tests etcd's quota.)
 func TestF10_diskFull(t *testing.T) {

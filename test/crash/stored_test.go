@@ -47,8 +47,8 @@ func flipBit(ctx context.Context, t *testing.T, etcd *clientv3.Client, prefix, w
 }
 
 // F30: a bit of a stored record flips. At the next read, the zone's hash reveals the damage: the zone is frozen and
-// served to no client, neither by entries nor by transfer. Every other zone is served, and fsck names the damaged
-// key. A primary that has verified the zone keeps serving its copy.
+// not served, neither by entries nor by transfer. Every other zone is served, fsck names the key, and a primary with
+// the verified zone keeps serving its copy.
 func TestF30_bitFlippedInARecord(t *testing.T) {
 	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)

@@ -94,9 +94,9 @@ func (r *replica) expectOutgrown(ctx context.Context, t *testing.T, e *etcd, pro
 	}
 }
 
-// F31: under load, servers are replaced by the next version, one at a time, and back if the store permits. Meanwhile
-// servers of both versions answer, or the earlier servers exit with a reason. No acknowledged write is lost, no
-// serial is used twice, and fsck of both versions is clean.
+// F31: under load, servers are replaced by the next version, one at a time, and back if the store permits. Servers of
+// both versions answer, or the earlier exit with a reason. No acknowledged write is lost, no serial is used twice,
+// and fsck of both versions is clean.
 func TestF31_rollingUpgradeUnderLoad(t *testing.T) {
 	eachEarlier(t, func(t *testing.T, now, before *world) {
 		ctx := within(t, 4*waitTimeout)
@@ -144,11 +144,10 @@ func TestF31_rollingUpgradeUnderLoad(t *testing.T) {
 	})
 }
 
-// F31: the next version opens a store with data. Objects, content, serials, hashes, uids and the changes since an
-// earlier serial are unchanged. Watches, a primary and a controller of the earlier version continue with the new
-// servers, and the new primary and controller take over. The way back restores the same state; if the store is too
-// new for the earlier version, a backup from before the upgrade does, with serials ahead of all that secondaries have
-// seen.
+// F31: the next version opens a store with data. Objects, content, serials, hashes, uids and changes are unchanged.
+// Watches, a primary and a controller of the earlier version continue with the new servers, and their successors take
+// over. The way back restores the same state, or a backup from before the upgrade does, with serials ahead of all
+// that secondaries have seen.
 func TestF31_upgradeAndWayBackWithData(t *testing.T) {
 	eachEarlier(t, func(t *testing.T, now, before *world) {
 		ctx := within(t, 5*waitTimeout)

@@ -17,9 +17,8 @@ import (
 )
 
 // F28: a newer version has written the store in an unknown format, or with another form of hashes. A running server
-// ends. A starting server reports the format and exits, no matter how much of the store is readable, and fsck reports
-// the same. Nothing changes in the store, so the newer version, or this version after the change is undone, goes on
-// with all data.
+// ends; a starting server and fsck report the format and exit. Nothing changes in the store, so the newer version, or
+// this version after the change is undone, goes on with all data.
 func TestF28_storeOfANewerVersion(t *testing.T) {
 	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)

@@ -25,8 +25,8 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// Secrets appear in no log at -v=6, no status and no metric, raw or encoded, regardless of the provider's answer. The
-// providers are an echo of requests, an absent server, a refusing server, and the shipped webhook server.
+// Secrets appear in no log at -v=6, no status and no metric, raw or encoded, with an echoing, an absent and a
+// refusing provider, and the shipped webhook server.
 func TestCanary_secretsAreNowhere(t *testing.T) {
 	dir := t.TempDir()
 	canary := func(what string) string { return "canary-" + what + "-7d1f0c9b5a3e" }

@@ -20,9 +20,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// The annotation of a Zone restores a record missing at the provider, even beside a refused record, and the Delivery
-// reports the request as done. After a restart, the request is kept, and a record that cannot be repaired is
-// reported.
+// The annotation of a Zone restores a record missing at the provider, even beside a refused record, and after a
+// restart. A record that cannot be repaired is reported.
 func TestDrift_isMendedOnRequest(t *testing.T) {
 	dir, h := t.TempDir(), newHook(t)
 	h.stands = map[string]protocol.Record{}

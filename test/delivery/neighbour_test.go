@@ -72,9 +72,8 @@ func (w *world) waitForReady(name, zone string, h *hook) {
 	w.Logf("%s: at the provider after %s, Ready after %s", name, arrived.Round(time.Millisecond), time.Since(began).Round(time.Millisecond))
 }
 
-// A server takes only A and CNAME. A zone with name servers is Ready if the class skips the NS at the apex, and else
-// reports the refusal. A zone without name servers is Servable if the class skips them, and follows a change of the
-// class.
+// At a server that takes only A and CNAME, a zone with name servers is Ready if the class skips the NS at the apex,
+// and else reports the refusal. A zone without name servers is Servable if the class skips them.
 func TestApexNS_atAServerThatTakesNone_S6_15(t *testing.T) {
 	h := newHook(t)
 	h.setBefore(func(r *http.Request) *protocol.Error {

@@ -38,7 +38,6 @@ type Write struct {
 	Set delivery.RRset
 }
 
-// NewServer returns a server without zones.
 func NewServer() *Server { return &Server{zones: map[name.Name]*zoneData{}, calls: map[string]int{}} }
 
 func (s *Server) zoneOf(n name.Name) *zoneData {
@@ -50,7 +49,6 @@ func (s *Server) zoneOf(n name.Name) *zoneData {
 	return z
 }
 
-// Inspect lists the RRsets of a zone in canonical order.
 func (s *Server) Inspect(zone name.Name) []delivery.RRset {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,14 +80,12 @@ func (s *Server) Adopt(zone name.Name, set delivery.RRset) {
 	s.zoneOf(zone).ours[set.Key()] = true
 }
 
-// Writes lists all changes so far.
 func (s *Server) Writes() []Write {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.log)
 }
 
-// Calls returns the number of calls of a provider's method.
 func (s *Server) Calls(method string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,7 +131,6 @@ type Memory struct {
 	closed bool
 }
 
-// Change changes the fields of a Memory in use.
 func (m *Memory) Change(change func(*Memory)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

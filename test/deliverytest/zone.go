@@ -30,7 +30,6 @@ type Zone struct {
 	Sets   []*zoneview.Set
 }
 
-// NewZone returns a zone whose steps go to sets.
 func NewZone(t *testing.T, uid, fqdn string, sets ...*zoneview.Set) *Zone {
 	w := &Zone{t: t, Zone: zoneview.Zone{UID: uid, Namespace: "team", Name: uid}, Data: map[string]string{}, Sets: sets}
 	w.Header = lawcontent.Header{FQDN: name.MustParse(fqdn), TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000,
@@ -100,7 +99,6 @@ func (s *Server) Addresses(zone name.Name) map[string]string {
 	return has
 }
 
-// Expect compares the server's content with the zone.
 func (w *Zone) Expect(server *Server) {
 	w.t.Helper()
 	if got, want := server.Addresses(w.Header.FQDN), w.ListWanted(); !maps.Equal(got, want) {

@@ -21,9 +21,9 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// M9: the command of README.md that installs the chart, and those of docs/install.md that delegate a name to a tenant
-// and query a BIND, do as documented. The test acts as kubelet, load balancer and administrator of the BIND: it runs
-// the Deployments' programs, and writes this machine's addresses into the files of artifacts/start.
+// M9: the commands of README.md and docs/install.md that install the chart, delegate a name to a tenant and query a
+// BIND do as documented. The test acts as kubelet, load balancer and administrator of the BIND: it runs the
+// Deployments' programs, and writes this machine's addresses into artifacts/start.
 func TestReadme_installs(t *testing.T) {
 	t.Parallel()
 	commands := must.Get(rig.ReadConsole("../../docs/install.md", "The first name at a BIND of yours"))(t)

@@ -90,8 +90,8 @@ func findPodTemplate(t *testing.T, objects []*unstructured.Unstructured) corev1.
 	return corev1.PodTemplateSpec{}
 }
 
-// M1, attacks 55 and 77: the golden file lists everything that a stolen token can do. Controller and primary may read
-// only Secrets of classes, and the server beside them has no more rights than without them.
+// M1, attacks 55 and 77: the golden file lists every right of a stolen token. Controller and primary may read only
+// Secrets of classes, and add no rights to the server.
 func TestRBAC_isWhatTheGoldenFileSays(t *testing.T) {
 	var got strings.Builder
 	for _, form := range forms {

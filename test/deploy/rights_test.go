@@ -38,9 +38,9 @@ type request struct{ verb, group, resource string }
 // byValues are requests that the chart's values permit: the Secrets of classes.
 var byValues = []request{{"get", "", "secrets"}, {"watch", "", "secrets"}}
 
-// TestRBAC_givesWhatTheProgramsAskFor: each component's roles permit the program's requests by typed clients and
-// informers. A program's own tests do not show that if its client is a fake or an administrator's. Requests by a REST
-// client, and client-go's own (Leases, Events), are not found here.
+// TestRBAC_givesWhatTheProgramsAskFor: each component's roles permit its requests by typed clients and informers,
+// which a program's own tests do not show with a fake or an administrator's client. Requests by a REST client, and
+// client-go's own (Leases, Events), are not found here.
 func TestRBAC_givesWhatTheProgramsAskFor(t *testing.T) {
 	asked := findRequests(t)
 	for component, in := range callers {

@@ -39,9 +39,9 @@ func (r *running) flipOctet(part, value, damaged string) {
 	r.t.Fatalf("no key with %s has %s in its value", part, value)
 }
 
-// F30: an octet of a stored Record changes. After a restart, the Record's zone is frozen: not answered, not
-// transferred, not listed, and reported in the log, in metrics and by verify. Other zones are served. A damaged
-// journal step is never served either. fsck finds both, and after a repair both are served again.
+// F30: an octet of a stored Record changes. After a restart, the Record's zone is frozen: not answered, transferred
+// or listed, and reported in the log, in metrics and by verify. Other zones are served, a damaged journal step never
+// is. fsck finds both, and after a repair both are served.
 func TestFrozen_whatIsDamagedInEtcdIsServedToNobody(t *testing.T) {
 	dir := t.TempDir()
 	r := runUp(t, dir)

@@ -186,9 +186,9 @@ func (c *certified) runLego(program string, at netip.AddrPort, key rig.TSIGKey, 
 	return filepath.Join(dir, "certificates", strings.ReplaceAll(names[0], "*", "_")+".crt"), said, err
 }
 
-// S13.1, S13.7: certbot, which signs its SOA query, at the hidden primary, and lego, which does not, at a secondary
-// that forwards updates, get certificates from a real ACME server, with a key that may write only challenges. Another
-// tenant's key gets none for these names, and the hidden primary refuses lego's queries.
+// S13.1, S13.7: certbot, which signs its SOA query, at the hidden primary, and lego, which does not, at a forwarding
+// secondary, get certificates from a real ACME server by a key for challenges only. Another tenant's key gets none,
+// and the hidden primary refuses lego's queries.
 func TestUpdateClients_getCertificates_S13_1(t *testing.T) {
 	t.Parallel()
 	certbot := rig.Need(rig.Find("certbot", "hack/install-peers.sh"))(t)

@@ -312,8 +312,8 @@ func TestUpdateKey_followsItsSecret_S13_3(t *testing.T) {
 }
 
 // S13.3, S11.17: team-b tries to take the name of a key that team-a uses: by an older UpdateKey whose Secret comes
-// now (attack 102), by the key of a server of its Bind9Cluster (attack 103), and by an UpdateKey created before
-// team-a's (attack 104). Team-b gets the reason, and team-a's updates continue.
+// now (attack 102), by the key of a server of its Bind9Cluster (attack 103), and by an UpdateKey before team-a's
+// (attack 104). Team-b gets the reason, and team-a's updates continue.
 func TestUpdateKey_nameInUseIsNotTaken_S13_3(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
@@ -513,9 +513,9 @@ func TestUpdateKey_transfersItsShare_S13_8(t *testing.T) {
 	}
 }
 
-// S13.4, S13.15: 64 clients raise 8 counters, each by a message that requires the value read before. Each change
-// answered NOERROR is in the zone once: a counter equals their number. A client without an answer sends the same
-// octets again. The long form takes ten minutes.
+// S13.4, S13.15: 64 clients raise 8 counters, each by a message that requires the value read before; without an
+// answer, a client repeats the octets. Each counter equals the number of changes answered NOERROR. The long form
+// takes ten minutes.
 func TestUpdate_isCarriedOutOnce_S13_4(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
@@ -668,8 +668,8 @@ func (c updateClient) replaceText(owner, text string) []byte {
 	return wire
 }
 
-// S13.15: a recorded message changes nothing later. It gets the same answer again, and BADTIME after a restart, since
-// a new primary does not know messages signed before its start (attack 95).
+// S13.15: a recorded message changes nothing later. The answer is the same again, and BADTIME after a restart, since
+// a new primary does not know earlier messages (attack 95).
 func TestUpdate_recordedMessagesChangeNothing_S13_15(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
@@ -705,9 +705,9 @@ func TestUpdate_recordedMessagesChangeNothing_S13_15(t *testing.T) {
 	}
 }
 
-// S13.4: a message already carried out by another primary, or by an earlier attempt of unknown outcome, is recognised
-// by its writes: the answer is NOERROR without a change, though the prerequisites no longer hold. Another message
-// with the same content gets the prerequisite's RCODE.
+// S13.4: a message already carried out by another primary, or by an attempt of unknown outcome, is recognised by its
+// writes: the answer is NOERROR without a change, though the prerequisites no longer hold. Another message with that
+// content gets the prerequisite's RCODE.
 func TestUpdate_knowsItsOwnWork_S13_4(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)

@@ -214,9 +214,9 @@ func (w *updateTwin) makeOwnMessage() *mdns.Msg {
 	return m
 }
 
-// S13.4, S13.5: after NOERROR to an update of the zone's own namespace, the zone and BIND's zone have the same
-// values: of the Zone's nameServers, of one of two Records of a type, and of updates. A message that BIND would carry
-// out and the server does not is REFUSED without a change.
+// S13.4, S13.5: after NOERROR to an update of the zone's own namespace, the zone has the same values as BIND's: of
+// the Zone's nameServers, of one of two Records of a type, and of updates. A message that only BIND would carry out
+// is REFUSED without a change.
 func TestUpdate_ofOwnZoneIsAsByBIND_S13_5(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)

@@ -152,8 +152,8 @@ func (w *world) annotateObject(resource schema.GroupVersionResource, name string
 }
 
 // TestInstance_takesOverADeployment_S11_10: another manager's pods stay behind the Service, at the same address,
-// until the server's own pod is ready and follows a catalog. Then they go. No object keeps a trace of the other
-// manager, and if that manager writes again, the fleet does not fight.
+// until the server's own pod is ready and follows a catalog. No object keeps a trace of the other manager, and if
+// that manager writes again, the fleet does not fight.
 func TestInstance_takesOverADeployment_S11_10(t *testing.T) {
 	w := newWorld(t, "taken")
 	ready := w.runPods(w.namespace)

@@ -45,9 +45,8 @@ var (
 	fileName  = regexp.MustCompile(`\b\w+\.go\b`)
 )
 
-// TestPackages_readDownwards: an arrow leads from a file to the file that declares a used name. An arrow leads up if
-// the package comment puts the second file first. Unnamed files come last, in the order with the fewest upward
-// arrows.
+// TestPackages_readDownwards: an arrow leads from a file to the declaration of a used name, and up if the package
+// comment puts the second file first. Unnamed files come last, in the order with the fewest upward arrows.
 func TestPackages_readDownwards(t *testing.T) {
 	packages := parsePackages(t)
 	declaring := map[string]map[string]bool{} // packages by method

@@ -28,7 +28,7 @@ type uses map[string]int
 const usesFile = "testdata/words.txt"
 
 // TestWords_thatGo: no new name has a word listed in docs/glossary.md. testdata/words.txt counts the old names, and
-// only falls: after a renaming, UPDATE=1 go test -run Words ./test/house writes the file.
+// only falls: UPDATE=1 go test -run Words ./test/house writes the file.
 func TestWords_thatGo(t *testing.T) {
 	_, table, found := strings.Cut(readFile(t, "docs/glossary.md"), "\n## Words that go\n")
 	if !found {

@@ -38,7 +38,6 @@ func (m Metric) String() string {
 	return fmt.Sprintf("%s%s %s of %s: %s", m.Name, labels, m.Type, strings.Join(m.Processes, ","), m.Help)
 }
 
-// List returns every metric by name.
 func List() map[string]Metric {
 	all := map[string]Metric{}
 	for at := range strings.Lines(text) {

@@ -307,8 +307,8 @@ func (w *world) runOperations(t *testing.T, ops []operation) (r ran) {
 }
 
 // TestForest_everyRevisionIsTrue runs random operations on a forest by two servers at once: views, delegations,
-// zoneRefs, holders, children, deletions. Every revision is checked (S2.1, S2.2, S4.8, S6.7, S6.8, S7.1), and at the
-// end no cascade is pending (S7.2).
+// zoneRefs, holders, children, deletions. Every revision is checked (S2.1, S2.2, S4.8, S6.7, S6.8, S7.1); at the end
+// no cascade is pending (S7.2).
 func TestForest_everyRevisionIsTrue(t *testing.T) {
 	w := requireWorld(t)
 	t.Logf("seed %d", *seed)

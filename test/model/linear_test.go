@@ -105,9 +105,9 @@ var sequential = porcupine.Model{
 	DescribeOperation: func(in, out any) string { return fmt.Sprintf("%+v -> %+v", in, out) },
 }
 
-// TestLinearizable: with clients at both servers at once, each zone behaves like one server with one client. Every
-// later read of entries has an acknowledged write (S7.1), consecutive writers have distinct serials (S6.8), and a
-// tenant is refused from the answer that revokes access, and admitted from the answer that grants access (S2.2, I5).
+// TestLinearizable: with clients at two servers, each zone behaves like a single server and client. Later reads have
+// every acknowledged write (S7.1), consecutive writers have distinct serials (S6.8), and an answer that grants or
+// revokes access takes effect at once (S2.2, I5).
 func TestLinearizable(t *testing.T) {
 	w := requireWorld(t)
 	apis := [2]typed.KubizoneV1alpha1Interface{w.connectServer(t, 0), w.connectServer(t, 1)}

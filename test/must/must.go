@@ -16,7 +16,6 @@ func Get[T any](value T, err error) func(testing.TB) T {
 	}
 }
 
-// Succeed fails the test on an error.
 func Succeed(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {

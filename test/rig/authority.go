@@ -105,7 +105,7 @@ func (a *Authority) issuePair(key *ecdsa.PrivateKey, template x509.Certificate) 
 
 func (p Pair) TLS() (tls.Certificate, error) { return tls.X509KeyPair(p.Cert, p.Key) }
 
-// Write replaces base.crt and base.key atomically, so that a server that reloads a file never reads half a file.
+// Write replaces base.crt and base.key, each atomically.
 func (p Pair) Write(base string) (cert, key string, err error) {
 	cert, key = base+".crt", base+".key"
 	if err = ReplaceFile(key, p.Key); err == nil {
@@ -114,7 +114,7 @@ func (p Pair) Write(base string) (cert, key string, err error) {
 	return cert, key, err
 }
 
-// ReplaceFile writes a file with mode 0600 and moves the file into place. A reader sees the old or the new content.
+// ReplaceFile replaces a file atomically, with mode 0600.
 func ReplaceFile(path string, content []byte) error {
 	if err := os.WriteFile(path+".new", content, 0o600); err != nil {
 		return fmt.Errorf("rig: %w", err)

@@ -66,15 +66,14 @@ func (b *Balancer) Set(backends ...netip.AddrPort) {
 	b.backends = backends
 }
 
-// SendToUnready sets whether unready backends get connections too. Endpoints lag behind the readiness of a container
-// that restarts quickly; those of publishNotReadyAddresses and ExternalName ignore readiness.
+// SendToUnready sets whether unready backends get connections too: endpoints lag behind a quick restart, and
+// publishNotReadyAddresses and ExternalName ignore readiness.
 func (b *Balancer) SendToUnready(yes bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.unready = yes
 }
 
-// Ready returns the number of backends that would get a connection now.
 func (b *Balancer) Ready() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -196,7 +195,6 @@ func (b *Balancer) forgetConnections(connections ...net.Conn) {
 	}
 }
 
-// Close closes every connection.
 func (b *Balancer) Close() {
 	b.stop()
 	b.listener.Close()

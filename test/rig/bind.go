@@ -178,7 +178,6 @@ func zoneFile(zone string) string {
 	return strings.ReplaceAll(text, "/", "~") + ".db"
 }
 
-// Rndc runs an rndc command and returns the output.
 func (b *BIND) Rndc(ctx context.Context, args ...string) (string, error) {
 	return runProgram(ctx, b.dir, "", b.rndc, append([]string{"-c", filepath.Join(b.dir, "rndc.conf")}, args...)...)
 }
@@ -188,5 +187,4 @@ func (b *BIND) RndcCommand() []string {
 	return []string{b.rndc, "-c", filepath.Join(b.dir, "rndc.conf")}
 }
 
-// ZoneFile returns the path of the master file of a zone in Primaries.
 func (b *BIND) ZoneFile(zone string) string { return filepath.Join(b.dir, zoneFile(zone)) }

@@ -71,8 +71,6 @@ func StartBindcar(ctx context.Context, c BindcarConfig) (*Bindcar, error) {
 	}
 }
 
-// Log returns the output so far.
 func (b *Bindcar) Log() string { return b.process.Log() }
 
-// Close ends the process.
 func (b *Bindcar) Close() { b.process.End() }

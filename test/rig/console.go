@@ -47,7 +47,6 @@ func ReadConsole(path, heading string) ([]Command, error) {
 	return commands, nil
 }
 
-// ReadObjects reads the yaml blocks of a page.
 func ReadObjects(path string) (objects []string, err error) {
 	text, err := os.ReadFile(path)
 	for _, block := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
@@ -59,7 +58,6 @@ func ReadObjects(path string) (objects []string, err error) {
 // Shell runs commands of a page in bash, with Dir first in PATH.
 type Shell struct{ Dir, Kubeconfig string }
 
-// Run runs a line with an input and returns the output.
 func (s Shell) Run(ctx context.Context, line, input string) (string, error) {
 	command := exec.CommandContext(ctx, "bash", "-c", line)
 	command.Dir, command.Stdin = s.Dir, strings.NewReader(input)

@@ -49,8 +49,8 @@ func (d Dig) Run(ctx context.Context, args ...string) (string, error) {
 	return runProgram(ctx, "", "", dig, append(all, args...)...)
 }
 
-// Serial returns the SOA serial of the zone at the server; ok is false if the server does not serve the zone. No
-// answer within a second is an error, unless dig options set other limits.
+// Serial returns the SOA serial of the zone at the server; ok is false if the server does not serve the zone. Without
+// other dig options, no answer within a second is an error.
 func (d Dig) Serial(ctx context.Context, zone string, options ...string) (serial uint32, ok bool, err error) {
 	out, err := d.Run(ctx, slices.Concat([]string{"+short", "+norecurse", "+tries=1", "+time=1"}, options, []string{"SOA", zone})...)
 	if err != nil {
@@ -118,7 +118,6 @@ func (d Dig) Transfers(ctx context.Context, zones []string) (map[string]string, 
 	return texts, nil
 }
 
-// Notify sends NOTIFY for the zones to the server.
 func (d Dig) Notify(ctx context.Context, zones []string) error {
 	_, err := d.askEach(ctx, zones, "+opcode=notify", "+noall", "+aaflag", "+norecurse", "+tries=3", "+time=2", "SOA")
 	return err
@@ -142,7 +141,7 @@ func (d Dig) askEach(ctx context.Context, zones []string, args ...string) (strin
 	return d.Run(ctx, "-f", file)
 }
 
-// Delv queries a server and validates the answer from the trust anchors in a file (named.conf syntax). It returns
+// Delv queries a server, validates the answer from the trust anchors in a file (named.conf syntax), and returns
 // delv's output, also for a bogus answer.
 func Delv(ctx context.Context, server netip.AddrPort, anchors string, args ...string) (string, error) {
 	delv, err := Find("delv", installBIND)
@@ -154,8 +153,8 @@ func Delv(ctx context.Context, server netip.AddrPort, anchors string, args ...st
 	return string(out), err
 }
 
-// Nsupdate sends an update script, with a "server" line put before it, and returns nsupdate's output. A refused
-// update is an error. The update goes by TCP, since nsupdate gives up after three seconds of UDP.
+// Nsupdate sends an update script to the server, by TCP, since nsupdate gives up after three seconds of UDP. A
+// refused update is an error.
 func Nsupdate(ctx context.Context, server netip.AddrPort, key *TSIGKey, script string) (string, error) {
 	nsupdate, err := Find("nsupdate", installBIND)
 	if err != nil {
@@ -177,9 +176,8 @@ func Nsupdate(ctx context.Context, server netip.AddrPort, key *TSIGKey, script s
 	return runProgram(ctx, "", fmt.Sprintf("server %s %d\n%s", server.Addr(), server.Port(), script), nsupdate, args...)
 }
 
-// Canonical returns the records of a zone as named-compilezone writes them: a sorted list of lines with absolute
-// names. Equal zones have equal lists. The text is a master file with absolute names; the syntax is checked, the
-// integrity is not.
+// Canonical returns the records of a master file with absolute names as a sorted list in named-compilezone's form, so
+// equal zones have equal lists. The syntax is checked, the integrity is not.
 func Canonical(ctx context.Context, zone, text string) ([]string, error) {
 	compile, err := Find("named-compilezone", installBIND)
 	if err != nil {

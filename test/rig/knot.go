@@ -144,7 +144,6 @@ database:
 	return os.WriteFile(filepath.Join(k.dir, "knot.conf"), []byte(conf.String()), 0o600)
 }
 
-// Knotc runs a knotc command and returns the output.
 func (k *Knot) Knotc(ctx context.Context, args ...string) (string, error) {
 	knotc, err := Find("knotc", installKnot)
 	if err != nil {

@@ -60,9 +60,9 @@ func runScript(ctx context.Context, script string, arguments ...string) (string,
 	return strings.TrimSpace(string(out)), nil
 }
 
-// GitOpsProgram returns the path of a program of a module of hack/tools in the cache of hack/build-gitops.sh, or a
-// *Missing. In module gitops, kstatus and argohealth compute the health of objects as GitOps tools do; fluxapply
-// (flux) and argosync (argo) apply and prune. lego5 (lego) and certmanager (cert-manager) get certificates,
+// GitOpsProgram returns the path of a program of a hack/tools module in the cache of hack/build-gitops.sh, or a
+// *Missing. gitops has kstatus and argohealth, which compute the health of objects; flux has fluxapply and argo
+// argosync, which apply and prune; lego has lego5 and cert-manager has certmanager, which get certificates.
 // solverconformance (cert-manager) runs the solver suite, webhookprovider (external-dns-webhook) serves external-dns
 // providers.
 func GitOpsProgram(module, program string) (string, error) {
@@ -83,8 +83,8 @@ func Tool(program string) (string, error) {
 	return findBuilt(program, "hack/build-tool.sh", program)
 }
 
-// KubeProgram returns the path of kubectl, kube-apiserver or kube-controller-manager in the tested version: from
-// $KUBE_BIN, or from the cache of hack/build-kube.sh. Else the error is a *Missing.
+// KubeProgram returns the path of a tested Kubernetes program from $KUBE_BIN or the cache of hack/build-kube.sh, or a
+// *Missing.
 func KubeProgram(program string) (string, error) {
 	dir := os.Getenv("KUBE_BIN")
 	if dir == "" {
@@ -97,8 +97,8 @@ func KubeProgram(program string) (string, error) {
 	return path, nil
 }
 
-// Earlier returns the path of kubizone at an earlier revision of this repository, built once by
-// hack/build-earlier.sh. The error is a *Missing if this clone lacks the revision.
+// Earlier returns the path of kubizone at an earlier revision, built once by hack/build-earlier.sh. The error is a
+// *Missing if this clone lacks the revision.
 func Earlier(ctx context.Context, revision string) (string, error) {
 	if ofLongAlone(earlier) {
 		return "", &Missing{Program: earlier, In: "the programs of this run", Install: "hack/build-earlier.sh " + revision}

@@ -9,12 +9,11 @@ import (
 )
 
 // Long reports whether tests take their long form: `make test-long`, once a week and before a release. The long form
-// runs the lines of the short form with larger numbers: more objects, rounds, faults or time. No test asks Long
-// whether to run at all, except those listed with a reason in test/house.
+// runs the same lines with larger numbers. No test asks Long whether to run at all, except those listed with a reason
+// in test/house.
 //
-// The programs of longPrograms take minutes to build or install. `make test` leaves their tests out on every machine;
-// `make test-long` builds the programs and fails if any is missing; `go test` runs the tests whose programs are
-// built.
+// `make test` leaves out the tests of longPrograms, which take minutes to build or install; `make test-long` builds
+// the programs and fails if any is missing; `go test` runs the tests whose programs are built.
 func Long() bool { return os.Getenv("KUBIZONE_TEST_LONG") != "" }
 
 var longPrograms = []string{

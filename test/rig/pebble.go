@@ -153,7 +153,6 @@ func (p *Pebble) stopResolver() {
 	_ = p.resolver.Shutdown()
 }
 
-// Close ends pebble and the resolver.
 func (p *Pebble) Close() error {
 	p.stopResolver()
 	return p.peer.Close()

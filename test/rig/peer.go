@@ -111,7 +111,6 @@ func (p *peer) Log() string {
 
 func (p *peer) Pid() int { return p.process.Pid() }
 
-// Dir returns the peer's directory.
 func (p *peer) Dir() string { return p.dir }
 
 // Stop ends the process and keeps the directory.

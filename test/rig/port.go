@@ -23,8 +23,7 @@ const (
 	ports     = 32768 - firstPort
 )
 
-// FreePort reserves a loopback port, free for TCP and UDP. No test of any process on this machine gets the same port
-// until this process ends.
+// FreePort reserves a loopback port, free for TCP and UDP, until this process ends.
 func FreePort() (netip.AddrPort, error) { return reservations.reservePort() }
 
 // OutsidePort is FreePort at a non-loopback address of this machine, which classes without allowLocalAddresses reach.

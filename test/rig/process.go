@@ -114,7 +114,6 @@ func StartProcess(env []string, dir, path string, args ...string) (*Process, err
 	return StartCommand(command)
 }
 
-// StartCommand starts a prepared command.
 func StartCommand(command *exec.Cmd) (*Process, error) {
 	p := &Process{cmd: command, out: &tail{}, ended: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = p.out, p.out
@@ -139,8 +138,8 @@ func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
 func (p *Process) Signal(signal os.Signal) error { return p.cmd.Process.Signal(signal) }
 
-// Pause stops the process with open connections until SIGCONT, and returns once all threads are stopped: on a
-// busy machine, a process runs on for a while after SIGSTOP.
+// Pause stops the process until SIGCONT, with open connections. It returns once all threads are stopped, which takes
+// a while on a busy machine.
 func (p *Process) Pause() error {
 	if err := p.Signal(syscall.SIGSTOP); err != nil {
 		return err
@@ -153,7 +152,6 @@ func (p *Process) Pause() error {
 	return nil
 }
 
-// Ended is closed after the process has exited.
 func (p *Process) Ended() <-chan struct{} { return p.ended }
 
 // Err returns the result of the wait, once Ended is closed.

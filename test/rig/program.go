@@ -29,7 +29,7 @@ func RetrySoon() {
 }
 
 // Kubizone returns the path of the program under test: shared by the packages of this run, or else built into dir.
-// Build tag faultpoints enables fault injection; tag is empty or faultpoints.
+// Build tag faultpoints enables fault injection.
 func Kubizone(ctx context.Context, dir, tag string) (string, error) {
 	return buildProgram(ctx, dir, "cmd/kubizone", tag)
 }
@@ -44,8 +44,8 @@ func Publish(ctx context.Context, dir string) (string, error) {
 	return buildProgram(ctx, dir, "api/examples/publish", "")
 }
 
-// Gardener returns the path of kubizone-gardener, built into dir. The program is a separate module: a first build
-// takes minutes and the Go module proxy.
+// Gardener returns the path of kubizone-gardener, built into dir: a separate module, whose first build takes minutes
+// and the Go module proxy.
 func Gardener(ctx context.Context, dir string) (string, error) {
 	program := filepath.Join(dir, "kubizone-gardener")
 	_, err := runScript(ctx, "hack/gardener.sh", "build", "-ldflags", "-s -w", "-o", program, ".")

@@ -21,8 +21,8 @@ func Within(t interface {
 // startTimeout is long: a loaded machine is slow, not wrong.
 const startTimeout = 2 * time.Minute
 
-// Pause sleeps between two runs of a program that polls a fact since begin: a tenth of the time waited so far, to
-// spare the machine. A kubectl costs a seventh of a CPU second.
+// Pause sleeps between two runs of a program that polls a fact since begin, for a tenth of the time so far: a kubectl
+// costs a seventh of a CPU second.
 func Pause(begin time.Time) {
 	time.Sleep(min(max(time.Since(begin)/10, 50*time.Millisecond), 2*time.Second))
 }

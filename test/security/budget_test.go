@@ -195,8 +195,7 @@ func (a *arena) readFigure(ctx context.Context, t *testing.T, metric, namespace 
 }
 
 // 73, measured with -noisy: the effect on another tenant, and on etcd, of a tenant that changes a record in the
-// largest possible zone as fast as possible, without a budget and with the flags' budget. The growth of etcd's file
-// gives the time to fill 8 GiB.
+// largest possible zone as fast as possible, without a budget and with the flags' budget.
 func TestNoise_octets(t *testing.T) {
 	if *noisy == 0 {
 		t.Skip("without -noisy there is nothing to measure")

@@ -186,8 +186,8 @@ func percentileOf(all []time.Duration, percent int) time.Duration {
 }
 
 // Attack 57 beside another tenant: a tenant that writes, lists, exports, gets refusals, sends dry runs and big
-// objects, as fast as possible, does not stop service for another. With -noisy, the other's p99 is measured and less
-// than doubled, if -noise-rate leaves the machine capacity.
+// objects, as fast as possible, does not stop service for another. With -noisy, the other's p99 is less than doubled,
+// if -noise-rate leaves capacity.
 func TestNoise_aQuietTenantIsServed(t *testing.T) {
 	a := requireArena(t)
 	ctx := within(t, 2*waitTimeout+2**noisy)
@@ -224,8 +224,8 @@ func TestNoise_aQuietTenantIsServed(t *testing.T) {
 	}
 }
 
-// Attack 57, counted: while all seats of a server are taken and many requests of a tenant wait, another tenant's
-// request waits for a few of them only: flow control alternates between users, on any machine.
+// Attack 57, counted: while all seats are taken and many requests of a tenant wait, another tenant's request waits
+// for only a few of them: flow control alternates between users.
 func TestNoise_flowControlTakesTurns(t *testing.T) {
 	a := requireArena(t)
 	ctx := within(t, waitTimeout)

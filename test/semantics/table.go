@@ -226,7 +226,6 @@ func (t *table) listWrong() (all []string) {
 	return all
 }
 
-// String formats the table: for each sentence a line with its first words, then a line for each test.
 func (t *table) String() string {
 	var out strings.Builder
 	for _, sentence := range t.order {

@@ -72,8 +72,8 @@ var outcomes = []struct {
 	{regexp.MustCompile(`^(?:False )?(ZoneNotFound|LimitExceeded)\b`), "waits $1"},
 }
 
-// Shorten returns the page's words for the answer to a command: the outcome, the first rule cited by a refusal, and
-// the rules of warnings. For a deletion, a server's answer shows only success.
+// Shorten reduces the answer to a command to the page's words: the outcome, the first rule of a refusal, and the
+// rules of warnings. A server's answer to a deletion shows only success.
 func Shorten(command, answer string) string {
 	if command != "zone" && command != "record" && command != "delegation" && command != "delete" {
 		return ""

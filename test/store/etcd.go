@@ -110,7 +110,6 @@ func StartEtcd(dir string, change ...func(*embed.Config)) (*Etcd, error) {
 	}
 }
 
-// Client opens a new connection.
 func (e *Etcd) Client() (*kubernetes.Client, error) {
 	return kubernetes.New(clientv3.Config{Endpoints: []string{e.Endpoint}, DialTimeout: 10 * time.Second, Logger: zap.NewNop(),
 		DialOptions: []grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials())}})

@@ -55,14 +55,12 @@ func Delegation(ns, name, zone string, namespaces []string, patterns ...string) 
 	return d
 }
 
-// Record returns a record by domain name, without a zoneRef.
 func Record(ns, name, domain, kind string, values ...string) *v1alpha1.Record {
 	r := &v1alpha1.Record{ObjectMeta: objectMeta(ns, name)}
 	r.Spec.DomainName, r.Spec.Type, r.Spec.Values = domain, kind, values
 	return r
 }
 
-// Key returns the storage key of an object.
 func Key(resource, ns, name string) string { return "/kubi.zone/" + resource + "/" + ns + "/" + name }
 
 // CreateZone creates a zone as a user who may establish.
@@ -84,7 +82,6 @@ func (s *Server) CreateDelegation(d *v1alpha1.Delegation) (*v1alpha1.Delegation,
 	return out, err
 }
 
-// UpdateDelegation changes the spec and the generation.
 func (s *Server) UpdateDelegation(ns, name string, change func(*v1alpha1.Delegation)) (*v1alpha1.Delegation, error) {
 	out := &v1alpha1.Delegation{}
 	err := s.Delegations.GuaranteedUpdate(s.Ctx, Key("delegations", ns, name), out, false, nil, func(in runtime.Object, _ storage.ResponseMeta) (runtime.Object, *uint64, error) {
@@ -108,7 +105,6 @@ func (s *Server) Delegation(ns, name string) *v1alpha1.Delegation {
 	return d
 }
 
-// UpdateRecord changes the spec and the generation.
 func (s *Server) UpdateRecord(ctx context.Context, ns, name string, change func(*v1alpha1.Record)) (*v1alpha1.Record, error) {
 	out := &v1alpha1.Record{}
 	err := s.Records.GuaranteedUpdate(ctx, Key("records", ns, name), out, false, nil, func(in runtime.Object, _ storage.ResponseMeta) (runtime.Object, *uint64, error) {
@@ -181,7 +177,6 @@ func (s *Server) Record(ns, name string) *v1alpha1.Record {
 	return r
 }
 
-// ListRecords lists the records of a namespace; "" is all.
 func (s *Server) ListRecords(ns string) []v1alpha1.Record {
 	s.T.Helper()
 	key := "/kubi.zone/records/"

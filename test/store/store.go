@@ -47,7 +47,6 @@ var stores atomic.Int64
 // Unchecked turns off fsck for a store.
 func Unchecked(s *Store) { s.Damaged = true }
 
-// Encrypted gives a store an encryption configuration.
 func Encrypted(t value.Transformer) func(*Store) { return func(s *Store) { s.Encryption = t } }
 
 // New returns a Store that fsck checks at the end of the test. Main must have run.
@@ -76,7 +75,6 @@ func On(t testing.TB, etcd *Etcd, prefix string) *Store {
 	return s
 }
 
-// Connect opens another connection, which the caller may close.
 func (s *Store) Connect() (*clientv3.Client, error) {
 	c, err := s.etcd.Client()
 	if err != nil {
@@ -92,7 +90,6 @@ func (s *Store) connectEtcd() *kubernetes.Client {
 	return c
 }
 
-// Codec returns the storage codec of these tests.
 func Codec() objects.ObjectCodec {
 	return objects.ObjectCodec{Codec: install.New().StorageCodec()}
 }
@@ -103,19 +100,16 @@ func makeEncryptedCodec(t value.Transformer) objects.ObjectCodec {
 	return c
 }
 
-// Fsck checks the store.
 func (s *Store) Fsck() fsck.Report {
 	s.T.Helper()
 	return must.Get(s.Check())(s.T)
 }
 
-// Check is Fsck with the error.
 func (s *Store) Check() (fsck.Report, error) {
 	return fsck.Run(context.Background(), fsck.Config{Client: s.Client.Client, Prefix: s.Prefix, Zones: makeEncryptedCodec(s.Encryption),
 		Records: makeEncryptedCodec(s.Encryption), Delegations: makeEncryptedCodec(s.Encryption)})
 }
 
-// MustBeClean fails the test if fsck finds damage.
 func (s *Store) MustBeClean() {
 	s.T.Helper()
 	if r := s.Fsck(); !r.Clean() {
@@ -173,9 +167,8 @@ func (s *Store) Together(keys ...string) {
 }
 
 // Together rewrites objects unchanged, a number of times, each time all in one transaction, so that they share a
-// revision. Each object then has a separate version: a prefix octet before the value, except for the last object of
-// each resource. Watches see the same as after a batch of the ledger. after is called after each transaction; client
-// must have no other use.
+// revision and watches see the same as after a batch of the ledger. Each object except the last of a resource then
+// has a prefix octet before its value. after is called after each transaction; client must have no other use.
 func Together(ctx context.Context, client *clientv3.Client, prefix string, times int, after func(), keys ...string) error {
 	ledger.Versions(prefix).Wrap(client)
 	at, values := make([]int64, len(keys)), make([]string, len(keys))
@@ -217,7 +210,6 @@ func (s *Store) isEmpty(prefix string) bool {
 	return len(r.Kvs) == 0
 }
 
-// Text formats a report.
 func Text(r fsck.Report) string {
 	var b strings.Builder
 	_ = r.WriteText(&b)

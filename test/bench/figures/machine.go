@@ -94,7 +94,6 @@ func CPU(pid int) (time.Duration, error) {
 	return time.Duration(ticks) * time.Second / clockTicks, nil
 }
 
-// LoadAverage returns the machine's load over 1, 5 and 15 minutes.
 func LoadAverage() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

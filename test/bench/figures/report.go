@@ -47,7 +47,6 @@ func (r *Results) Targets(out io.Writer, targets, reported []Target) {
 	Table(out, []string{"target", "", "measured", ""}, rows)
 }
 
-// Table prints a Markdown table, as in docs/performance.md.
 func Table(out io.Writer, head []string, rows [][]string) {
 	line := func(cells []string) { fmt.Fprintf(out, "| %s |\n", strings.Join(cells, " | ")) }
 	line(head)
@@ -58,7 +57,6 @@ func Table(out io.Writer, head []string, rows [][]string) {
 	fmt.Fprintln(out)
 }
 
-// Print prints the header as a line.
 func (h Header) Print(out io.Writer) {
 	fmt.Fprintf(out, "%s, %s, %d CPUs, %d rounds, %d s; load average before %s, after %s\n\n", h.Date, h.Go, h.CPUs, h.Rounds, h.Seconds, h.LoadBefore, h.LoadAfter)
 }

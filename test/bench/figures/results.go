@@ -37,7 +37,6 @@ type Series struct {
 	Values []float64 `json:"values"`
 }
 
-// Median returns the median of the rounds.
 func (s *Series) Median() float64 {
 	v := slices.Sorted(slices.Values(s.Values))
 	if len(v)%2 == 1 {
@@ -61,7 +60,6 @@ func New(records int) *Results {
 	}
 }
 
-// Add adds a round's value to a series.
 func (r *Results) Add(name, unit string, value float64) {
 	s := r.index[name]
 	if s == nil {
@@ -72,7 +70,6 @@ func (r *Results) Add(name, unit string, value float64) {
 	s.Values = append(s.Values, roundDigits(value))
 }
 
-// Median returns the median of a series; ok is false if the series does not exist.
 func (r *Results) Median(name string) (value float64, ok bool) {
 	s := r.index[name]
 	if s == nil {
@@ -81,7 +78,6 @@ func (r *Results) Median(name string) (value float64, ok bool) {
 	return s.Median(), true
 }
 
-// Write writes the run to a file.
 func (r *Results) Write(file string) error {
 	f, err := os.Create(file)
 	if err != nil {
@@ -106,7 +102,6 @@ func roundDigits(v float64) float64 {
 	return out
 }
 
-// Read reads a file from Write.
 func Read(file string) (*Results, error) {
 	f, err := os.Open(file)
 	if err != nil {

@@ -52,9 +52,8 @@ func chooseSize() int {
 	return 4000
 }
 
-// TestRun_costsNoMoreInABigZone runs the benchmark with a zone of many records. Times mean nothing here, but counts
-// do: a write makes as many allocations as in a zone of a thousand, and the server buffers nothing of the zone for a
-// reader halfway through.
+// TestRun_costsNoMoreInABigZone runs the benchmark with a zone of many records. Only counts matter here: a write
+// makes as many allocations as in a zone of a thousand, and the server buffers nothing for a reader halfway through.
 func TestRun_costsNoMoreInABigZone(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts five servers")

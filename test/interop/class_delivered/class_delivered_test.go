@@ -199,7 +199,7 @@ func TestPeersSeeTheirOwnClassAlone(t *testing.T) {
 	back(redCatalog, "red.test.", &red)
 }
 
-// All primaries show the same catalog, serial included, even a restarted primary, and never a part of the catalog.
+// All primaries always show the same whole catalog, serial included, even after a restart.
 func TestEveryPrimaryShowsTheSame(t *testing.T) {
 	s := startServer(t)
 	s.makeClass(t, "red", v1alpha1.TransferProvider{TSIGSecretRef: s.keepKey(t, "red", red), CatalogZone: redCatalog})

@@ -316,11 +316,10 @@ func (f *signingFleet) operateRoot(ctx context.Context, t *testing.T) {
 	}
 }
 
-// S12.5, S12.6: a fleet's signer signs three nested zones of three tenants, below a root that is elsewhere. The upper
-// zones derive the DS, and the test enters the root's DS by hand. All keys are replaced, the signer is killed and
-// restarted, and the zones return to unsigned, the lowest first. At each moment, delv, a caching resolver and a check
-// of each signature validate all answers from the root's key: secure from the first DS until its removal, unsigned
-// before and after, and never bogus.
+// S12.5, S12.6: a fleet's signer signs three nested zones of three tenants, below a foreign root. The upper zones
+// derive the DS; the test enters the root's by hand. All keys are replaced, the signer is killed, and the zones
+// return to unsigned, the lowest first. Throughout, delv, a caching resolver and a check of each signature find every
+// answer secure from the first DS until its removal, unsigned otherwise, and never bogus.
 func TestFleetSigns_S12_5(t *testing.T) {
 	rollovers := 1
 	if rig.Long() {

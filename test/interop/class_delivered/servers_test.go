@@ -129,9 +129,9 @@ func (s *server) waitForRows(t *testing.T, class, zone string, want ...string) m
 	return rows
 }
 
-// TestServers_inEachMode: in each mode, two external servers get, change and lose zones. Without the agent, existing
-// zones still change. A rotated token and a restarted controller lose nothing. A server no longer selected by the
-// class loses its zones, even if deselected while no controller ran (S11.14, S11.15).
+// TestServers_inEachMode: two external servers get, change and lose zones. Without the agent, existing zones still
+// change. A rotated token and a restarted controller lose nothing. A deselected server loses its zones, even if no
+// controller ran (S11.14, S11.15).
 func TestServers_inEachMode_S11_15(t *testing.T) {
 	program := must.Get(rig.Kubizone(t.Context(), t.TempDir(), ""))(t)
 	for _, mode := range []v1alpha1.Bind9Mode{v1alpha1.Bind9ModeCatalog, v1alpha1.Bind9ModeTransfer, v1alpha1.Bind9ModeUpdate} {

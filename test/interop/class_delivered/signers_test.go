@@ -50,8 +50,8 @@ func replaceAddresses(file, format string, primary, signer, public netip.AddrPor
 	return file
 }
 
-// S6.14: with the configurations of docs/dnssec.md, a zone signed by a secondary is Ready after each of our changes
-// and each of ten re-signings. Our serial does not change meanwhile, and data altered by the signer is detected.
+// S6.14: with the configurations of docs/dnssec.md, a zone signed by a secondary is Ready after each change and each
+// of ten re-signings. Our serial does not change meanwhile, and data altered by the signer is detected.
 func TestZonesAreSignedBySecondaries(t *testing.T) {
 	files := readPage(t)
 	for _, program := range []string{"Knot", "BIND"} {

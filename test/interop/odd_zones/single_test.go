@@ -26,9 +26,8 @@ type wired struct {
 	octets string // hexadecimal
 }
 
-// S5.11: no value accepted by rdata stops the transfer of a zone. If a transfer stops, the zone is halved until the
-// value is alone, some seconds a step. So this test names the value if TestEveryServerLoadsWhatTheAPIAdmits only
-// names the zone.
+// S5.11: no value accepted by rdata stops a transfer. If a transfer stops, the zone is halved until the value is
+// alone, so this test names the value if TestEveryServerLoadsWhatTheAPIAdmits only names the zone.
 func TestNoValueStopsATransfer(t *testing.T) {
 	all, _ := makeValues(t, readSamples(t), rand.New(rand.NewPCG(*seed, 0)))
 	var list []wired

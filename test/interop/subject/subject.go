@@ -33,8 +33,8 @@ var Loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/16")}
 // Outside is a loopback address not in Loopback.
 var Outside = netip.MustParseAddr("127.99.0.1")
 
-// Zone makes a zone of the default view from a master file with exactly one SOA. The uid is the zone's name, so a
-// zone with new text replaces the old zone in a Set.
+// Zone makes a zone of the default view from a master file with one SOA. The name is the uid, so new text replaces
+// the old zone in a Set.
 func Zone(t testing.TB, text string) *zoneview.Snapshot {
 	t.Helper()
 	header, s, sets, err := parseZone(text)
@@ -158,8 +158,7 @@ type Serving struct {
 	Stop    func()
 }
 
-// Start serves zones on a free loopback port until the test ends, in the default view, with transfers for Loopback
-// with any of the keys.
+// Start serves zones of the default view on a free loopback port until the test ends, with transfers for Loopback.
 func Start(t testing.TB, c primary.Config, zones ...*zoneview.Snapshot) Serving {
 	t.Helper()
 	c.Views = []string{""}
@@ -192,14 +191,12 @@ func StartClasses(t testing.TB, c primary.Config, zones ...*zoneview.Snapshot) S
 	return Serving{Set: set, Primary: p, Addr: p.Addr(), Stop: stop}
 }
 
-// Keys parses keys in BIND's syntax.
 func Keys(t testing.TB, text string) []tsig.Key {
 	t.Helper()
 	keys := must.Get(tsig.ParseKeys(text))(t)
 	return keys
 }
 
-// Within returns a context that ends with the test or after d.
 func Within(t testing.TB, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	t.Cleanup(cancel)

@@ -52,8 +52,8 @@ func allowExisting(err error) error {
 	return err
 }
 
-// ServiceAccount returns the path of a kubeconfig with a token of the service account, valid for a day, and the
-// account's namespace, as in a pod. A missing account or namespace is created.
+// ServiceAccount returns the path of a kubeconfig with a token of the service account, valid for a day, and creates a
+// missing account or namespace.
 func (k *Kube) ServiceAccount(ctx context.Context, namespace, name string) (kubeconfig string, err error) {
 	clients, err := k.Clients()
 	if err != nil {
@@ -79,8 +79,8 @@ func (k *Kube) ServiceAccount(ctx context.Context, namespace, name string) (kube
 	return k.kubeconfigPath(user), nil
 }
 
-// Grant gives a user (or "system:serviceaccount:NAMESPACE:NAME") rules in one namespace, by a Role and RoleBinding
-// with the user's name; in all namespaces if namespace is empty.
+// Grant gives a user (or "system:serviceaccount:NAMESPACE:NAME") rules by a Role in a namespace, or a ClusterRole if
+// namespace is empty.
 func (k *Kube) Grant(ctx context.Context, namespace, user string, rules ...rbacv1.PolicyRule) error {
 	clients, err := k.Clients()
 	if err != nil {
@@ -106,7 +106,6 @@ func (k *Kube) Grant(ctx context.Context, namespace, user string, rules ...rbacv
 	return err
 }
 
-// Bind binds a ClusterRole to a user in one namespace.
 func (k *Kube) Bind(ctx context.Context, namespace, user, clusterRole string) error {
 	clients, err := k.Clients()
 	if err != nil {
@@ -134,7 +133,7 @@ var delegated = []rbacv1.PolicyRule{
 	{APIGroups: []string{"flowcontrol.apiserver.k8s.io"}, Resources: []string{"flowschemas/status"}, Verbs: []string{"patch"}},
 }
 
-// Delegate creates the service account of an aggregated server with the needed rights. The result is the path of a
+// Delegate creates the service account of an aggregated server with the needed rights, and returns the path of a
 // kubeconfig for --kubeconfig, --authentication-kubeconfig and --authorization-kubeconfig.
 func (k *Kube) Delegate(ctx context.Context) (kubeconfig string, err error) {
 	clients, err := k.Clients()
@@ -166,9 +165,8 @@ func (k *Kube) Delegate(ctx context.Context) (kubeconfig string, err error) {
 	return kubeconfig, nil
 }
 
-// Aggregate registers the server at a loopback port as kubi.zone/v1alpha1: a Service of type ExternalName and the
-// APIServices with the CA (PEM) of the serving certificate, which must be valid for ServingHosts. WaitAvailable waits
-// for the registration.
+// Aggregate registers the server at a loopback port as kubi.zone/v1alpha1, by an ExternalName Service and APIServices
+// with the CA (PEM) of its certificate for ServingHosts. WaitAvailable waits for the registration.
 func (k *Kube) Aggregate(ctx context.Context, at netip.AddrPort, ca []byte) error {
 	if err := k.Namespace(ctx, InstallNamespace); err != nil {
 		return err
@@ -218,7 +216,6 @@ func (k *Kube) replaceService(ctx context.Context, clients *kubernetes.Clientset
 	return err
 }
 
-// Unaggregate deletes the APIServices, if any.
 func (k *Kube) Unaggregate(ctx context.Context) error {
 	services, err := dynamic.NewForConfig(k.Admin())
 	if err != nil {
@@ -232,8 +229,8 @@ func (k *Kube) Unaggregate(ctx context.Context) error {
 	return nil
 }
 
-// WaitAvailable waits until the APIService is available, or unavailable if want is false, and returns the reason and
-// message of the condition.
+// WaitAvailable waits until the APIService is available, or unavailable, and returns the reason and message of the
+// condition.
 func (k *Kube) WaitAvailable(ctx context.Context, want bool) (reason, message string, err error) {
 	services, err := dynamic.NewForConfig(k.Admin())
 	if err != nil {
@@ -266,8 +263,8 @@ func (k *Kube) WaitAvailable(ctx context.Context, want bool) (reason, message st
 
 var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
-// WaitDefinitions waits until kube-apiserver serves the kinds of all CustomResourceDefinitions and clients discover
-// them. Discovery lags behind condition Established.
+// WaitDefinitions waits until clients discover the kinds of all CustomResourceDefinitions, which lags behind
+// condition Established.
 func (k *Kube) WaitDefinitions(ctx context.Context) error {
 	client, err := dynamic.NewForConfig(k.Admin())
 	if err != nil {

@@ -62,8 +62,8 @@ type Kube struct {
 	admin     *rest.Config
 }
 
-// StartKube starts etcd and kube-apiserver with data, certificates and kubeconfigs below dir, and returns when
-// kube-apiserver is ready. The error is a *Missing if a program was not built. The caller calls Close.
+// StartKube starts etcd and kube-apiserver with their files below dir, and returns when ready. The error is a
+// *Missing if a program was not built. The caller calls Close.
 func StartKube(ctx context.Context, dir string, c KubeConfig) (_ *Kube, err error) {
 	if _, err := rig.KubeProgram("kube-apiserver"); err != nil {
 		return nil, err
@@ -234,7 +234,6 @@ func waitReady(ctx context.Context, p *rig.Process, config *rest.Config, path st
 
 func portOf(at netip.AddrPort) string { return strconv.Itoa(int(at.Port())) }
 
-// URL returns the address of kube-apiserver.
 func (k *Kube) URL() string { return "https://" + k.Addr.String() }
 
 // Admin returns a client configuration of group system:masters without rate limits. The caller may change the copy.
@@ -246,8 +245,8 @@ func (k *Kube) AdminKubeconfig() string { return filepath.Join(k.dir, "admin.kub
 // Clients returns typed clients of the administrator for Kubernetes' own kinds.
 func (k *Kube) Clients() (*kubernetes.Clientset, error) { return kubernetes.NewForConfig(k.Admin()) }
 
-// Tenant returns the path of a kubeconfig with a client certificate of the cluster. The user has no rights until RBAC
-// grants them to the name or a group.
+// Tenant returns the path of a kubeconfig with a client certificate. The user has only the rights that RBAC grants to
+// name and groups.
 func (k *Kube) Tenant(name string, groups ...string) (kubeconfig string, err error) {
 	if _, err := k.makeClient(name, groups...); err != nil {
 		return "", err
@@ -311,13 +310,10 @@ func (k *Kube) Log() string { return k.apiserver.Log() }
 // ControllerManagerLog returns kube-controller-manager's output so far (at least the last megabyte).
 func (k *Kube) ControllerManagerLog() string { return k.manager.Log() }
 
-// Pid returns the process id of kube-apiserver.
 func (k *Kube) Pid() int { return k.apiserver.Pid() }
 
-// Etcd returns the endpoint of kube-apiserver's etcd.
 func (k *Kube) Etcd() string { return k.etcd.Endpoint }
 
-// Close ends the processes and removes the directory.
 func (k *Kube) Close() error {
 	if k.manager != nil {
 		k.manager.End()

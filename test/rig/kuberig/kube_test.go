@@ -29,7 +29,7 @@ func makeClients(t *testing.T, kubeconfig string) *kubernetes.Clientset {
 	return c
 }
 
-// A control plane authenticates tenants by certificate and by token and authorizes only granted requests. It does not
+// A control plane authenticates tenants by certificate and by token, authorizes only granted requests, does not
 // answer while paused, deletes a namespace, and is gone after Close.
 func TestKube_tenantsHaveWhatTheyAreGranted(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)

@@ -43,8 +43,8 @@ type Server struct {
 	process *rig.Process
 }
 
-// StartServer starts a replica with files below dir and returns when it is ready. The caller calls Stop, Kill or
-// Close. Without Etcd, a server started again on the same dir has the old data.
+// StartServer starts a replica with files below dir and returns when ready. The caller calls Stop, Kill or Close.
+// Without Etcd, a restart on the same dir has the old data.
 func StartServer(ctx context.Context, dir string, c ServerConfig) (*Server, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -115,7 +115,6 @@ func (s *Server) Log() string { return s.process.Log() }
 
 func (s *Server) Pid() int { return s.process.Pid() }
 
-// Ended is closed after the process has exited.
 func (s *Server) Ended() <-chan struct{} { return s.process.Ended() }
 
 // Signal sends a signal to the process. SIGSTOP pauses the process with open connections, SIGCONT resumes.
@@ -138,7 +137,6 @@ func (s *Server) Stop(ctx context.Context) error {
 // Kill sends SIGKILL and waits for the exit, like a power failure.
 func (s *Server) Kill() { s.process.Kill() }
 
-// Close ends the server and removes the directory.
 func (s *Server) Close() error {
 	select {
 	case <-s.process.Ended():

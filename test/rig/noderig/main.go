@@ -47,8 +47,8 @@ var (
 	errAbsent = errors.New("noderig: TestMain does not call noderig.Main")
 )
 
-// Main runs the tests of a package in new namespaces and returns the exit code; TestMain calls it. find returns
-// the programs of containers while the network is still reachable, and may build some into dir.
+// Main runs the tests of a package in new namespaces and returns the exit code. find returns the programs of
+// containers while the network is still reachable, and may build some into dir.
 func Main(m *testing.M, find func(ctx context.Context, dir string) (Programs, error)) int {
 	if told := os.Getenv(nodeEnv); told != "" && os.Getpid() == 1 {
 		if err := furnishNode(told); err != nil {

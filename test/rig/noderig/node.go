@@ -195,8 +195,8 @@ func (n *Node) Execute(ctx context.Context, namespace, prefix, name string, argu
 	return "", fmt.Errorf("pod %s/%s has no container %s", namespace, found[len(found)-1].object.Name, name)
 }
 
-// Processes returns the ids of a container's first process and descendants, for the newest pod of a namespace
-// with a name prefix. The ids are of this process's PID namespace.
+// Processes returns the ids, in this PID namespace, of a container's first process and descendants, for the newest
+// pod with a name prefix.
 func (n *Node) Processes(namespace, prefix, name string) ([]int, error) {
 	found := n.findPods(namespace, prefix)
 	for _, p := range found[max(0, len(found)-1):] {
