@@ -139,8 +139,8 @@ func describePrograms(namespace, version string, created time.Time, programs []p
 }
 
 // modulesOf returns the linked modules of a program beside its own: the standard library, and the others as built,
-// with a replacement in place of the replaced module. A module of this repository, "(devel)" to go, has the release's
-// version, since all are tagged with that. A module replaced by a directory keeps its name.
+// with replacements. A module of this repository, "(devel)" to go, has the release's version. A module replaced by a
+// directory keeps its name.
 func modulesOf(info *debug.BuildInfo, version string) []debug.Module {
 	modules := []debug.Module{{Path: "stdlib", Version: strings.TrimPrefix(info.GoVersion, "go")}}
 	for _, m := range info.Deps {

@@ -178,7 +178,6 @@ func runTogether(ctx context.Context, stop context.CancelCauseFunc, runs ...func
 	}
 }
 
-// announceReady serves the controls and prints the places.
 func (r role) announceReady(at places) error {
 	at.Control = filepath.Join(r.Dir, "control")
 	listener, err := net.Listen("unix", at.Control)

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// stage has all processes, and the arms over them. Each arm has a separate server and etcd: a shared process would
-// hold the writes of both, and collect its garbage over them.
+// stage has all processes and arms. Each arm has a separate server and etcd, which otherwise would hold the writes of
+// both.
 type stage struct {
 	one, many, plain *backend
 	arms             []*arm

@@ -10,7 +10,6 @@ import (
 	"kubi.zone/kubizone/test/bench/figures"
 )
 
-// operations are in the order of a batch.
 var operations = []string{"create", "update", "delete"}
 
 // sample measures an operation of a batch: n writes by several parallel callers.

@@ -18,8 +18,8 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// enableSolver applies the objects of the chart's switch acme, beside a flag of the server: roles, and with a port
-// the registration of the group, like that of zones. arguments are helm's.
+// enableSolver applies the objects of the chart's switch acme: roles, and with a port the registration of the group.
+// arguments are helm's.
 func enableSolver(t *testing.T, c *cluster, arguments ...string) {
 	t.Helper()
 	helm := rig.Need(rig.Tool("helm"))(t)

@@ -26,7 +26,7 @@ import (
 )
 
 // certManager is cert-manager in the cluster, and an ACME server that asks a hidden primary for challenges below
-// example.org, which docs/acme.md delegates to team-a. Names below b.example.org are team-b's.
+// example.org, which docs/acme.md delegates to team-a. b.example.org is team-b's.
 type certManager struct {
 	t       *testing.T
 	c       *cluster

@@ -32,7 +32,6 @@ const waitTimeout = 4 * time.Minute
 // namespaceTimeout exceeds the minute before the namespace controller retries a deletion.
 const namespaceTimeout = "--timeout=3m"
 
-// home is removed by TestMain.
 var home string
 
 // started reports whether the shared cluster must be closed.
@@ -47,7 +46,7 @@ func TestMain(m *testing.M) {
 	}
 	code := func() int {
 		defer os.RemoveAll(home)
-		// Ports are reused, and kubectl must not take the discovery cache of another control plane at the same port.
+		// Ports are reused by other control planes, so kubectl's discovery cache must be private.
 		os.Setenv("KUBECACHEDIR", filepath.Join(home, "kubectl"))
 		code := m.Run()
 		if started.Load() {
@@ -60,8 +59,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// cluster is a control plane with the server under test. Tests share a single cluster, since a start takes ten
-// seconds.
+// cluster is a control plane with the server under test, shared by tests: a start takes ten seconds.
 type cluster struct {
 	kube       *kuberig.Kube
 	etcd       *kuberig.Etcd // of the server

@@ -65,8 +65,8 @@ func runBeside(t *testing.T, name string, args ...string) *beside {
 	return b
 }
 
-// lease is the lease duration for two controllers with a takeover. A leader that cannot renew for half of this time
-// exits; on a busy machine, two seconds would be too short.
+// lease is the lease duration for a takeover. A leader that cannot renew for half of this time exits; on a busy
+// machine, two seconds would be too short.
 const lease = "20s"
 
 func waitUntil(t *testing.T, what string, so func() bool) {

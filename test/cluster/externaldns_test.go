@@ -109,8 +109,8 @@ func readRoles(t *testing.T) string {
 	return text
 }
 
-// startProvider grants external-dns' account the rights of Kubizone's chart and its own chart in the local cluster,
-// and starts the webhook provider with arguments.
+// startProvider grants external-dns' account the rights of both charts in the local cluster, and starts the webhook
+// provider.
 func startProvider(t *testing.T, c *cluster, local *kuberig.Kube, run string, arguments ...string) *pair {
 	t.Helper()
 	ctx := t.Context()
@@ -138,8 +138,7 @@ func startProvider(t *testing.T, c *cluster, local *kuberig.Kube, run string, ar
 	return p
 }
 
-// startPair also starts the real external-dns in front of the provider. external are arguments for external-dns
-// beside the common arguments.
+// startPair also starts the real external-dns in front of the provider, with additional arguments external.
 func startPair(t *testing.T, c *cluster, local *kuberig.Kube, run, external string, arguments ...string) *pair {
 	t.Helper()
 	program := rig.Need(rig.Tool("external-dns"))(t)
@@ -309,7 +308,6 @@ func (p *pair) makeZone(namespace, fqdn string, tenants map[string]string) {
 	p.t.Cleanup(func() { deleteZone(p.t, p.records, namespace, zone.Name) })
 }
 
-// deleteZone deletes a Zone with records of other namespaces, at the end of a test.
 func deleteZone(t *testing.T, records versioned.Interface, namespace, name string) {
 	t.Helper()
 	zones := records.KubizoneV1alpha1().Zones(namespace)
@@ -380,7 +378,6 @@ func TestExternalDNS_servesTenants(t *testing.T) {
 	p.waitForRecords(a, "web.a.tenants.example 192.0.2.1")
 }
 
-// applyGateway applies the Gateway API's CRDs, in external-dns' version.
 func applyGateway(t *testing.T, c *cluster) {
 	t.Helper()
 	list := exec.CommandContext(t.Context(), "go", "mod", "download", "-json", "sigs.k8s.io/gateway-api")

@@ -277,7 +277,6 @@ func TestIdentity_everyPathAsksWho(t *testing.T) {
 	}
 }
 
-// groupOrVersion matches the discovery path of a group or version.
 var groupOrVersion = regexp.MustCompile(`^/apis/[^/]+(/[^/]+)?/?$`)
 
 // Neither an upgrade nor an odd path bypasses authentication and authorization, and no answer is a redirect, which

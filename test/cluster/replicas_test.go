@@ -91,8 +91,8 @@ func (l *load) tryRequest(ctx context.Context, what string, request func(ctx con
 	}
 }
 
-// breath is a writer's pause between two records. Six writers then have requests in flight at every moment of a
-// restart, without slowing the starting server.
+// breath is a writer's pause between two records: six writers have requests in flight at every moment of a restart,
+// without slowing the starting server.
 const breath = 20 * time.Millisecond
 
 // writeRecords creates, changes and deletes records until enough is closed. waitTimeout bounds every try.
@@ -147,7 +147,6 @@ func (l *load) setRecord(name, rdata string) {
 	l.there[name] = rdata
 }
 
-// zoneFor creates a namespace with a zone that delegates every name to it.
 func (c *cluster) zoneFor(ctx context.Context, t *testing.T, namespace string) {
 	t.Helper()
 	must.Succeed(t, c.kube.Namespace(ctx, namespace))
@@ -411,7 +410,7 @@ func (w *rawWriter) writeRecords(ctx context.Context, worker int, enough <-chan 
 }
 
 // repeatUnavailable repeats a request while the answer is 503 or cut off, and reports whether the final status is
-// first, or again after a try that may have been carried out.
+// first, or again after a try.
 func (w *rawWriter) repeatUnavailable(ctx context.Context, method, path string, body []byte, first, again int) bool {
 	for tries := 0; ; tries++ {
 		code, text, err := w.sendRequest(ctx, method, path, body)

@@ -100,8 +100,8 @@ func (c *cluster) servesResource(resource string) (bool, error) {
 	return err == nil && slices.ContainsFunc(served.APIResources, func(r metav1.APIResource) bool { return r.Name == resource }), err
 }
 
-// makeTenant creates a namespace and an owner with the zone-admin role and the right to establish the domain. It
-// returns the owner's kubeconfig once RBAC grants the rights.
+// makeTenant creates a namespace and an owner who may establish the domain, and returns the owner's kubeconfig once
+// RBAC grants the rights.
 func (c *cluster) makeTenant(ctx context.Context, namespace, user, domain string) (kubeconfig string, err error) {
 	if err := c.kube.Namespace(ctx, namespace); err != nil {
 		return "", err

@@ -38,8 +38,8 @@ func (w *world) runFsck(ctx context.Context, e *etcd) (said string, clean, settl
 	return said, err == nil, err == nil && strings.HasSuffix(said, "clean; nothing is owed")
 }
 
-// checkAll ends the load and checks the store before and after the end of cascades, the records against acknowledged
-// writes (H1), and servers and a primary against each other and the zone's hash (H3).
+// checkAll ends the load and checks the store until cascades end, the records against acknowledged writes (H1), and
+// servers and a primary against each other and the zone's hash (H3).
 func (w *world) checkAll(ctx context.Context, t *testing.T, l *load, e *etcd, servers ...*replica) {
 	t.Helper()
 	l.endLoad()
@@ -64,7 +64,6 @@ func (w *world) waitForCascades(ctx context.Context, t *testing.T, e *etcd) {
 	})
 }
 
-// readEntries returns the entries of a zone as text, with the answered serial and hash.
 func readEntries(ctx context.Context, from typed.KubizoneV1alpha1Interface, z *v1alpha1.Zone) (serial, hash, text string, err error) {
 	answer := from.RESTClient().Get().Namespace(z.Namespace).Resource("zones").Name(z.Name).SubResource("entries").Param("format", "text").Do(ctx)
 	if err := answer.Error(); err != nil { // only Error has the server's message

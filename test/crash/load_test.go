@@ -29,8 +29,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// owner is the namespace of the zones that writers use, child zones included: no namespace may create a zone where
-// another has a record (S4.15), and these child zones take records over (S3.10).
+// owner is the namespace of all zones, child zones included: no namespace may create a zone where another has a
+// record (S4.15), and these child zones take records over (S3.10).
 const owner = "infra"
 
 func countWriters() int {
@@ -51,8 +51,8 @@ func listTeams() (all []string) {
 type load struct {
 	mu      sync.Mutex
 	clients []typed.KubizoneV1alpha1Interface // connected to each server directly
-	// may has the possible values of each object, "-" for absent: a single value after an answer, several after a
-	// missing answer. An object in doubt is not written again, since a late write would look like a lost write.
+	// may has the possible values of each object, "-" for absent: several after a missing answer. An object in doubt
+	// is not written again, since a late write would look like a lost write.
 	may     map[string][]string
 	serials map[string]string // zone uid and serial → the only write with that serial
 	wrong   []string
@@ -75,7 +75,6 @@ func (w *world) clientsOf(t *testing.T, servers ...*replica) (all []typed.Kubizo
 	return all
 }
 
-// connectDirectly returns the administrator's configuration for a server, with a timeout of ten seconds.
 func (w *world) connectDirectly(t *testing.T, s *replica) *rest.Config {
 	t.Helper()
 	config := must.Get(s.Direct(w.kube.AdminKubeconfig()))(t)
@@ -96,8 +95,8 @@ func makeTXT(namespace, name, domain, value string) *v1alpha1.Record {
 	return &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: v1alpha1.RecordSpec{DomainName: domain, Type: "TXT", Values: []string{value}}}
 }
 
-// startLoad creates a forest of zones through the first server and starts all clients until endLoad: writers, a
-// client that creates and deletes zones, and a client that withdraws and restores rules.
+// startLoad creates a forest of zones and starts all clients until endLoad: writers, a client that creates and
+// deletes zones, and a client that withdraws and restores rules.
 func (w *world) startLoad(ctx context.Context, t *testing.T, servers ...*replica) *load {
 	t.Helper()
 	l := w.newLoad(ctx, t, servers...)
@@ -115,8 +114,8 @@ func (l *load) startLoad(ctx context.Context) {
 	l.all.Go(func() { l.makeCascades(ctx) })
 }
 
-// All writers of a load write in the same burst and then pause for the rest of a turn. They collide in batches and
-// lost races as in continuous writing, but leave the machine to a starting server and to parallel tests.
+// All writers of a load write in the same burst and then pause for the rest of a turn. They collide as in continuous
+// writing, but leave the machine to a starting server and to parallel tests.
 const turn, burst = 300 * time.Millisecond, 60 * time.Millisecond
 
 // waitForBurst waits for the next burst. With -soak, writers never pause.
@@ -161,8 +160,8 @@ func wasRefused(err error) bool {
 		apierrors.ReasonForError(err) == "InsufficientStorage"
 }
 
-// makeWrite makes a write and records the outcome. done is false if the object is in doubt from now on. A request in
-// flight is not cancelled at the end of the load.
+// makeWrite makes a write and records the outcome. done is false if the object is in doubt from now on. The end of
+// the load does not cancel a request.
 func (l *load) makeWrite(key, value string, write func(context.Context) (*v1alpha1.Record, error)) (done, ok bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -222,8 +221,8 @@ func (l *load) waitAcked(ctx context.Context, t *testing.T, n int) {
 	})
 }
 
-// writeRecords creates, changes and deletes records with its own names until ctx ends. After an acknowledgement, a
-// read by any server shows the write (S7.1).
+// writeRecords creates, changes and deletes records with its own names until ctx ends. A read by any server shows an
+// acknowledged write (S7.1).
 func (l *load) writeRecords(ctx context.Context, w int) {
 	rnd := rand.New(rand.NewPCG(*seed, uint64(w)))
 	namespace := listTeams()[w]
@@ -303,8 +302,8 @@ func (l *load) readBack(ctx context.Context, server int, namespace, name, want s
 
 func childName(child int, number int64) string { return fmt.Sprintf("child%d-%d", child, number) }
 
-// makeChildren creates child zones, changes name servers, which the parent counts, and deletes the zones. A zone in
-// doubt is replaced by a new zone.
+// makeChildren creates child zones, changes name servers, which the parent counts, and deletes the zones. A new zone
+// replaces a zone in doubt.
 func (l *load) makeChildren(ctx context.Context) {
 	for i := 0; ctx.Err() == nil; i++ {
 		child := i % len(l.children)

@@ -39,7 +39,6 @@ var (
 	seed = flag.Uint64("seed", 0, "of the random choices; 0: one of its own, which is printed")
 )
 
-// home is removed by TestMain.
 var home string
 
 var started atomic.Bool

@@ -31,12 +31,10 @@ func (w *world) tryWrite(ctx context.Context, t *testing.T, r *replica) error {
 }
 
 // promised bounds a write while etcd does not answer. The server gives up after four of the five seconds, and the
-// rest may be too short on a machine busy with other tests. So one of three writes must keep the promise; allowed
-// bounds the others.
+// rest may be too short on a busy machine. So one of three writes must keep the promise; allowed bounds the others.
 const promised, allowed = 5 * time.Second, 9 * time.Second
 
-// refusesWrites: a write through this server fails soon, with an unknown outcome, or as not written if the server had
-// not sent the transaction.
+// refusesWrites: a write through this server fails soon, with an unknown outcome, or as not written if not sent.
 func (w *world) refusesWrites(ctx context.Context, t *testing.T, r *replica) {
 	t.Helper()
 	late := 0
@@ -187,8 +185,7 @@ func TestF09_transfersOverABadLine(t *testing.T) {
 	w.checkAll(ctx, t, l, e, one)
 }
 
-// serials watches the zone "one" through all faults: resumed at the last version, or started anew if the server
-// demands a list.
+// serials watches the zone "one" through all faults: resumed, or started anew if the server demands a list.
 type serials struct {
 	mu    sync.Mutex
 	last  int64

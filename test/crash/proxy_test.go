@@ -25,8 +25,8 @@ type proxy struct {
 	listener net.Listener
 
 	mu sync.Mutex
-	// cut selects the clients whose bytes are held back (nil: none). A cut connection stays open and silent, as if
-	// packets were dropped, and continues after the heal.
+	// cut selects the clients whose bytes are held back (nil: none). A cut connection stays open and silent, and
+	// continues after the heal.
 	cut    func(from netip.AddrPort) bool
 	healed chan struct{} // closed at each change of cut
 	delay  time.Duration // in each direction
@@ -138,8 +138,8 @@ func (p *proxy) carryConnection(client *net.TCPConn) {
 }
 
 // waitForPass waits until no cut holds this client's bytes back, and returns the healed channel of that moment. free
-// is an earlier result for the connection: with an unchanged cut, the cut is not evaluated again, since that may read
-// all sockets of the machine.
+// is an earlier result for the connection: an unchanged cut is not evaluated again, since that may read all sockets
+// of the machine.
 func (p *proxy) waitForPass(from netip.AddrPort, free chan struct{}) chan struct{} {
 	for {
 		p.mu.Lock()

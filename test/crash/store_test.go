@@ -55,8 +55,8 @@ func TestF02_onlyEtcdKilled(t *testing.T) {
 }
 
 // leaderless bounds the time without an answered write after the loss of a leader. The election takes up to two
-// election timeouts. A write in flight to the old leader is answered only after four seconds, with an unknown
-// outcome, and later writes of the same zone wait for that answer. The rest is for a busy machine.
+// election timeouts. A write in flight to the old leader is answered after four seconds, with an unknown outcome, and
+// later writes of the zone wait for that. The rest is for a busy machine.
 const leaderless = 2*election + allowed
 
 // F3, F4: of three members, the leader is killed, and the next leader stopped until there is another. Writes go on
@@ -94,9 +94,9 @@ func TestF03_F04_leaderKilledAndLeaderStopped(t *testing.T) {
 	w.checkAll(ctx, t, l, e, one, other)
 }
 
-// stopAndWake stops the leader until there is another, while a record changes through a server that knows the other
-// members. Clients that query the woken member, through the server that knows no other and directly, must never read
-// a value older than an answer before the query.
+// stopAndWake stops the leader until there is another, while a record changes through another server. Clients of the
+// woken member, through a server that knows no other and directly, must never read a value older than an answer
+// before the query.
 func (w *world) stopAndWake(ctx context.Context, t *testing.T, stopped *member, knows, asks *replica) {
 	t.Helper()
 	const name = "newest"

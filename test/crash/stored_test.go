@@ -94,7 +94,6 @@ func TestF30_bitFlippedInARecord(t *testing.T) {
 	w.checkAll(ctx, t, l, e, one)
 }
 
-// damaged is the value "flipmarked" after flipBit.
 const damaged = "flipmarkee"
 
 // F30: a bit of a journal flips. fsck names the step. Servers show content that matches the zone's hash, as before,

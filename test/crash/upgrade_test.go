@@ -34,8 +34,8 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// eachEarlier runs a test with each revision of testdata/earlier.txt. now is the world of this version, before the
-// same world with the earlier programs.
+// eachEarlier runs a test with each revision of testdata/earlier.txt. before is the world of now with the earlier
+// programs.
 func eachEarlier(t *testing.T, test func(t *testing.T, now, before *world)) {
 	t.Helper()
 	var revisions []string
@@ -263,7 +263,6 @@ func (d *delivered) clientOf(resource string) dynamic.NamespaceableResourceInter
 	return d.api.Resource(kubizone.GroupVersion().WithResource(resource))
 }
 
-// applyObject applies a YAML object, or creates objects that cannot be applied.
 func (d *delivered) applyObject(ctx context.Context, t *testing.T, resource, text string) {
 	t.Helper()
 	o := &unstructured.Unstructured{}
@@ -350,7 +349,7 @@ func (d *delivered) readEverything(ctx context.Context, t *testing.T) map[string
 }
 
 // expectUnchanged compares the API with earlier answers, resourceVersions included if both have the same format.
-// Record counts of Delegations are ignored: a sweep at the server's start computes them.
+// Record counts of Delegations are ignored: a starting server computes them.
 func (d *delivered) expectUnchanged(ctx context.Context, t *testing.T, had map[string]string, versions bool) {
 	t.Helper()
 	has := d.readEverything(ctx, t)

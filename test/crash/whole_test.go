@@ -28,8 +28,8 @@ import (
 )
 
 // Change sets write the same value into the same Records, through all faults. Clients watch all Records, leave and
-// resume, and list at their versions: no event is missing, and versions rise. At each serial, the zone's entries have
-// a change set completely or not at all (S10.1).
+// resume, and list: no event is missing, and versions rise. At each serial, the zone's entries have a change set
+// completely or not at all (S10.1).
 
 const (
 	inSet     = 20
@@ -105,7 +105,6 @@ func (r *readWhole) readOn(ctx context.Context) {
 	}
 }
 
-// listValues returns the values of all Records, at a version, or current if at is "".
 func (r *readWhole) listValues(ctx context.Context, from typed.KubizoneV1alpha1Interface, at string) (is map[string]string,
 	version string, err error) {
 	options := metav1.ListOptions{ResourceVersion: at}
@@ -156,7 +155,7 @@ func (r *readWhole) compareEntries(ctx context.Context, from typed.KubizoneV1alp
 }
 
 // followWatch watches from the replay's version, for a time or a number of events. If the server has forgotten the
-// version, the replay restarts from a list, like an informer.
+// version, the replay restarts from a list.
 func (r *readWhole) followWatch(ctx context.Context, from typed.KubizoneV1alpha1Interface, lasting time.Duration, most int) {
 	ctx, cancel := context.WithTimeout(ctx, lasting)
 	defer cancel()
@@ -204,7 +203,7 @@ func isYounger(version, than string) bool {
 	return err1 == nil && err2 == nil && x > y
 }
 
-// checkWhole compares the readers' replays with the final state, after the load has ended and the store has settled.
+// checkWhole compares the readers' replays with the final state.
 func (l *load) checkWhole(ctx context.Context, t *testing.T, readers []*readWhole) {
 	t.Helper()
 	var lists, streams, events, entries int

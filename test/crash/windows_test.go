@@ -23,9 +23,8 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// windows are the kinds of transactions around which a server is killed: before a transaction is sent, or after etcd
-// has committed and before the client has an answer. They are parsed from the definition, which is built only with
-// fault points.
+// windows are the kinds of transactions around which a server is killed: before sending, or after the commit and
+// before the client has an answer. They are parsed from the definition, which is built only with fault points.
 var windows = sync.OnceValue(func() (kinds []string) {
 	file, err := parser.ParseFile(token.NewFileSet(), "../faults/kind.go", nil, 0)
 	if err != nil {
@@ -94,8 +93,7 @@ func (r *replica) diesAt(ctx context.Context, t *testing.T, point string) {
 	t.Logf("killed at %s after %s", point, time.Since(began).Round(time.Millisecond))
 }
 
-// mayDieAt restarts the server with a fault, and reports whether the fault killed it before ctx ended, perhaps before
-// the server was ready.
+// mayDieAt restarts the server with a fault, and reports whether the fault killed it before ctx ended.
 func (r *replica) mayDieAt(ctx context.Context, t *testing.T, point string) bool {
 	t.Helper()
 	place, _, _ := strings.Cut(point, ":")

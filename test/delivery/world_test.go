@@ -361,7 +361,7 @@ func (s sample) labelOf(name string) string {
 }
 
 // countWrites counts the writes to this API, by "resource" or "resource/subresource". A request is counted after its
-// answer, and its write is visible before. So counting ends when two looks agree.
+// answer, so counting ends when two looks agree.
 func (w *world) countWrites() map[string]int {
 	w.Helper()
 	counts := w.countRequests()

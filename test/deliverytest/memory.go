@@ -15,8 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Server is the DNS server behind Memory: zones and a log of writes. It outlives the providers and is shared by any
-// number of them.
+// Server is the DNS server behind Memory: zones and a log of writes. Any number of providers share a Server.
 type Server struct {
 	mu    sync.Mutex
 	zones map[name.Name]*zoneData
@@ -114,9 +113,8 @@ type Point struct {
 // before use; Change sets them later.
 type Memory struct {
 	Server *Server
-	// Fault, if not nil, is called before and after each write, and the provider returns its error. An error before
-	// means nothing was applied; an error after means the answer was lost. Fault may block until ctx ends, and may
-	// panic.
+	// Fault, if not nil, is called before and after each write, and the provider returns its error: before, nothing
+	// was applied; after, the answer was lost. Fault may block until ctx ends, and may panic.
 	Fault func(ctx context.Context, at Point) error
 	// Refuse returns the permanent or temporary error for a refused RRset; nil refuses none.
 	Refuse func(set delivery.RRset) *delivery.Error
@@ -288,7 +286,6 @@ func (m *Memory) Health(ctx context.Context) error {
 	return m.injectFault(ctx, Point{Method: "Health"})
 }
 
-// AskLast returns Lost once.
 func (m *Memory) AskLast(context.Context) []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -23,11 +23,10 @@ import (
 type Subject struct {
 	// New returns a provider. All providers write to the same server, as after a restart.
 	New func(t *testing.T) delivery.Provider
-	// Zone returns a zone for one part of the exam, ready for delivery: created at the server if the provider does
-	// not create zones.
+	// Zone returns a zone for one part of the exam, ready for delivery.
 	Zone func(t *testing.T) name.Name
-	// Inspect returns the server's RRsets of a zone in absolute presentation form, with or without the SOA. It must
-	// not read by way of the provider.
+	// Inspect returns the server's RRsets of a zone in absolute presentation form, with or without the SOA, not by
+	// way of the provider.
 	Inspect func(t *testing.T, zone name.Name) []delivery.RRset
 	// Disturb writes an RRset as another client would, and without Data deletes it; nil if other clients cannot
 	// write.
@@ -356,8 +355,8 @@ func (e *exam) expectConflict(report delivery.Report, keys ...delivery.RRsetKey)
 	}
 }
 
-// examineTaken has foreign data at names before the zone's delivery. If the provider keeps foreign data, the answer
-// is the same after a restart, a withdrawal leaves the data, and the RRset is delivered once the data is gone.
+// examineTaken has foreign data at names before the zone's delivery. If the provider keeps such data, the answer is
+// the same after a restart, a withdrawal leaves the data, and the RRset is delivered once the data is gone.
 func examineTaken(e *exam) {
 	if e.Disturb == nil {
 		e.Skip("no other client can write there")

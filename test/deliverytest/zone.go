@@ -41,7 +41,6 @@ func NewZone(t *testing.T, uid, fqdn string, sets ...*zoneview.Set) *Zone {
 // PutAddresses changes addresses by owner; "" removes the owner.
 func (w *Zone) PutAddresses(changes map[string]string) { w.CommitStep(changes, true) }
 
-// CommitStep changes addresses in a journal step.
 func (w *Zone) CommitStep(changes map[string]string, settled bool) {
 	w.t.Helper()
 	step := lawcontent.Step{N: w.n + 1, From: w.Serial, Serial: w.Serial.Next()}
@@ -90,7 +89,6 @@ func (w *Zone) ListWanted() map[string]string {
 	return want
 }
 
-// Addresses returns a server's addresses of a zone written by PutAddresses.
 func (s *Server) Addresses(zone name.Name) map[string]string {
 	has := map[string]string{}
 	for _, set := range s.Inspect(zone) {

@@ -72,7 +72,6 @@ func decodeObjects(t *testing.T, manifest string) []*unstructured.Unstructured {
 	}
 }
 
-// renderFiles returns the files of artifacts/deploy that are rendered from the chart, by path.
 func renderFiles(t *testing.T) map[string]string {
 	t.Helper()
 	const header = "# Copyright The Kubizone Authors.\n# SPDX-License-Identifier: Apache-2.0\n# Rendered from charts/kubizone by: go test ./test/deploy -run Chart -update\n"
@@ -169,7 +168,6 @@ func TestChart_isEqualToTheKustomizeForms(t *testing.T) {
 			for _, object := range decodeObjects(t, renderTemplate(t, values...)) {
 				want[object.GetKind()+" "+object.GetNamespace()+"/"+object.GetName()] = object.Object
 			}
-			// helm creates the release's namespace (--create-namespace).
 			namespace := "Namespace /" + kuberig.InstallNamespace
 			if got[namespace] == nil || want[namespace] != nil {
 				t.Errorf("%s %v: the namespace is with helm or not with kustomize", form, set)

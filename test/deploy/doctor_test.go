@@ -95,8 +95,8 @@ func (i *installation) runDoctor() (code int, status, text map[string]string) {
 	return code, status, text
 }
 
-// waitForDiagnosis waits for a diagnosis: kube-apiserver follows roles, APIServices and kinds by informers. Checks
-// not named are ignored.
+// waitForDiagnosis waits, since kube-apiserver follows roles, APIServices and kinds by informers. Checks not named
+// are ignored.
 func (i *installation) waitForDiagnosis(when string, code int, want map[string]string) {
 	i.t.Helper()
 	for start := time.Now(); ; rig.Pause(start) {

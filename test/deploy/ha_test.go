@@ -35,9 +35,8 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// pod is a pod of the StatefulSet in form ha. Its processes have its user, and a file system with only the program,
-// the pod's mounts and the names of the headless Service. So paths, member names and writable directories are those
-// of the chart.
+// pod is a pod of the StatefulSet in form ha: processes with its user, and a file system with only the program, the
+// mounts and the headless Service's names. So paths, member names and writable directories are the chart's.
 type pod struct {
 	r             *release
 	name, root    string
@@ -302,8 +301,8 @@ type countAnswers struct {
 }
 
 // lostInProxy are parts of kube-apiserver's own errors for requests with a body that meet the end of a connection to
-// a server (kubernetes/kubernetes#135285). The server has not seen such a request, so it is repeated once here, and
-// must find no earlier effect.
+// a server (kubernetes/kubernetes#135285). The server has not seen such a request, so it is repeated once, and must
+// find no earlier effect.
 var lostInProxy = []string{
 	"GOAWAY] after Request.Body was written", "cannot rewind body after connection loss", "invalid Read on closed Body",
 }

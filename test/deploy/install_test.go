@@ -47,8 +47,7 @@ type installation struct {
 	data    string  // of the server's etcd
 	port    string  // of the server
 	log     *buffer // output of the server
-	// discovered is a private discovery cache for kubectl and helm. Ports are reused, and the cache of a port may be
-	// of another control plane.
+	// discovered is a private discovery cache for kubectl and helm: ports are reused by other control planes.
 	discovered string
 }
 
@@ -89,8 +88,8 @@ func (i *installation) runUntil(want string, arguments ...string) {
 	i.t.Fatalf("kubectl %s says %q, want %q\n%s", strings.Join(arguments, " "), out, want, stderr)
 }
 
-// newInstallation starts a control plane and applies the form with two changes, since there is no pod network: the
-// Service is an alias of this machine, and the port is the server's.
+// newInstallation starts a control plane and applies the form with two changes for want of a pod network: the Service
+// is an alias of this machine, and the port is the server's.
 func newInstallation(t *testing.T, form string) *installation {
 	t.Helper()
 	if testing.Short() {
@@ -127,8 +126,8 @@ func (i *installation) startServer(objects []*unstructured.Unstructured) (stop f
 	return stop
 }
 
-// startProgram runs the binary as the pod would: the container's arguments, the service account, and further
-// arguments in place of the pod's environment.
+// startProgram runs the binary as the pod would: the container's arguments, the service account, and arguments in
+// place of the pod's environment.
 func (i *installation) startProgram(account string, arguments []string, further ...string) (log *buffer, stop func()) {
 	t := i.t
 	t.Helper()

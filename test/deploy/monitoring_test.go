@@ -164,7 +164,7 @@ func makeDashboard() []byte {
 }
 
 // expressionsOf returns the expressions of a metric's panel, with legend and unit: the rate of a counter, quantiles
-// of a histogram, of a gauge the maximum over processes that report the same.
+// of a histogram, the maximum of a gauge over processes.
 func expressionsOf(metric metrics.Metric) (expressions [][2]string, unit string) {
 	selector, by, legend := "", slices.Clone(metric.Labels), []string{}
 	for _, label := range metric.Labels {

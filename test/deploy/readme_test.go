@@ -94,7 +94,6 @@ func copyStart(t *testing.T, dir string, addresses *strings.Replacer) {
 	}
 }
 
-// startNamed starts BIND with the configuration of artifacts/start and the key from the commands.
 func startNamed(t *testing.T, dir, port, primary string) {
 	t.Helper()
 	named := rig.Need(rig.Find("named", "make peers"))(t)

@@ -143,7 +143,6 @@ var clients = []string{
 var groups = map[string]string{"kubizone": "kubi.zone", "bind9": "bind9.kubi.zone", "core": "", "apps": "apps",
 	"discovery": "discovery.k8s.io"}
 
-// isClient matches the types of clients, as opposed to answers.
 var isClient = regexp.MustCompile("(Interface|Informer|Lister)$")
 
 func answersClient(result types.Type) bool {
@@ -195,8 +194,8 @@ func resourceOf(kind string) string {
 	return strings.ReplaceAll(plural.Resource, "keies", "keys")
 }
 
-// requestsOf returns the requests of a call to a method of a typed client or informer. A request without a verb is
-// not understood. call is nil if the method is passed on, without a subresource.
+// requestsOf returns the requests of a call to a method of a typed client or informer; a request without a verb is
+// not understood. call is nil if the method is passed on.
 func requestsOf(info *types.Info, method *ast.SelectorExpr, call *ast.CallExpr) []request {
 	if info.Selections[method] == nil {
 		return nil

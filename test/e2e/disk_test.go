@@ -14,7 +14,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// smallDisk mounts a tmpfs of 320 MiB, and skips the test if not permitted.
 func smallDisk(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

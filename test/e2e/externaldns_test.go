@@ -137,7 +137,6 @@ func planChanges(current, desired []*contract.Endpoint) (c contract.Changes) {
 	return c
 }
 
-// runCycle runs a cycle of external-dns with the endpoints, and returns the code of the changes; 0 without changes.
 func (b *bridge) runCycle(endpoints ...*contract.Endpoint) int {
 	b.t.Helper()
 	changes := planChanges(b.readEndpoints("GET", "/records", nil), b.readEndpoints("POST", "/adjustendpoints", endpoints))

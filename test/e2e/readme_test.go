@@ -22,7 +22,7 @@ import (
 )
 
 // passing replaces output that differs between runs: ages, times, progress, dig's own lines, serials (which contain
-// the day) and hashes (which a table truncates by column width).
+// the day) and hashes (which a table truncates).
 var passing = []struct {
 	pattern *regexp.Regexp
 	with    string
@@ -120,8 +120,8 @@ func TestPages_commandsAreTrue(t *testing.T) {
 	}
 }
 
-// someRoot writes some top-level domains of the real root zone, including those in docs/tour.md, with the apex and
-// glue, into a file of the same name in dir.
+// someRoot writes some top-level domains of the real root zone, including those in docs/tour.md, with apex and glue,
+// into dir.
 func someRoot(dir string) (root, error) {
 	text, err := os.ReadFile(filepath.Join("../..", wholeRoot.path))
 	if err != nil {

@@ -119,8 +119,8 @@ func freePort(ts *testscript.TestScript) string {
 	return strconv.Itoa(int(addr.Port()))
 }
 
-// startUp [FLAG...] starts `kubizone up` on $WORK/data and returns when ready. After down, a second up uses the same
-// ports. The output becomes the command's stdout. `! up` expects an exit with an error, which becomes stderr.
+// startUp [FLAG...] starts `kubizone up` on $WORK/data, on the same ports after down, and returns when ready. The
+// output becomes the command's stdout. `! up` expects an exit with an error, which becomes stderr.
 func startUp(ts *testscript.TestScript, neg bool, args []string) {
 	s := storyOf(ts)
 	s.choosePorts(ts)

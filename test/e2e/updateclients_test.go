@@ -95,8 +95,7 @@ func TestUpdatesPage_isTrue(t *testing.T) {
 }
 
 // certified is an updated server with the zone example.net, an ACME server, and a BIND that serves the zone to the
-// public, forwards updates, and answers the ACME server. The hidden primary answers unsigned queries only from the
-// BIND.
+// public and the ACME server, and forwards updates. The hidden primary answers unsigned queries only from the BIND.
 type certified struct {
 	*updated
 	bind         *rig.BIND

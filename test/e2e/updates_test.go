@@ -31,7 +31,6 @@ import (
 
 const updateSecret = "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="
 
-// updated is a running server with the zone example.org, into which team-a and team-b may write by update keys.
 type updated struct {
 	*running
 	secrets string

@@ -21,10 +21,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// startWebhook NAME SECRET LOG serves the plain webhook protocol of docs/webhook.md, without extensions and without
-// our code. The port is stored in the variable. A valid signature uses the octets of the file SECRET; accepted
-// requests are written to the file LOG, as lines of method, path and body. The server has all posted records, except
-// those named locked, which are refused.
+// startWebhook NAME SECRET LOG serves the plain webhook protocol of docs/webhook.md, without our code. The port is
+// stored in the variable. A valid signature uses the octets of the file SECRET; accepted requests go to the file LOG,
+// as lines of method, path and body. Records named locked are refused.
 func startWebhook(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: webhook NAME SECRET LOG")

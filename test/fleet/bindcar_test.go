@@ -88,8 +88,8 @@ func transferBesideBindcar(t *testing.T, kind string) {
 		return err
 	})
 
-	// The controller cannot reach an agent here, since no DNS resolves the Service, so the test calls bindcar itself.
-	// After a configuration change, pod and bindcar were replaced.
+	// No DNS resolves the agent's Service for the controller, so the test calls bindcar itself. After a configuration
+	// change, pod and bindcar were replaced.
 	var agent *client.Client
 	var beside *localPod
 	w.waitUntil("ns.car.example. is answered", func() error {

@@ -30,7 +30,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// askAddress returns the address, or the RCODE, of a server's answer to a query for A. Options are dig's.
 func askAddress(ctx context.Context, at netip.AddrPort, name string, options ...string) (string, error) {
 	out, err := rig.Dig{Server: at}.Run(ctx, append([]string{"+norecurse", "+time=2", "+tries=1", name, "A"}, options...)...)
 	if err != nil {

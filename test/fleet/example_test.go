@@ -22,8 +22,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// startDelivery runs a controller and a hidden primary, which like the chart's requires a key for transfers, and
-// returns the primary's address.
 func (w *world) startDelivery() netip.AddrPort {
 	w.t.Helper()
 	at, err := rig.FreePort()

@@ -378,8 +378,8 @@ func (s *site) waitAnswers(ctx context.Context) {
 	})
 }
 
-// queryServer queries a server without a pause. An answer is wrong with a value never written, or older than an
-// earlier answer of this named. A refusal is missing, and wrong unless the fault is the site's own.
+// queryServer queries a server without a pause. An answer is wrong with a value never written, or older than before.
+// A refusal is missing, and wrong unless the fault is the site's own.
 func (s *site) queryServer(ctx context.Context, written *atomic.Uint32) {
 	last, killed := uint32(0), int64(0)
 	for ctx.Err() == nil {
@@ -481,8 +481,8 @@ func (r *room) listFaults() []fault {
 	if out, err := exec.Command(cc, "-shared", "-fPIC", "-O1", "-o", clock, "testdata/clock.c").CombinedOutput(); err != nil {
 		r.t.Fatalf("%v: %s", err, out)
 	}
-	// Ten minutes are twice the fudge of a signature (RFC 8945 §5.2.3). The server transfers nothing meanwhile, and
-	// may start with an empty disk, so it need not answer.
+	// Ten minutes are twice the fudge of a signature (RFC 8945 §5.2.3). The server transfers nothing meanwhile, so it
+	// need not answer.
 	all = append(all, fault{"a wrong clock", func(at *site, hold time.Duration) {
 		at.disturbSite(func(p *localPod) {
 			at.killNamed(p, []string{"LD_PRELOAD=" + clock}, false)

@@ -41,7 +41,6 @@ import (
 // waitTimeout is long: a loaded machine is slow, not wrong.
 const waitTimeout = 2 * time.Minute
 
-// home is removed by TestMain.
 var home string
 
 func TestMain(m *testing.M) {

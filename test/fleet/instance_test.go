@@ -114,8 +114,8 @@ func TestInstance_isMadeRepairedAndRemoved_S11_9(t *testing.T) {
 		}
 		return nil
 	})
-	// If a reconcile precedes the informer's event of the applied ConfigMap, the ConfigMap is applied again. Six
-	// reconciles of nine objects without a memory would make 54 requests.
+	// A reconcile before the informer's event applies the ConfigMap again. Six reconciles of nine objects without a
+	// memory would make 54 requests.
 	if n := w.writes.Load() - written; n < 1 || n > 3 {
 		t.Errorf("%d requests that change something, want 1 for the ConfigMap", n)
 	}

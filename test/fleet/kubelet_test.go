@@ -397,8 +397,8 @@ const probeFailures = 2
 // Like a kubelet, probes verifies no certificate.
 var probes = &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 
-// probePod runs the probes of a pod. A startup probe of the agent runs once for each named; then the readiness probe
-// connects to the agent's supervisor. Without an agent, the probes connect to named.
+// probePod runs the probes of a pod. A startup probe of the agent runs once for each named, before the readiness
+// probe of the agent's supervisor. Without an agent, the probes connect to named.
 func (k *kubelet) probePod(p *localPod) error {
 	asksAgent := slices.ContainsFunc(p.pod.Spec.Containers, func(c corev1.Container) bool {
 		return c.StartupProbe != nil && c.StartupProbe.HTTPGet != nil
@@ -429,8 +429,8 @@ func (k *kubelet) probePod(p *localPod) error {
 	return connection.Close()
 }
 
-// askAgent asks a pod's agent over https for BIND's loaded configuration, and translates the hash of localized files
-// to that of the cluster's files.
+// askAgent asks a pod's agent for BIND's loaded configuration, and translates the hash of localized files to that of
+// the cluster's files.
 func (k *kubelet) askAgent(ctx context.Context, p *localPod, server *render.Server) (string, error) {
 	if server == nil {
 		instance := p.pod.Labels["bind9.kubi.zone/instance"]

@@ -31,14 +31,13 @@ var restartRate = flag.Int("restart-rate", 0, "questions a second that TestClust
 const (
 	restartServers, restartZones = 3, 20
 	resolvers                    = 32
-	// tryTimeout bounds a resolver's wait for a server before the next. A query has a single try per server. The
-	// timeout is longer than real resolvers', since servers and resolvers share the processors with other tests, and
-	// a lost query is never answered.
+	// tryTimeout bounds a resolver's wait for a server before the next. It exceeds real resolvers', since servers
+	// share the processors with other tests, and a lost query is never answered.
 	tryTimeout = 3 * time.Second
 )
 
 // load queries the servers of an NS set as resolvers do: without an answer, or after a failure, the query goes to the
-// next server. A query to a Service goes to a ready pod.
+// next server.
 type load struct {
 	services []*proxy
 	names    []string

@@ -102,8 +102,8 @@ func listReadFirst(files map[string]*ast.File) (first []string) {
 }
 
 // drawArrows returns, for each file of a package, the files that declare its used names, with an example. A method
-// counts if elsewhere is false for its name, and no other file of the package declares a method, and no type a field,
-// of that name. Receivers do not count: they are the reader's way down.
+// counts if elsewhere is false for its name, and the package has no other method or field of that name. Receivers do
+// not count: they are the reader's way down.
 func drawArrows(files map[string]*ast.File, elsewhere func(method string) bool) map[string]map[string]string {
 	declared := map[string]string{}
 	declare := func(name, file string) {
@@ -173,8 +173,8 @@ func listMethods(file *ast.File) (methods []string) {
 	return methods
 }
 
-// orderFiles returns a package's files in reading order: first the named files, then the others, each moved to the
-// place with the fewest upward arrows until no move improves.
+// orderFiles returns a package's files in reading order: the named files, then the others, each at the place with the
+// fewest upward arrows.
 func orderFiles(all, first []string, arrows map[string]map[string]string) []string {
 	order := slices.DeleteFunc(slices.Clone(first), func(p string) bool { return !slices.Contains(all, p) })
 	named := len(order)

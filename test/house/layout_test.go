@@ -23,8 +23,8 @@ import (
 // root is the module's root, relative to this package.
 const root = "../.."
 
-// listFiles returns the paths, relative to the root, of all files that are or could be committed, except vendor/.
-// Without git (a source archive), listFiles walks the tree.
+// listFiles returns all files that are or could be committed, except vendor/, relative to the root. Without git (a
+// source archive), it walks the tree.
 func listFiles(t *testing.T) []string {
 	t.Helper()
 	cmd := exec.Command("git", "-c", "safe.directory=*", "ls-files", "-co", "--exclude-standard", "--", ".", ":!vendor")

@@ -50,7 +50,6 @@ func TestCode_readsNoProse(t *testing.T) {
 	}
 }
 
-// isProse reports whether an expression is a message or an error's text.
 func isProse(e ast.Expr) bool {
 	if call, ok := e.(*ast.CallExpr); ok {
 		s, ok := call.Fun.(*ast.SelectorExpr)

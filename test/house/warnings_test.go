@@ -91,7 +91,6 @@ func listTexts(n ast.Node) (all string) {
 	return all
 }
 
-// makesWarning reports whether a node is a function, a call or a value for Warnings.
 func makesWarning(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.FuncDecl:

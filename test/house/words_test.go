@@ -145,8 +145,8 @@ func TestWordsOf(t *testing.T) {
 	}
 }
 
-// nameless matches words for a person or program without a name. A comment or a page has the noun: the user, the
-// tenant, the server, the client. "who" after a noun is a relative clause and stays.
+// nameless matches words for a person or program without a name; the noun is the user, the tenant, the server, the
+// client. "who" after a noun is a relative clause and stays.
 var nameless = regexp.MustCompile(`(?i)\b(?:whom?ever|(?:no|some|every|any)body|(?:some|every|any)one)\b` +
 	`|(?:^|[.:;(] ?|\b(?:and|as|at|but|by|for|from|if|in|is|know|knows|of|on|one|ones|or|say|says|tell|tells|than|that|those|to|when|where|with) )whom?\b`)
 

@@ -26,8 +26,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// registering lists the packages with metrics and the processes that link them. A package that imports
-// component-base/metrics must be in the import table's list (test/house/imports_test.go) and here.
+// registering lists the packages with metrics and the processes that link them. Such a package must also be in the
+// import table's list (test/house/imports_test.go).
 var registering = []struct {
 	register  func(metrics.KubeRegistry)
 	processes []string
@@ -40,7 +40,6 @@ var registering = []struct {
 	{func(r metrics.KubeRegistry) { fromapi.NewMetrics(r) }, []string{"controller", "primary"}},
 }
 
-// recorder is a registry that records the registered metrics.
 type recorder struct {
 	metrics.KubeRegistry
 	t     *testing.T

@@ -208,8 +208,7 @@ func describeReference(ref *v1alpha1.ZoneReference) string {
 	return ref.Namespace + "/" + ref.Name
 }
 
-// drawOperations returns the operations of all clients, determined by the seed. Each client keeps the order of its
-// operations.
+// drawOperations returns the operations of all clients, determined by the seed, in the order of each client.
 func drawOperations(clients int) (all []operation) {
 	for client := range clients {
 		r := rand.New(rand.NewPCG(*seed, uint64(client)))
@@ -372,8 +371,8 @@ func (w *world) sameEntries(t *testing.T) error {
 	return nil
 }
 
-// writeScenario describes a failure for people: operations and answers, reduced to the objects of the error, their
-// zones, and the operations meanwhile.
+// writeScenario describes a failure for people: operations and answers about the objects of the error and their
+// zones.
 func writeScenario(asked []answered, h history, about []string) string {
 	keep := map[string]bool{}
 	for _, o := range about {

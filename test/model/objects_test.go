@@ -26,7 +26,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// change is a version of an object, from a watch.
 type change struct {
 	revision int64  // resourceVersion
 	object   string // namespace/name
@@ -252,8 +251,8 @@ func (s *state) applyRevision(together []change) (about []string, err error) {
 	return about, nil
 }
 
-// zoneOf returns the zone changed by the change of a record: the zone that the record leaves, if still there, or else
-// the zone that the record enters. "": none.
+// zoneOf returns the zone changed by a record's change: the former zone, if still there, or else the new zone. "":
+// none.
 func (s *state) zoneOf(c *change) types.UID {
 	if r := s.records[c.object]; r != nil && r.Status.ZoneRef != nil && s.isStanding(r.Status.ZoneRef.UID) {
 		return r.Status.ZoneRef.UID
@@ -313,7 +312,7 @@ func (s *state) applyZone(c *change) error {
 	return nil
 }
 
-// isBelowNoPeriod reports whether the nearest zone above has a grace period of zero. A zone created there ends an
+// isBelowNoPeriod reports whether the nearest zone above has a grace period of zero: a zone created there ends an
 // undelegated zone below at once (S3.5, S3.6).
 func (s *state) isBelowNoPeriod(z *v1alpha1.Zone) bool {
 	at, err := name.Parse(z.Status.FQDN)
@@ -361,8 +360,8 @@ func (s *state) applyRecord(before, r *v1alpha1.Record, zone *change, was int64)
 		}
 	} else if r.Status.Serial != z.Status.Serial && (countBehind(was, r.Status.Serial) <= 0 &&
 		!(was == r.Status.Serial && s.givesNothingNew(r)) || countBehind(r.Status.Serial, z.Status.Serial) <= 0) {
-		// Records of a batch come with the zone at the serial of the last record. Each record has a serial of its
-		// own, or the former serial if no definition changed.
+		// Records of a batch come with the zone at the last record's serial. Each record has a serial of its own, or
+		// the former serial if no definition changed.
 		return fmt.Errorf("S7.1: record %s came with serial %d, and its zone went from %d to %d", key, r.Status.Serial, was, z.Status.Serial)
 	}
 	longest := s.findEnclosing(r.Status.View, fqdn, r.Spec.Type)
@@ -387,8 +386,7 @@ func (s *state) applyRecord(before, r *v1alpha1.Record, zone *change, was int64)
 	return nil
 }
 
-// givesNothingNew reports whether other records of the zone have all values of a record, so that no definition
-// changes (S5.2).
+// givesNothingNew reports whether other records have all values of a record, so that no definition changes (S5.2).
 func (s *state) givesNothingNew(r *v1alpha1.Record) bool {
 	var given []string
 	for _, o := range s.records {
@@ -399,8 +397,8 @@ func (s *state) givesNothingNew(r *v1alpha1.Record) bool {
 	return len(given) > 0 && !slices.ContainsFunc(append(slices.Clone(r.Spec.Values), r.Spec.RData), func(v string) bool { return v != "" && !slices.Contains(given, v) })
 }
 
-// baseOf returns the base name of a record, relative to the zone: the labels after the last label that is * or begins
-// with _ (S4.8).
+// baseOf returns the labels of a record, relative to the zone, after the last label that is * or begins with _
+// (S4.8).
 func baseOf(r *v1alpha1.Record, z *v1alpha1.Zone) string {
 	labels := strings.Split(strings.TrimSuffix(strings.TrimSuffix(r.Status.FQDN, z.Status.FQDN), "."), ".")
 	for i, label := range slices.Backward(labels) {

@@ -203,8 +203,7 @@ func (w *world) expectSettled(t testing.TB) {
 	must.Succeed(t, w.waitForCascades(t))
 }
 
-// waitForCascades waits until no cascade is pending. The error is damage without a cause in progress, or a cascade
-// without an end.
+// waitForCascades waits until no cascade is pending. The error is damage, or a cascade without an end.
 func (w *world) waitForCascades(t testing.TB) error {
 	t.Helper()
 	for deadline := time.Now().Add(waitTimeout); ; time.Sleep(50 * time.Millisecond) {

@@ -331,7 +331,6 @@ func mustAddress(t *testing.T, w *world, service string) string {
 	return of.Spec.ClusterIP
 }
 
-// runsPods tests the node of the other parts.
 func (w *world) runsPods(t *testing.T) {
 	t.Parallel()
 	w.applyObjects(t, w.kube.AdminKubeconfig(), readFile(t, "pod.yaml"))
@@ -479,7 +478,7 @@ func (w *world) waitsForServers(t *testing.T) {
 }
 
 // waitQuiet waits until a Zone of the team has been Ready for a while: a change of its class or servers would trigger
-// new comparisons or a new look through catalogs.
+// new comparisons.
 func (w *world) waitQuiet(t *testing.T, name string) {
 	t.Helper()
 	w.waitUntil(t, "Zone "+name+" is Ready, and all is quiet", func() error {
@@ -495,7 +494,6 @@ func (w *world) waitQuiet(t *testing.T, name string) {
 	})
 }
 
-// losesServers: a zone without servers is not Ready.
 func (w *world) losesServers(t *testing.T) {
 	t.Parallel()
 	w.waitQuiet(t, "going")

@@ -81,7 +81,7 @@ func TestModules_areTaggedTogether(t *testing.T) {
 }
 
 // judgeModules installs the server and builds a client outside of this repository, from both modules as the proxy
-// will serve them. Modules not in the cache come from the module proxy.
+// will serve them.
 func judgeModules(t *testing.T) {
 	work := t.TempDir()
 	proxy, outside := filepath.Join(work, "proxy"), filepath.Join(work, "client")

@@ -15,7 +15,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// Pages name as tested only the versions that the tests run.
 func TestPages_nameTheVersionsOfTheTests(t *testing.T) {
 	const kubernetes = `k8s\.io/kubernetes v(\S+)`
 	oldest := versionIn(t, "../../hack/tools/kube-oldest/go.mod", kubernetes)

@@ -17,7 +17,7 @@ import (
 )
 
 // R6: images and charts arrive in a registry; exactly these are signed and released, and the files with their
-// checksums. cosign and gh, which need public servers, are replaced by programs that record their arguments.
+// checksums. Programs that record their arguments replace cosign and gh, which need public servers.
 func judgePublication(t *testing.T, dist string) {
 	crane := rig.Need(rig.Tool("crane"))(t)
 	address := startRegistry(t, crane)

@@ -322,7 +322,6 @@ func judgeSchemas(t *testing.T, dist string) {
 	}
 }
 
-// judgeImages requires the image in every container of the manifests.
 func judgeImages(t *testing.T, of image, name, manifests string, containers int) {
 	t.Helper()
 	named := strings.TrimSpace(string(readFile(t, of.dir, "image.txt")))

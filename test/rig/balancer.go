@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Balancer is a Service with several pods: it sends each new connection to the next backend with a passing readiness
-// probe. Connections already open stay with their backend.
+// Balancer is a Service with several pods: new connections go round the backends with a passing readiness probe. Open
+// connections stay.
 type Balancer struct {
 	Addr netip.AddrPort
 
@@ -35,8 +35,8 @@ type Balancer struct {
 // probeInterval is shorter than a kubelet's, so that tests do not wait for Kubernetes' period.
 const probeInterval = 100 * time.Millisecond
 
-// probeTimeout is longer than a kubelet's, which needs several late answers for one failure. A server that shuts down
-// fails the probe at once or closes its port.
+// probeTimeout is longer than a kubelet's, which tolerates several late answers. A stopping server fails the probe at
+// once or closes its port.
 const probeTimeout = 10 * time.Second
 
 // StartBalancer listens on a free loopback port, without backends. The caller calls Close.
@@ -133,8 +133,8 @@ func (b *Balancer) acceptConnections() {
 	}
 }
 
-// carryConnection proxies a connection to a backend until either side closes. Without a ready backend, the client is
-// refused, as by a Service without endpoints.
+// carryConnection proxies a connection to a backend. Without a ready backend, the client is refused, as by a Service
+// without endpoints.
 func (b *Balancer) carryConnection(client net.Conn) {
 	defer client.Close()
 	at, ok := b.pickBackend()

@@ -23,7 +23,6 @@ var longPrograms = []string{
 
 const earlier = "an earlier kubizone"
 
-// ofLongAlone reports whether this is `make test` and the program is in longPrograms.
 func ofLongAlone(program string) bool {
 	return os.Getenv(RequireAll) != "" && !Long() && slices.Contains(longPrograms, program)
 }

@@ -34,8 +34,8 @@ type Pebble struct {
 
 	// Directory is the ACME directory URL; Root is a file with the CA certificate of that URL.
 	Directory, Root string
-	// Resolver is used by pebble, and open to clients. Resolver forwards a query once the hidden primary has the
-	// serial of the API, so a test neither sleeps for the length of a transfer nor fails if a transfer takes longer.
+	// Resolver is used by pebble, and open to clients. It answers once the hidden primary has the serial of the API,
+	// so tests neither sleep for a transfer nor fail if a transfer takes longer.
 	Resolver netip.AddrPort
 
 	config   PebbleConfig

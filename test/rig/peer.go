@@ -22,8 +22,8 @@ type peer struct {
 	timeout   time.Duration // of a start, added to startTimeout
 }
 
-// launch starts a peer with the command from configure, at an address or a free port, and returns when checkUp
-// succeeds. On an error, nothing is left behind.
+// launch starts a peer with the command from configure, at an address or a free port, and waits for checkUp. An error
+// leaves nothing behind.
 func (p *peer) launch(ctx context.Context, at netip.AddrPort, configure func() (command []string, err error)) (err error) {
 	if p.dir, err = os.MkdirTemp("", "kubizone-"+p.name+"-"); err != nil {
 		return err
@@ -55,8 +55,7 @@ func (p *peer) Start(ctx context.Context) error {
 	return p.wait(ctx, func() error { return p.checkUp(ctx) })
 }
 
-// wait returns when fact succeeds. If the peer or ctx ends first, the error contains the last error of fact and the
-// log.
+// wait returns when fact succeeds. The error of an ended peer or ctx contains the last error of fact and the log.
 func (p *peer) wait(ctx context.Context, fact func() error) error {
 	for {
 		err := fact()
@@ -113,7 +112,6 @@ func (p *peer) Pid() int { return p.process.Pid() }
 
 func (p *peer) Dir() string { return p.dir }
 
-// Stop ends the process and keeps the directory.
 func (p *peer) Stop() { p.process.End() }
 
 // Close ends the process and removes the directory.

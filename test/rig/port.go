@@ -16,8 +16,8 @@ import (
 	"syscall"
 )
 
-// Ports are reserved from a range outside of random ports: the kernel gives outgoing connections and listeners on
-// port 0 a port from 32768 (ip_local_port_range), and PowerDNS queries from 10000 to 19999.
+// Ports are reserved outside of the random ports: the kernel's for outgoing connections and port 0 begin at 32768
+// (ip_local_port_range), PowerDNS queries from 10000 to 19999.
 const (
 	firstPort = 20000
 	ports     = 32768 - firstPort
@@ -45,8 +45,8 @@ func OutsidePort() (netip.AddrPort, error) {
 
 var reservations = reserved{path: filepath.Join(os.TempDir(), "kubizone-test-ports"), next: rand.IntN(ports), left: ports}
 
-// reserved holds the ports of one process. A port is reserved by a lock on one octet of a file shared by all test
-// processes of this machine. The kernel releases the lock at any end of the process.
+// reserved holds the ports of one process. A reservation is a lock on an octet of a file shared by all test processes
+// of this machine, which the kernel releases at any end of the process.
 type reserved struct {
 	path string
 
@@ -94,7 +94,7 @@ func openReservations(path string) (*os.File, error) {
 	return file, file.Chmod(0o666)
 }
 
-// isUnused reports whether nothing listens on a port: neither a program without reservations nor a process that
+// isUnused reports whether nothing listens on a port, such as a program without reservations or a process that
 // outlived its test.
 func isUnused(at netip.AddrPort) bool {
 	// A process forked meanwhile would inherit these sockets until exec, and keep the port in use.

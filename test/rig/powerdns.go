@@ -19,8 +19,8 @@ const (
 	schemaPowerDNS  = "/usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql"
 )
 
-// PowerDNSConfig configures a pdns_server that transfers zones, by IXFR if possible, or serves master files loaded
-// by pdnsutil. Keys of the zones are ignored.
+// PowerDNSConfig configures a pdns_server that transfers zones, by IXFR if possible, or serves master files. Keys of
+// the zones are ignored.
 type PowerDNSConfig struct {
 	Addr        netip.AddrPort // listening address; zero: a free loopback port
 	Secondaries []SecondaryZone
@@ -93,8 +93,8 @@ loglevel=6
 	}
 	// The rows that pdnsutil writes for create-secondary-zone, set-kind and set-meta, in one process for all zones.
 	var script strings.Builder
-	// PowerDNS reads and writes an IXFR in one transaction, which fails after a concurrent write. So a single thread
-	// retrieves zones, and WAL keeps readers from locking.
+	// PowerDNS' IXFR is a transaction that fails after a concurrent write. So a single thread retrieves zones, and
+	// WAL keeps readers from locking.
 	fmt.Fprintf(&script, "PRAGMA journal_mode = WAL;\n.read %s\nBEGIN;\n", schemaPowerDNS)
 	add := func(zones []SecondaryZone, kind string) {
 		for _, z := range zones {

@@ -19,7 +19,7 @@ import (
 // searched are directories beside PATH where distributions install servers.
 var searched = []string{"/usr/sbin", "/usr/local/sbin", "/usr/local/bin", "/usr/bin", "/sbin", "/bin"}
 
-// Missing is the error for a program that is not installed. The test that needs the program is skipped.
+// Missing is the error for a program that is not installed, which skips the test.
 type Missing struct {
 	Program string
 	In      string // searched place; empty: PATH and the directories in searched
@@ -59,8 +59,7 @@ type TB interface {
 	Fatalf(format string, args ...any)
 }
 
-// RequireAll names the environment variable that turns skips into failures, for machines with all programs. `make
-// test` sets it.
+// RequireAll names the environment variable that turns skips into failures. `make test` sets it.
 const RequireAll = "KUBIZONE_TEST_REQUIRE_ALL"
 
 // Skips reports whether err is a *Missing that skips a test.

@@ -11,11 +11,10 @@ import (
 	"syscall"
 )
 
-// setAttributes puts the process into a new process group, so that Ctrl-C at the terminal reaches only the test,
-// which then closes the process. The kernel kills the process with the test, even after a SIGKILL or a time limit.
+// setAttributes puts the process into a new process group, so that Ctrl-C reaches only the test. The kernel kills the
+// process with the test.
 func setAttributes(a *syscall.SysProcAttr) { a.Setpgid, a.Pdeathsig = true, syscall.SIGKILL }
 
-// isStopped reports whether all threads of a process are stopped.
 func isStopped(pid int) bool {
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	for _, thread := range threads {

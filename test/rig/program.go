@@ -13,12 +13,12 @@ import (
 	"syscall"
 )
 
-// Programs names the environment variable with the directory in which the packages of one `make test` share the built
-// programs.
+// Programs names the environment variable with the directory of built programs that the packages of one `make test`
+// share.
 const Programs = "KUBIZONE_BIN"
 
-// LongLease is a flag for the only controller of a test. A controller exits after failing to renew the Lease for half
-// of this time, and on a machine with few processors, other tests can delay a renewal by seconds.
+// LongLease is for the only controller of a test. A controller exits after half of this time without a renewal, and
+// other tests can delay a renewal by seconds.
 const LongLease = "--lease-duration=1m"
 
 // RetrySoon makes each program started by this process retry failed deliveries after a second.

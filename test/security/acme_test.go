@@ -97,7 +97,6 @@ func (s *solver) post(ctx context.Context, action, namespace, name string) error
 	return &apierrors.StatusError{ErrStatus: answer.Response.Status}
 }
 
-// floodCrowd is the number of parallel challenges in a flood.
 const floodCrowd = 8
 
 // flood presents challenges of new names, floodCrowd at once, as fast as answers and -noise-rate allow, until
@@ -142,9 +141,9 @@ func (a *arena) setBudget(ctx context.Context, t *testing.T, namespace, budget s
 		fmt.Appendf(nil, `{"metadata":{"annotations":{"kubi.zone/budget":%q}}}`, budget), metav1.PatchOptions{}))(t)
 }
 
-// 101: S9, S13.12. A namespace gets only the challenges that its budgets permit. Another namespace's challenges are
-// handled meanwhile, though the same cert-manager posts them. A refusal is in the response, so that no worker of
-// cert-manager waits for a namespace's budget. Existing challenges may be removed.
+// 101: S9, S13.12. A namespace gets only the challenges that its budgets permit, and another's are handled meanwhile,
+// though the same cert-manager posts them. A refusal is in the response, so that no worker of cert-manager waits for
+// a budget. Existing challenges may be removed.
 func floodOfChallenges(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	s := a.startSolver(ctx, t)

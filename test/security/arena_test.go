@@ -274,9 +274,8 @@ func makeRule(namespace string, types []string, patterns ...string) v1alpha1.Del
 	return d
 }
 
-// makeVictims creates the attacked zones: the victim's own, and a zone shared by the platform. There, mallory has A
-// records at and below "team", zones below team, any type at and below "own", name servers at "deep" and the zone
-// "kids".
+// makeVictims creates the victim's own zone and a zone shared by the platform. There, mallory has A records at and
+// below "team", zones below team, any type at and below "own", name servers at "deep" and the zone "kids".
 func (a *arena) makeVictims(ctx context.Context) error {
 	shared := makeZone(platform, "shared", "shared.example.",
 		makeRule(platform, nil, "*", "@", "*.@"), makeRule(victim, nil, "*", "*.*"),

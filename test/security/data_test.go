@@ -287,9 +287,8 @@ func busyRecord(t *testing.T, a *arena) {
 	}
 }
 
-// unread is the number of unread watches, held the octets that the server may hold for all of them (a thirtieth of
-// the written octets), bearable the longest wait of another tenant: a loaded machine is slow, an unread watch lasts
-// half an hour.
+// unread is the number of unread watches, held the octets that the server may hold for all of them, bearable the
+// longest wait of another tenant: a loaded machine is slow, an unread watch lasts half an hour.
 const (
 	unread   = 300
 	held     = 64 << 20
@@ -297,7 +296,7 @@ const (
 )
 
 // 59: a watch not read by its client ends after a few waiting events. The server holds little for all such watches,
-// and serves others meanwhile. The watches bypass the aggregator, as kube-apiserver would buffer them.
+// and serves others. The watches bypass the aggregator, which would buffer them.
 func unreadWatches(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	them, calm, server := a.tenants[mallory], a.tenants[victim], a.admin.tenantAt(t, a.server)

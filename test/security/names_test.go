@@ -156,8 +156,8 @@ func twoClaims(t *testing.T, a *arena) {
 	}
 }
 
-// contestName lets both tenants claim a name at once, repeatedly; the winner deletes the zone. The last zone stays,
-// and both servers write it. A tenant at one server in claimants is at the other in others.
+// contestName lets both tenants claim a name at once, repeatedly; the winner deletes the zone. Both servers write the
+// last zone. A tenant at one server in claimants is at the other in others.
 func contestName(ctx context.Context, t *testing.T, name string, claimants, others [2]*tenant) {
 	domain, last := name+".example.", int64(0)
 	for round := range rounds {
@@ -265,7 +265,7 @@ type spelling struct {
 const taken, noName = metav1.CauseTypeFieldValueDuplicate, metav1.CauseTypeFieldValueInvalid
 
 // meanTheSame: each spelling is the victim's zone or invalid. The platform may establish any free name, and a record
-// outside of all zones is stored (S2.3): if a text meant another name, both would be allowed.
+// outside of all zones is stored (S2.3), so another name would be allowed.
 func (a *arena) meanTheSame(t *testing.T, texts ...spelling) {
 	t.Helper()
 	ctx := within(t, waitTimeout)

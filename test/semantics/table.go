@@ -112,7 +112,7 @@ func (t *table) addClaims(test, text string) {
 }
 
 // readPackage follows each test function through the functions, methods and variables of the package's tests. A
-// method is found by name only, so too much is found if two types of a package's tests have a method of that name.
+// method is found by name only, which finds too much if two types have a method of that name.
 func (t *table) readPackage(root fs.FS, dir string, files []string) error {
 	declared := map[string][]ast.Node{}
 	comments := map[ast.Node]string{} // above and inside of tests and their parts

@@ -13,8 +13,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// parts are sections of the semantics for one reading, with the maximum of words for a rule and for the part.
-// Reasons, examples, lists and tables count only for the part.
+// parts are sections for one reading, with the maximum of words for a rule and for the part. Reasons, examples, lists
+// and tables count only for the part.
 var parts = []struct {
 	name, begin, end string
 	rule, whole      int

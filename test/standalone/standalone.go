@@ -26,8 +26,7 @@ const waitTimeout = 2 * time.Minute
 type Server struct {
 	versioned.Interface
 	Kubeconfig string
-	// Stop ends the server before the end of the test.
-	Stop func()
+	Stop       func()
 }
 
 // Start runs a server with the usual options, modified by change, until the test ends.

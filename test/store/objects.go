@@ -158,7 +158,6 @@ func AnnotateDeletion(z *v1alpha1.Zone) {
 	z.Annotations[v1alpha1.AnnotationDelete] = string(z.UID)
 }
 
-// TryDeleteZone deletes a zone without the annotation.
 func (s *Server) TryDeleteZone(ns, name string) error {
 	return s.Zones.Delete(s.Ctx, Key("zones", ns, name), &v1alpha1.Zone{}, nil, validateNothing, nil, storage.DeleteOptions{})
 }

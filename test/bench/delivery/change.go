@@ -22,8 +22,8 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// The ways of changes. kubizone serves the zones of the first two, a Knot those of the next two, changed by signed
-// dynamic update. Another goes to a webhook, and the last is kubizone's, changed by signed dynamic update.
+// The ways of changes. The first two zones are kubizone's, the next two a Knot's, changed by signed dynamic update.
+// Another goes to a webhook, and the last is kubizone's, changed by signed dynamic update.
 const (
 	toKnot      = "kubizone → Knot"
 	toBIND      = "kubizone → BIND"

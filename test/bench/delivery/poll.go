@@ -14,7 +14,6 @@ import (
 )
 
 const (
-	// pollEvery is the precision of an arrival.
 	pollEvery = time.Millisecond
 	// pollMost bounds the parallel queries, for the longest waiting changes: more would be load, and changes arrive
 	// in order.

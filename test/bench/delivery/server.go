@@ -167,7 +167,6 @@ func (u *server) makeClass(ctx context.Context, name string, spec v1alpha1.DNSCl
 	return err
 }
 
-// makeZone creates a zone object for the domain, delivered by the classes.
 func (u *server) makeZone(ctx context.Context, object, domain string, classes ...string) error {
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: object}, Spec: v1alpha1.ZoneSpec{
 		Limits:     &v1alpha1.ZoneLimits{MaxDeletePercent: new(int32(100))},
@@ -183,7 +182,6 @@ func (u *server) makeZone(ctx context.Context, object, domain string, classes ..
 
 const fillers = 32
 
-// fillZone creates the records r0 … of a zone.
 func (u *server) fillZone(ctx context.Context, object string, n int) error {
 	_, _, err := figures.Callers(ctx, fillers, n, func(ctx context.Context, i int) error {
 		_, err := u.api.Records(namespace).Create(ctx, &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: recordObject(object, i)}, Spec: v1alpha1.RecordSpec{
@@ -204,7 +202,6 @@ func recordObject(zone string, i int) string { return zone + "-" + nameHost(i) }
 
 func nameHost(i int) string { return "r" + strconv.Itoa(i) }
 
-// makeAddress returns the n-th of 2²⁴ addresses of a space.
 func makeAddress(space, n int) string {
 	return fmt.Sprintf("%d.%d.%d.%d", 10+space, n>>16&255, n>>8&255, n&255)
 }

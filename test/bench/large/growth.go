@@ -127,13 +127,12 @@ func (p *plan) measureWrites(ctx context.Context, s *server, label, zone string)
 	return out, nil
 }
 
-// masses are single writes of a zone.
 var masses = []struct{ what, patch string }{
 	{"withdraw", `{"spec":{"withdrawalGracePeriod":"0s","delegations":[]}}`},
 }
 
-// measureMass changes the zone in a way that affects all its records, and measures the delay of the zone itself, the
-// rate of its records, and a neighbour's writes during the change and before.
+// measureMass changes the zone in a way that affects all its records, and measures the delay of the zone, the rate of
+// its records, and a neighbour's writes during the change and before.
 func (p *plan) measureMass(ctx context.Context, r *figures.Results, n int, s *server, what, patch string) error {
 	if err := s.waitForRecords(ctx, n, p.Rest); err != nil {
 		return err
@@ -193,11 +192,10 @@ func (p *plan) measureMass(ctx context.Context, r *figures.Results, n int, s *se
 	}
 }
 
-// neighbour has the durations of another zone's writes, and of reads of these writes: the watch cache answers once
-// the write has arrived.
+// neighbour has the durations of another zone's writes, and of reads of these writes, which the watch cache answers
+// after the write.
 type neighbour struct{ creates, reads []time.Duration }
 
-// createSingly makes twenty creates of a neighbour, with a read after each.
 func (s *server) createSingly(ctx context.Context, label string, into *neighbour) error {
 	records, ops := s.client.KubizoneV1alpha1().Records(tenant), s.makeOperations(label, other)
 	for i := range 20 {

@@ -36,7 +36,6 @@ type plan struct {
 	Profiles string
 }
 
-// fillIfAsked fills a store if this process was started for that.
 func fillIfAsked() (started bool, err error) {
 	path := os.Getenv(filling)
 	if path == "" {

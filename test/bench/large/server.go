@@ -40,7 +40,6 @@ type server struct {
 	resident uint64
 }
 
-// startServer starts the program on a snapshot.
 func (p *plan) startServer(ctx context.Context, dir, kept string) (*server, error) {
 	data, err := embed.OpenDir(dir, 1<<30)
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 
 var key = rig.TSIGKey{Name: "transfer.example", Algorithm: "hmac-sha512", Secret: "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="}
 
-// manyRecords is a master file of a little over 20,000 records of many types and sizes, so that messages end at short
-// and long records.
+// manyRecords has a little over 20,000 records of many types and sizes, so that messages end at short and long
+// records.
 func manyRecords() string {
 	var b strings.Builder
 	b.WriteString("many.example. 300 IN SOA ns.many.example. host.many.example. 2026112000 3600 600 864000 300\n")

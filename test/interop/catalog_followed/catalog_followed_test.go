@@ -88,8 +88,8 @@ func makeMembership(changes uint32, zones ...*zoneview.Snapshot) primary.Members
 	return m
 }
 
-// startClass starts a class with a key for BIND and Knot, and a class without for PowerDNS, each with its consumers.
-// The consumers start first, so that NOTIFY must bring them to the catalog.
+// startClass starts a class with a key for BIND and Knot, and a class without for PowerDNS. Their consumers start
+// first, so that NOTIFY must bring them to the catalog.
 func startClass(t *testing.T, ctx context.Context, serving subject.Serving, signedMembers, plainMembers primary.Membership) (signed,
 	plain *primary.Class, bind, knot, pdns consumer) {
 	t.Helper()

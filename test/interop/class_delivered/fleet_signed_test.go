@@ -42,8 +42,8 @@ var (
 	controlKey = rig.TSIGKey{Name: "control.example", Algorithm: "hmac-sha256", Secret: "Y29udHJvbC1jb250cm9sLWNvbnRyb2wtY29udHJvbDE="}
 )
 
-// keyLifetimes returns the lifetimes of KSK and ZSK in seconds. In consecutive rollovers, named 9.18 needs more than
-// twice the time from a key to the next: with half of these times, the second rollover kept an old ZSK.
+// keyLifetimes returns the lifetimes of KSK and ZSK in seconds. With half of these times, named 9.18 kept an old ZSK
+// in the second of two consecutive rollovers.
 func keyLifetimes() (ksk, zsk int) {
 	if rig.Long() {
 		return 60, 45
@@ -202,8 +202,7 @@ type chain struct {
 	host  string
 }
 
-// proveChain verifies the signatures from the anchor down to the host at a server, as a validating resolver does.
-// secure is false below a missing DS.
+// proveChain verifies the signatures from the anchor down to the host. secure is false below a missing DS.
 func (c chain) proveChain(at netip.AddrPort, anchor []string) (secure bool, err error) {
 	verify := func(what string, set []mdns.RR, signatures []*mdns.RRSIG, keys []mdns.RR) error {
 		for _, signature := range signatures {
@@ -291,7 +290,7 @@ func keyTagsOf(t *testing.T, at netip.AddrPort, fqdn string, of uint16) map[uint
 	return tags
 }
 
-// operateRoot copies the DS in the top zone's status into the root, as an operator does by hand, until ctx ends.
+// operateRoot copies the DS in the top zone's status into the root until ctx ends, as an operator does by hand.
 func (f *signingFleet) operateRoot(ctx context.Context, t *testing.T) {
 	var entered []v1alpha1.DelegationSigner
 	for ; ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {

@@ -65,8 +65,7 @@ type server struct {
 	stop            func()
 }
 
-// runUntilEnd calls run until the test ends or stop is called. It waits for a line of output and returns the line's
-// group.
+// runUntilEnd calls run until the test ends or stop is called, and returns the group of a line of output.
 func runUntilEnd(t *testing.T, out *said, line string, run func(context.Context) error) (found string, stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

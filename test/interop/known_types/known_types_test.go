@@ -35,8 +35,8 @@ const head = `# RR types that BIND, Knot, NSD and PowerDNS know: each takes othe
 
 const zoneHead = "$ORIGIN t.test.\n$TTL 300\n@ SOA ns host 1 7200 3600 1209600 300\n@ NS ns\nns A 192.0.2.1\n"
 
-// judge loads a file with a record a line after zoneHead, and reports the lines of refused records, or the types with
-// a name other than TYPE and number.
+// judge loads a file with a record a line after zoneHead, and reports the lines of refused records, or the types that
+// have a name.
 type judge struct {
 	name string
 	data string
@@ -69,7 +69,6 @@ var judges = []judge{
 	}, regexp.MustCompile(`(?:on line (\d+) of|for (n\d+)\.t\.test)`)},
 }
 
-// listKnown returns the type numbers known to a judge.
 func (j judge) listKnown(ctx context.Context, dir string) ([]int, error) {
 	var numbers, found []int
 	for n := 1; n <= 65535; n++ {

@@ -42,7 +42,7 @@ var (
 // clock is the file with the offset of the programs' clocks.
 var kubizone, webhookServer, clock string
 
-// passPeriods advances the servers' clocks by all, in steps of half an hour, after which every record counts (S7.5).
+// passPeriods advances the servers' clocks by half an hour, after which every record counts (S7.5).
 func passPeriods(t *testing.T, all time.Duration) {
 	t.Helper()
 	must.Succeed(t, os.WriteFile(clock+".new", []byte(all.String()), 0o600))
@@ -236,8 +236,8 @@ func (w *world) findPort() netip.AddrPort {
 // empty is the initial content of a class's server.
 const empty = "example.org. 360 IN SOA ns.example.net. hostmaster.example.org. 1 86400 7200 3600000 360\nexample.org. 360 IN NS ns.example.net.\n"
 
-// startWorld starts a server, two more primaries, a secondary of each, and two servers of classes, one of them by the
-// webhook server. Two more servers are for a later class and for a moved class.
+// startWorld starts a server, two more primaries, a secondary of each, and four servers for classes, two of them for
+// a later and a moved class.
 func startWorld(t *testing.T) *world {
 	t.Helper()
 	ctx := rig.Within(t, timeout)
@@ -413,8 +413,7 @@ func (w *world) waitForArrival(serial int64, want []string, at ...place) {
 	}
 }
 
-// watchPlaces polls the places until stop: any content that they serve must be the wanted content. A place that is
-// down serves nothing.
+// watchPlaces polls the places until stop: any content served must be the wanted content.
 func (w *world) watchPlaces(want []string, at ...place) (stop func()) {
 	ctx, cancel := context.WithCancel(w.Context())
 	var looking sync.WaitGroup

@@ -24,8 +24,8 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// makeInjection returns a zone of two tenants. To a server that does not read the parameters of an SVCB with priority
-// 0, a tenant's value looks like further records: an AAAA for the other tenant's name, at that offset of the message.
+// makeInjection returns a zone of two tenants. To a server that skips the parameters of an SVCB with priority 0, a
+// tenant's value looks like an AAAA of the other tenant's name, at that offset of the message.
 func makeInjection(offset int) (file, value string) {
 	record := binary.BigEndian.AppendUint16(nil, 1) // class, TTL and length of the AAAA
 	record = binary.BigEndian.AppendUint32(record, 300)

@@ -72,8 +72,8 @@ var (
 	noValue  = regexp.MustCompile(`^(\S+ \d+ IN CAA \d+ \S+ ")"$`)
 )
 
-// changedByPowerDNS: PowerDNS 4.7 reads an empty CAA value from a transfer with a NUL. To a certification authority,
-// neither is an issuer, so the value is not refused.
+// changedByPowerDNS: PowerDNS 4.7 adds a NUL to an empty CAA value from a transfer. To a certification authority,
+// neither is an issuer.
 func changedByPowerDNS(line string, file bool) string {
 	if file {
 		return line
@@ -201,8 +201,8 @@ func (r *running) compareZones(t *testing.T, all []held) {
 	}
 }
 
-// completeTransfers reads withheld records, and zones with a hundred large records, which do not fit into a message,
-// from PowerDNS' database.
+// completeTransfers reads records that PowerDNS does not transfer, or that do not fit into a message, from the
+// database.
 func completeTransfers(ctx context.Context, t *testing.T, p *rig.PowerDNS, there []held, got map[string]string) {
 	t.Helper()
 	for _, z := range there {
@@ -276,8 +276,8 @@ func sortRecords(t *testing.T, zones map[string]string) map[string][]string {
 var (
 	// complaint matches log lines about an unwelcome zone.
 	complaint = regexp.MustCompile(`(?i)error|warning|reject|refus|failed|ignor|bad |invalid|malformed|unable|cannot|could not`)
-	// harmless matches similar lines: BIND's build options, Knot's missing zone file before the transfer, NSD's
-	// opinion on types, PowerDNS' own state, and a mail exchanger that looks like an address.
+	// harmless matches similar lines: BIND's build options, Knot's missing zone file, NSD's opinion on types,
+	// PowerDNS' own state, and a mail exchanger that looks like an address.
 	harmless = regexp.MustCompile(`built with|\(not exists\)|is obsolete|is experimental|This is a WARNING|no warranty|MX is an address|database is locked|` + oversized)
 )
 

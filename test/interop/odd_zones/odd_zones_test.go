@@ -252,7 +252,7 @@ func plainZone(fqdn string) v1alpha1.ZoneSpec {
 }
 
 // A zone keeps a thousand steps, and is transferred whole if the difference is as long as the zone. So this bounds
-// the records written between two transfers, and the zone has more rows before.
+// the records between two transfers.
 const mostSteps = 700
 
 // spreadRecords creates zones for later records, each with more rows than will come.
@@ -286,7 +286,6 @@ func (c *tenant) spreadRecords(prefix string, records []record) []record {
 	return records
 }
 
-// valuesOf returns the tested values of each type, all accepted by rdata.
 func (c *tenant) valuesOf(samples []sample) map[rdata.Type][]value {
 	rnd := rand.New(rand.NewPCG(*seed, 0))
 	all, refused := makeValues(c.T, samples, rnd)
@@ -352,8 +351,7 @@ func (c *tenant) makeRRsets(admitted []record) (records []record) {
 	return records
 }
 
-// makeAloneZones creates zones for a single new value, between the SOAs of a difference, and for two, so that a value
-// is next to last.
+// makeAloneZones creates zones for a single new value, between the SOAs of a difference, and for two.
 func (c *tenant) makeAloneZones(all map[rdata.Type][]value) (records []record) {
 	spec := plainZone("alone.example.")
 	c.makeZone("alone", spec)
@@ -392,7 +390,6 @@ func (c *tenant) signZone(object, fqdn string) {
 	}
 }
 
-// setGlue sets the addresses of the child's name server.
 func (c *tenant) setGlue(addresses ...string) {
 	c.Helper()
 	child := must.Get(c.KubizoneV1alpha1().Zones(namespace).Get(c.Context(), "child", metav1.GetOptions{}))(c)

@@ -19,8 +19,8 @@ import (
 // within is the origin of values before the server judges them in their own zone.
 var within = name.MustParse("v0.values.example.")
 
-// listTypes returns all types with a validation of their own, and some types by number: the ends of the unassigned
-// ranges, numbers of two and five digits, and the maximum.
+// listTypes returns all types with a validation, and some types by number: ends of the unassigned ranges, numbers of
+// two and five digits, and the maximum.
 func listTypes() (all []rdata.Type) {
 	for n := 1; n < 65535; n++ {
 		t := rdata.Type(n)
@@ -31,8 +31,8 @@ func listTypes() (all []rdata.Type) {
 	return all
 }
 
-// ends are the values of a field, from minimum to maximum and beyond, by the kind of field (rdata.Type.Fields). So a
-// new type is tested like all others.
+// ends are the values of a field, from minimum to maximum and beyond, by the kind of field, so that a new type is
+// tested too.
 var ends = map[string][]string{
 	"a number 0-255":        append(numbersTo(255), mnemonics...),
 	"a number 0-65535":      append(numbersTo(65535), mnemonics...),
@@ -148,7 +148,7 @@ type value struct {
 }
 
 // makeValues makes values of every type: the samples, each field at its ends, more and fewer fields, other blanks and
-// cases, and octets truncated, extended, and changed singly. It returns the distinct values accepted by rdata, and
+// cases, and octets truncated, extended, and changed singly. The results are rdata's distinct accepted values, and
 // the number of refused values by type.
 func makeValues(t *testing.T, samples []sample, rnd *rand.Rand) (taken map[rdata.Type][]value, refused map[rdata.Type]int) {
 	taken, refused = map[rdata.Type][]value{}, map[rdata.Type]int{}

@@ -30,8 +30,8 @@ const (
 	questions = 6000
 )
 
-// makeZones returns the parent and a child served beside it. Few labels make many names, so that all features
-// combine: delegations below empty non-terminals, wildcards beside names, chains of CNAMEs with every possible end.
+// makeZones returns the parent and a child. Few labels make many names, so that all features combine: delegations
+// below empty non-terminals, wildcards beside names, chains of CNAMEs with every possible end.
 func makeZones(rnd *rand.Rand) (parent, below string) {
 	var b strings.Builder
 	soa := "SOA ns1 hostmaster 7 3600 600 86400 300\n"

@@ -150,7 +150,6 @@ func Step(t testing.TB, z *zoneview.Snapshot, removed, added []content.Row) cont
 	return step
 }
 
-// Serving is a running primary with its zones.
 type Serving struct {
 	*zoneview.Set
 	Primary *primary.Primary

@@ -82,7 +82,6 @@ func (i *Informer) addCount(f func(*Informed)) {
 	f(&i.counts)
 }
 
-// told is the store of the reflector.
 type told struct{ i *Informer }
 
 var _ cache.ReflectorStore = told{}

@@ -37,8 +37,8 @@ var sparing = []string{"GOGC=400"}
 
 // KubeConfig configures the processes of a control plane.
 type KubeConfig struct {
-	// ControllerManager starts kube-controller-manager at once; StartControllerManager starts it later. Its garbage
-	// collector and quota see an aggregated API at once if registered before, else within half a minute.
+	// ControllerManager starts kube-controller-manager at once, not by StartControllerManager. Its garbage collector
+	// and quota see an aggregated API registered before at once, else within half a minute.
 	ControllerManager bool
 	// Controllers names further controllers of kube-controller-manager.
 	Controllers []string

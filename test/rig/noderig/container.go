@@ -27,7 +27,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// programDir contains the program of the image in a container's root.
 const programDir = "/opt/image"
 
 // longestPause bounds the back-off between restarts of a container.
@@ -204,11 +203,10 @@ func (c *container) readImage() string {
 
 func (c *container) findRoot() string { return filepath.Join(c.pod.dir, c.spec.Name, "root") }
 
-// makeRoot mounts the root: an overlay of the container above this machine's files, with the image's program and the
-// volumes.
+// makeRoot mounts the root: an overlay above this machine's files, with the image's program and the volumes.
 func (c *container) makeRoot() error {
-	// A process forked meanwhile would inherit files opened for writing here until exec, and a mount with such a
-	// file cannot become read-only.
+	// A process forked meanwhile would inherit files opened for writing here until exec, and keep a mount from
+	// becoming read-only.
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	dir := filepath.Join(c.pod.dir, c.spec.Name)
@@ -297,8 +295,7 @@ func (c *container) remountReadOnly(target string) error {
 	return syscall.Mount("", c.inRoot(target), "", syscall.MS_REMOUNT|syscall.MS_BIND|syscall.MS_RDONLY|syscall.MS_NOSUID, "")
 }
 
-// inRoot maps a path of the root to a path of this process. /var/run is a symbolic link that would lead out of the
-// root.
+// inRoot maps a path of the root to a path of this process. The symbolic link /var/run would lead out of the root.
 func (c *container) inRoot(target string) string {
 	if below, is := strings.CutPrefix(target, "/var/run/"); is {
 		target = "/run/" + below

@@ -31,7 +31,7 @@ const (
 	gateway     = "169.254.1.1"
 )
 
-// furniture is the input of the first process of the namespaces: the directory of the node, and its programs.
+// furniture has the node's directory and programs, for the first process of the namespaces.
 type furniture struct {
 	Dir      string
 	Programs map[string]string
@@ -124,8 +124,7 @@ func enterNamespaces(find func(ctx context.Context, dir string) (Programs, error
 	return 1, nil
 }
 
-// furnishNode sets up the network and the directories of the node. All of it is in namespaces of this process, so
-// nothing is cleaned up.
+// furnishNode sets up the network and directories of the node. The namespaces of this process clean up.
 func furnishNode(told string) error {
 	if err := json.Unmarshal([]byte(told), &here); err != nil {
 		return err

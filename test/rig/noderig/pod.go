@@ -39,7 +39,6 @@ type pod struct {
 	shown            corev1.PodStatus  // last status written
 }
 
-// runPod returns when the pod is gone or cannot run.
 func (p *pod) runPod() error {
 	if err := p.checkSpec(); err != nil {
 		return err
@@ -108,7 +107,6 @@ func (p *pod) checkSpec() error {
 	return nil
 }
 
-// userOf returns the user and the groups of a container.
 func userOf(spec *corev1.PodSpec, c *corev1.Container) (user, group uint32, further []uint32) {
 	pod, own := ptr.Deref(spec.SecurityContext, corev1.PodSecurityContext{}), ptr.Deref(c.SecurityContext, corev1.SecurityContext{})
 	user = uint32(ptr.Deref(own.RunAsUser, ptr.Deref(pod.RunAsUser, 0)))
@@ -169,7 +167,6 @@ func (p *pod) inNetwork(do func() error) error {
 	return failed
 }
 
-// terminatePod ends the containers within the grace period and deletes the object.
 func (p *pod) terminatePod(grace time.Duration, started bool) error {
 	p.endContainers(grace, started)
 	none := int64(0)
@@ -180,7 +177,6 @@ func (p *pod) terminatePod(grace time.Duration, started bool) error {
 	return err
 }
 
-// endContainers ends all containers within the grace period.
 func (p *pod) endContainers(grace time.Duration, started bool) {
 	if !started {
 		return

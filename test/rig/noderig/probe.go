@@ -22,8 +22,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// impatience is the probe interval of a container that is not ready yet, if the probe's period is longer. A kubelet
-// probes early too.
+// impatience bounds the probe interval of a container not ready yet, as in a kubelet.
 const impatience = 500 * time.Millisecond
 
 func (c *container) probeProcess(ctx context.Context, process *rig.Process) {
@@ -112,7 +111,6 @@ func (c *container) probeOnce(ctx context.Context, of *corev1.Probe) error {
 	return errors.ErrUnsupported
 }
 
-// addressOf returns the address of a container's port, by number or name.
 func (c *container) addressOf(port intstr.IntOrString) string {
 	number := port.IntValue()
 	for _, one := range c.spec.Ports {

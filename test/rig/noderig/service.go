@@ -104,7 +104,7 @@ func (n *Node) makeRules() (string, error) {
 	chain := func(name, hook string, rules ...string) string {
 		return fmt.Sprintf("chain %s {\n%s\n%s\n}\n", name, hook, strings.Join(rules, "\n"))
 	}
-	// A packet still addressed to a Service on leaving or passing the node is for a Service without a ready pod.
+	// A packet still addressed to a Service on leaving or passing the node has no ready pod.
 	reject := "ip daddr " + serviceRange + " reject"
 	return "table ip services\ndelete table ip services\ntable ip services {\n" +
 		chain("translated", "", translated...) +
