@@ -6,14 +6,13 @@
 //
 // It promises:
 //
-// (1) Ratios are of pairs: arms alternate within every round of a run, on the same machine, each with a separate etcd
-// on the same disk, and the medians of the rounds are reported. A time alone describes only the machine.
+// (1) Ratios are of pairs: arms alternate within every round of a run, each with a separate etcd on the same disk,
+// and the medians of the rounds are reported. A time alone describes only the machine.
 //
-// (2) Counts that other processes do not disturb accompany times: transactions, fsyncs, bytes of the log, allocations
-// and CPU time of the server, for each write.
+// (2) Counts that other processes do not disturb accompany times: transactions, fsyncs, log bytes, allocations and
+// CPU time for each write.
 //
-// (3) The server is a separate process that client-go reaches over HTTPS in JSON, as any client does; etcd is another
-// process.
+// (3) The server is a separate process that client-go reaches over HTTPS in JSON; etcd is another process.
 //
 // (4) The measurements are kept as JSON lines and compared with the last kept run.
 //

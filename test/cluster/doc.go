@@ -7,13 +7,12 @@
 // It promises:
 //  1. Every story in testdata runs twice, as system:masters and as a tenant with rights in two
 //     namespaces, both through the aggregator.
-//  2. A story has namespaces and a domain of its own, and shares only the servers.
+//  2. A story has namespaces and a domain of its own.
 //  3. A test that stops a server runs alone and restarts it.
 //  4. Server and tenants have only the rights of artifacts/deploy.
 //  5. A story waits for observable facts, and never sleeps.
 //
-// It does not know any package of the module but test/rig: it builds cmd/kubizone and uses the binary as a cluster
-// does.
+// It does not know any package of the module but test/rig: it builds cmd/kubizone.
 //
 // Read cluster_test.go for the setup, story_test.go for the commands of stories, then testdata/delegate.txtar.
 package cluster

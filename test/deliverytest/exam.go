@@ -95,7 +95,7 @@ func makePlan(before *content, after content) delivery.Plan {
 	return p
 }
 
-// makeHistory returns the journal steps through the contents, one serial each.
+// makeHistory returns the journal steps through the contents, with a serial each.
 func makeHistory(contents ...content) []dns.Change {
 	steps := []dns.Change{}
 	entries := func(set delivery.RRset) (all []dns.Entry) {

@@ -109,8 +109,8 @@ type Point struct {
 	Applied bool
 }
 
-// Memory is a provider that writes to a Server, RRset by RRset, with one fence and one call each. Set the fields
-// before use; Change sets them later.
+// Memory is a provider that writes to a Server, RRset by RRset, with a fence and a call each. Set the fields before
+// use; Change sets them later.
 type Memory struct {
 	Server *Server
 	// Fault, if not nil, is called before and after each write, and the provider returns its error: before, nothing
@@ -313,13 +313,13 @@ func equalRRsets(one, other delivery.RRset) bool {
 	return one.TTL == other.TTL && slices.Equal(slices.Sorted(slices.Values(one.Data)), slices.Sorted(slices.Values(other.Data)))
 }
 
-// Slow is a Fault that lets every call time out.
+// Slow is a Fault: every call times out.
 func Slow(ctx context.Context, _ Point) error {
 	<-ctx.Done()
 	return &delivery.Error{Reason: delivery.ReasonServerUnreachable, Message: "no answer in time", Err: ctx.Err()}
 }
 
-// Until is a Fault that returns err until the duration has passed.
+// Until returns a Fault: err until the duration has passed.
 func Until(passed time.Duration, err error) func(context.Context, Point) error {
 	end := time.Now().Add(passed)
 	return func(context.Context, Point) error {

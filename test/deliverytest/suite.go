@@ -23,7 +23,7 @@ import (
 type Subject struct {
 	// New returns a provider. All providers write to the same server, as after a restart.
 	New func(t *testing.T) delivery.Provider
-	// Zone returns a zone for one part of the exam, ready for delivery.
+	// Zone returns a zone for a part of the exam, ready for delivery.
 	Zone func(t *testing.T) name.Name
 	// Inspect returns the server's RRsets of a zone in absolute presentation form, with or without the SOA, not by
 	// way of the provider.
@@ -33,7 +33,7 @@ type Subject struct {
 	Disturb func(t *testing.T, zone name.Name, set delivery.RRset)
 	// Offer is called with the plan before each Deliver, for a provider that gets content by another way; else nil.
 	Offer func(t *testing.T, plan delivery.Plan)
-	// Refused is the leftmost label of a TXT RRset that the server refuses alone; empty: none.
+	// Refused is the leftmost label of a TXT RRset refused alone; empty: none.
 	Refused string
 	// Unsupported selects the RRsets that the provider counts in Skipped, or that its server always refuses; nil:
 	// none.

@@ -5,9 +5,9 @@
 // without Go code.
 //
 // It promises:
-//  1. A story uses the real programs: the kubizone binary in a process of its own, kubectl,
-//     kstatus and argohealth as built by hack/build-kube.sh and hack/build-gitops.sh, and the
-//     distribution's dig and named.
+//  1. A story uses the real programs: the kubizone binary in a process, kubectl, kstatus and
+//     argohealth from hack/build-kube.sh and hack/build-gitops.sh, and the distribution's dig and
+//     named.
 //  2. A story has its own data directory and ports, and all its processes end with it.
 //  3. A story waits for observable facts, and never sleeps.
 //

@@ -30,7 +30,7 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// format returns the output of `kubizone updatekey show` for a client that updates a zone at a server.
+// readFormat returns the output of `kubizone updatekey show` for a client that updates a zone at a server.
 func readFormat(t *testing.T, client string, at netip.AddrPort, zone string, key rig.TSIGKey, transfers bool) string {
 	t.Helper()
 	text := must.Get(os.ReadFile(filepath.Join("../../pkg/cmd/updatekey/formats", client+".txt")))(t)

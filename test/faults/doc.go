@@ -2,19 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package faults lets a test kill, stop or mislead a real server at an exact place: before a transaction of a certain
-// kind is sent to etcd, or after etcd has committed it and before the caller gets the answer.
+// kind, or after etcd's commit and before the caller gets the answer.
 //
 // It promises:
 //
-//  1. Without the build tag faultpoints, the binary contains no fault code and apiserver.Faults
-//     is empty. Releases are built without the tag.
+//  1. Without the build tag faultpoints, as in releases, the binary contains no fault code and
+//     apiserver.Faults is empty.
 //  2. With the tag, KUBIZONE_FAULT=POINT:N:ACTION (several: separated by commas) runs ACTION once,
 //     at the Nth passing of POINT. POINT is the kind of a transaction with "-before" or "-after",
 //     or a point named by the ledger. ACTION is kill (SIGKILL), stop (SIGSTOP; the test sends
 //     SIGCONT), or, after a transaction, lose: the answer never comes. If KUBIZONE_FAULT_WITH names
 //     a file, passings count only while the file exists.
-//  3. KUBIZONE_CLOCK names a file with a duration ("-1h") that shifts the server's clock. The file
-//     is read each time.
+//  3. KUBIZONE_CLOCK names a file with a duration ("-1h"), read each time, that shifts the clock.
 //  4. The keys of a transaction determine the kind, so a new kind of write has fault points without
 //     code in the ledger.
 //

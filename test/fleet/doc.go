@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package fleet runs pkg/bind9/fleet against a real kube-apiserver, with Kubernetes' workload controllers and
-// `kubizone apiserver` behind it. There is no kubelet: a test sets the status of pods, or runs processes from their
-// specs.
+// `kubizone apiserver`. There is no kubelet: a test sets the status of pods, or runs processes from their specs.
 //
 // It promises:
-//  1. Nothing of a pod is assumed: commands, files and keys are read from objects in the cluster.
+//  1. Commands, files and keys of a pod are read from objects in the cluster.
 //  2. A test has namespaces of its own, and shares only the servers.
 //  3. A test waits for observable facts, never for a time.
 //

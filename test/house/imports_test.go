@@ -599,7 +599,8 @@ func TestImports_followTheTable(t *testing.T) {
 	}
 }
 
-// estates are programs and packages that the core works without; pkg/cmd and the programs combine them with the core.
+// estates are the programs and packages outside the core, which works without them; pkg/cmd and the programs combine
+// both.
 var estates = []string{"pkg/bind9/...", "pkg/migrate", "cmd/webhook-server/..."}
 
 func TestImports_coreKnowsNoEstate(t *testing.T) {

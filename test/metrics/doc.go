@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package metrics compares the list of all metrics of Kubizone, testdata/metrics.txt, with the metrics that processes
-// register and serve, and docs/operations.md with the list.
+// Package metrics compares the list of all metrics, testdata/metrics.txt, with the metrics that processes register
+// and serve, and docs/operations.md with the list.
 //
 // It promises:
 //

@@ -145,7 +145,7 @@ func TestMetrics_standInOperations(t *testing.T) {
 	}
 }
 
-// An alert on a metric that no process serves would be silent for ever.
+// An alert on an unserved metric would be silent for ever.
 func TestMetrics_namedInRulesAndPagesExist(t *testing.T) {
 	listed, named := List(), 0
 	for _, top := range []string{"../../charts", "../../docs"} {

@@ -1,14 +1,14 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package migration moves a cluster from the custom resources of kubizone v0 to this API, by the letter of
-// docs/migration.md: the test runs the commands that a user would paste.
+// Package migration moves a cluster from the custom resources of kubizone v0 to this API, with the commands that a
+// user would paste from docs/migration.md.
 //
 // It promises:
 //
 //  1. Every shell block of the document runs, in order, against a real kube-apiserver with v0's CRDs.
-//  2. The document's YAML is the test's: "before" objects are applied as custom resources, and the
-//     migration must produce the "after" objects.
+//  2. The document's "before" objects are applied as custom resources, and the migration must produce
+//     the "after" objects.
 //  3. The same holds for bindy's custom resources, with a BIND that serves bindy's zones.
 //  4. Going back restores the custom resources.
 //

@@ -6,13 +6,13 @@
 //
 // It promises:
 //
-//  1. Every revision of a run is checked, not only the last: the store by fsck, the objects
-//     by a small model that knows zones, records and rules but no ledger.
+//  1. Every revision of a run is checked: the store by fsck, the objects by a small model that
+//     knows zones, records and rules but no ledger.
 //  2. -seed determines the operations, but not their interleaving. A failure prints the seed,
 //     and a text with requests, answers and commits.
 //  3. Histories of clients are linearizable, zone by zone: every later read by either server
 //     has an acknowledged write, and a tenant's write is before or after a change of the
-//     delegation, never concurrent.
+//     delegation.
 //
 // It does not know how the server decides: the tests use answers to clients, and fsck, which recomputes.
 //

@@ -1,15 +1,15 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package release tests the output of hack/build-release.sh: with small replacement programs, built in seconds, or,
-// with -dist, with the real programs.
+// Package release tests the output of hack/build-release.sh: with small replacement programs, or, with -dist, with
+// the real programs.
 //
 // It promises:
 //
 //	R1. SHA256SUMS has every published file with its sum.
 //	R2. An image, of kubizone and of kubizone-gardener, is an OCI layout for each Linux platform: one static
-//	    program for a non-root user who can write nothing in the image. Archive and image have the same program,
-//	    which reports the release's version.
+//	    program for a non-root user who can write nothing in the image. The archive has the same program, which
+//	    reports the release's version.
 //	R3. Manifests and chart name only the release's image, by digest.
 //	R4. The SBOM of a platform has every module of its programs. Archive and image have the modules' licences.
 //	R5. Packaged twice, the same programs give the same octets.

@@ -6,10 +6,9 @@
 //
 // It promises:
 //
-//  1. TestAttacks has a sub-test for each number. The sub-test runs the attack against a real server
-//     behind a real kube-apiserver, or names the tests in other packages, which -everywhere runs
-//     too; a number without a test fails.
-//  2. The attacker has a tenant's rights: kubizone-zone-admin in its own namespace, nothing else.
+//  1. TestAttacks has a sub-test for each number, which runs the attack against a real server
+//     behind a real kube-apiserver, or names the tests in other packages (-everywhere runs them).
+//  2. The attacker has only a tenant's rights: kubizone-zone-admin in one namespace.
 //  3. Texts of refusals are checked too: none names the victim's namespace, objects or user.
 //  4. After all attacks, the store is intact (fsck).
 //

@@ -30,7 +30,7 @@ var (
 	title    = regexp.MustCompile("^[\"`]S[1-9]\\.\\d+\\b")
 )
 
-// table maps sentences to the tests that name them.
+// table maps sentences to the tests naming them.
 type table struct {
 	order []string            // sentences in the order of the document
 	text  map[string]string   // sentence to its first words

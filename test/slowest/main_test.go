@@ -10,7 +10,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// A failed test is shown with its output, even after a crash. A passed package is one line. The slowest tests come
+// A failed test is shown with its output, even after a crash. A passed package is a line. The slowest tests come
 // last, without cached results.
 func TestReport_saysWhatGoTestSays(t *testing.T) {
 	const events = `{"ImportPath":"x/broken","Action":"build-output","Output":"broken.go:1: no\n"}

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package store is the base of the ledger's tests: one embedded etcd member per test binary, servers over it (a
-// ledger with the decorated storage of Zones and Records), and objects to write.
+// ledger with the decorated storage), and objects to write.
 //
 // It promises: (1) Each Store has a prefix, so tests share only the member. (2) fsck checks every Store after the
 // test, unless the test damages the store on purpose. (3) Two servers of a Store have two connections and share no
-// memory, like two processes.
+// memory.
 //
 // It does not know HTTP, admission or DNS: writes go straight to the storage.
 //

@@ -38,7 +38,7 @@ func Zone(ns, name, domain string, delegations ...v1alpha1.DelegationRule) *v1al
 	return z
 }
 
-// Allow returns a rule for one namespace; "" is any.
+// Allow returns a rule for a namespace; "" is any.
 func Allow(ns string, patterns ...string) v1alpha1.DelegationRule {
 	d := v1alpha1.DelegationRule{Namespace: ns}
 	for _, p := range patterns {

@@ -166,7 +166,7 @@ func (s *Store) Together(keys ...string) {
 	}
 }
 
-// Together rewrites objects unchanged, a number of times, each time all in one transaction, so that they share a
+// Together rewrites objects unchanged, a number of times, each time all in a transaction, so that they share a
 // revision and watches see the same as after a batch of the ledger. Each object except the last of a resource then
 // has a prefix octet before its value. after is called after each transaction; client must have no other use.
 func Together(ctx context.Context, client *clientv3.Client, prefix string, times int, after func(), keys ...string) error {

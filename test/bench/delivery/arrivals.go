@@ -78,7 +78,7 @@ func (a *arrivals) waitForAll(ctx context.Context) error {
 
 type arm struct {
 	name string
-	// change changes a host by one request, and returns when accepted.
+	// change changes a host by a request, and returns when accepted.
 	change func(ctx context.Context, host int, data string) error
 	// came records arrivals at the other end.
 	came *arrivals
@@ -101,7 +101,7 @@ func (s sample) computeQuantile(q float64) float64 {
 // breath precedes a lone change, longer than the pause of a program between two NOTIFYs or transfers.
 const breath = 300 * time.Millisecond
 
-// changeSingly makes sequential changes, each a while after the arrival of the one before.
+// changeSingly makes sequential changes, each a while after the last arrival.
 func (a *arm) changeSingly(ctx context.Context, hosts, n int) (s sample, err error) {
 	for range n {
 		select {

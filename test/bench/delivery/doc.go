@@ -1,13 +1,13 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command delivery measures the delivery of a change: the time from a client's write to the answer of a secondary or
-// the call of a webhook. `make bench-delivery` runs the command.
+// Command delivery measures the time from a client's write to the answer of a secondary or the call of a webhook.
+// `make bench-delivery` runs the command.
 //
 // It promises:
 //
-// (1) The compared ways alternate within every round of a run on the same machine, and a ratio is of two figures of
-// the same round: kubizone's secondaries beside those of a Knot with dynamic updates.
+// (1) The compared ways alternate within every round of a run, and a ratio is of two figures of the same round:
+// kubizone's secondaries beside those of a Knot with dynamic updates.
 //
 // (2) A change counts from the due time to the first answer with its data. A change never answered ends the run.
 //

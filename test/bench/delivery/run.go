@@ -19,8 +19,8 @@ type plan struct {
 	Time   time.Duration
 	// Zone is the number of records in a zone whose records change.
 	Zone int
-	// Lone changes are sequential, each a while after the arrival of the one before. Steady changes are due at Rate a
-	// second, regardless of earlier changes.
+	// Lone changes are sequential, each a while after the last arrival. Steady changes are due at Rate a second,
+	// regardless of earlier changes.
 	Lone, Steady int
 	Rate         float64
 	// Writes is the number of writes a round by each way of measureUpdates.

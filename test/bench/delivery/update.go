@@ -22,8 +22,8 @@ import (
 
 // The ways of measureUpdates. Each creates Records at new names.
 const (
-	byApply   = "apply"          // a server-side apply of one Record
-	byMessage = "message"        // a DNS UPDATE of one RRset
+	byApply   = "apply"          // a server-side apply of a Record
+	byMessage = "message"        // a DNS UPDATE of an RRset
 	byLease   = "message, lease" // a DHCP server's DNS UPDATE: the name not in use, an address and a DHCID
 )
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command certmanager runs cert-manager's controllers for ACME, like cert-manager's own command, whose module no
-// proxy serves. The command is a separate module, so that cert-manager is no dependency of the product.
+// proxy serves. The command is a separate module, so that the product does not depend on cert-manager.
 //
 //	certmanager KUBECONFIG NAMESPACE RESOLVER
 //

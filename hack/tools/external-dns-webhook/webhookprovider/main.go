@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command webhookprovider serves a provider of external-dns like external-dns --webhook-server, with external-dns'
-// handlers, at any address: the original listens only on port 8888, and with all its clouds takes ten minutes to
-// build. The command prints its URL. The command is a separate module, so that the library is no dependency of the
-// product.
+// handlers, at any address, and prints the URL. The original listens only on port 8888, and takes ten minutes to
+// build. The command is a separate module, so that the product does not depend on the library.
 package main
 
 import (

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command fluxapply reconciles manifests like Flux's kustomize-controller, with Flux's library: it applies all
-// manifests by server-side apply, after a dry run of each, writes the inventory, and then deletes objects in the
-// inventory that the manifests no longer have. After a failed apply, nothing is deleted. The command prints a line
-// for each change.
+// manifests by server-side apply, after a dry run of each, writes the inventory, and then deletes objects of the
+// inventory without a manifest. After a failed apply, nothing is deleted. The command prints a line for each change.
 package main
 
 import (

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command argohealth prints the health that Argo CD computes for objects by the health scripts of an argocd-cm: JSON
-// of kubectl get -o json on standard input, a line for each object on output. As in Argo CD, a script has the global
-// obj, the libraries base, package and table, and one second.
+// of kubectl get -o json on input, a line for each object on output. As in Argo CD, a script has the global obj, the
+// libraries base, package and table, and one second.
 package main
 
 import (

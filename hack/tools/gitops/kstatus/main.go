@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command kstatus prints the status that kstatus, with which Flux and other tools wait, computes for objects: JSON of
-// kubectl get -o json on standard input, a line for each object on output. The command is a separate module, so that
-// the library is no dependency of the product.
+// kubectl get -o json on input, a line for each object on output. The command is a separate module, so that the
+// product does not depend on the library.
 package main
 
 import (

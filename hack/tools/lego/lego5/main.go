@@ -1,9 +1,9 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command lego5 gets a certificate as lego 5 does, with lego's library and provider for dynamic updates: lego's
-// command links the clients of all clouds, which takes an hour to build. The command is a separate module, so that
-// the library is no dependency of the product.
+// Command lego5 gets a certificate with the library and the dynamic update provider of lego 5, whose command takes an
+// hour to build with the clients of all clouds. The command is a separate module, so that the product does not depend
+// on the library.
 //
 //	lego5 DIRECTORY_URL RESOLVER FILE NAME...
 //
