@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// Authority is a certificate authority. A cluster has two: for its server and users, and for the front proxy.
+// Authority: a cluster has two, for its server and users, and for the front proxy.
 type Authority struct {
 	PEM []byte // certificate of the authority
 
@@ -26,10 +26,9 @@ type Authority struct {
 	key  *ecdsa.PrivateKey
 }
 
-// Pair is a certificate and key, both PEM.
+// Pair is PEM.
 type Pair struct{ Cert, Key []byte }
 
-// NewAuthority creates a self-signed certificate authority.
 func NewAuthority(name string) (*Authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -49,7 +48,6 @@ func NewAuthority(name string) (*Authority, error) {
 	return a, err
 }
 
-// Serving issues a server certificate for DNS names and addresses.
 func (a *Authority) Serving(hosts ...string) (Pair, error) {
 	template := x509.Certificate{
 		Subject: pkix.Name{CommonName: hosts[0]}, KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
@@ -114,7 +112,7 @@ func (p Pair) Write(base string) (cert, key string, err error) {
 	return cert, key, err
 }
 
-// ReplaceFile replaces a file atomically, with mode 0600.
+// ReplaceFile is atomic, with mode 0600.
 func ReplaceFile(path string, content []byte) error {
 	if err := os.WriteFile(path+".new", content, 0o600); err != nil {
 		return fmt.Errorf("rig: %w", err)

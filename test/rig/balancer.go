@@ -39,7 +39,7 @@ const probeInterval = 100 * time.Millisecond
 // once or closes its port.
 const probeTimeout = 10 * time.Second
 
-// StartBalancer listens on a free loopback port, without backends. The caller calls Close.
+// StartBalancer begins without backends. The caller calls Close.
 func StartBalancer() (*Balancer, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -133,8 +133,7 @@ func (b *Balancer) acceptConnections() {
 	}
 }
 
-// carryConnection proxies a connection to a backend. Without a ready backend, the client is refused, as by a Service
-// without endpoints.
+// Without a ready backend, the client is refused, as by a Service without endpoints.
 func (b *Balancer) carryConnection(client net.Conn) {
 	defer client.Close()
 	at, ok := b.pickBackend()
@@ -174,7 +173,7 @@ func (b *Balancer) pickBackend() (netip.AddrPort, bool) {
 	return to[b.next%len(to)], true
 }
 
-// keepConnections registers connections for Close; false after Close has begun.
+// keepConnections returns false after Close has begun.
 func (b *Balancer) keepConnections(connections ...net.Conn) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

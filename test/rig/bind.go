@@ -16,7 +16,6 @@ import (
 
 const installBIND = "apt-get install bind9 bind9-utils bind9-dnsutils"
 
-// TSIGKey is a TSIG key for BIND's tools.
 type TSIGKey struct {
 	Name      string
 	Algorithm string // hmac-sha256 or hmac-sha512
@@ -28,14 +27,14 @@ func (k TSIGKey) Statement() string {
 	return fmt.Sprintf("key %q {\n\talgorithm %s;\n\tsecret %q;\n};\n", k.Name, k.Algorithm, k.Secret)
 }
 
-// SecondaryZone is a zone that a server transfers from a primary.
+// SecondaryZone is transferred from a primary.
 type SecondaryZone struct {
 	Zone    string // absolute
 	Primary netip.AddrPort
 	Key     string // signs queries and transfers; empty: unsigned
 }
 
-// PrimaryZone is a zone that a server loads from a master file. With a key, the zone accepts updates.
+// PrimaryZone is loaded from a master file. With a key, the zone accepts updates.
 type PrimaryZone struct {
 	Zone      string // absolute
 	Text      string // the master file
@@ -48,7 +47,6 @@ type Control struct {
 	Key  TSIGKey // not in Keys
 }
 
-// BINDConfig configures a named, which keeps all files in one directory.
 type BINDConfig struct {
 	Addr        netip.AddrPort // listening address; zero: a free loopback port
 	Keys        []TSIGKey
@@ -61,15 +59,13 @@ type BINDConfig struct {
 	Statements  string // further statements of named.conf
 }
 
-// BIND is a running named on a loopback port.
 type BIND struct {
 	peer
 	rndc    string
 	control netip.AddrPort
 }
 
-// StartBIND starts named and waits until it answers. The error is a *Missing if a program is not installed. The
-// caller calls Close.
+// StartBIND waits until named answers. The caller calls Close.
 func StartBIND(ctx context.Context, c BINDConfig) (*BIND, error) {
 	named, err := Find("named", installBIND)
 	if err != nil {
@@ -96,7 +92,7 @@ func StartBIND(ctx context.Context, c BINDConfig) (*BIND, error) {
 		if b.control, err = FreePort(); err != nil {
 			return nil, err
 		}
-		// -n 1: a single worker is enough, and test machines have few processors.
+		// Test machines have few processors.
 		return []string{named, "-g", "-4", "-n", "1", "-c", filepath.Join(b.dir, "named.conf")}, b.writeConfig(c)
 	})
 }

@@ -62,7 +62,7 @@ func TestBIND_primaryTakesUpdatesAndCloseEndsIt(t *testing.T) {
 	}
 }
 
-// withoutTSIG drops dig's line about the signature, which is no record of the zone.
+// dig's line about the signature is no record of the zone.
 func withoutTSIG(text string) []string {
 	var out []string
 	for line := range strings.Lines(text) {

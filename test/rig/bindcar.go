@@ -11,7 +11,6 @@ import (
 	"time"
 )
 
-// BindcarConfig names the named that bindcar controls.
 type BindcarConfig struct {
 	ZoneDir    string // named's directory
 	Control    Control
@@ -19,18 +18,17 @@ type BindcarConfig struct {
 	Token      string
 }
 
-// Bindcar is the upstream program on a loopback port, without a rate limit.
+// Bindcar has no rate limit.
 type Bindcar struct {
 	URL     string
 	process *Process
 }
 
-// BindcarProgram returns the path of bindcar in the cache of hack/build-bindcar.sh, or a *Missing.
 func BindcarProgram() (string, error) {
 	return findBuilt("bindcar", "hack/build-bindcar.sh")
 }
 
-// StartBindcar starts bindcar and waits until it answers. The caller calls Close.
+// StartBindcar waits for an answer. The caller calls Close.
 func StartBindcar(ctx context.Context, c BindcarConfig) (*Bindcar, error) {
 	program, err := BindcarProgram()
 	if err != nil {

@@ -64,7 +64,7 @@ func (d Dig) Serial(ctx context.Context, zone string, options ...string) (serial
 	return serial, err == nil, err
 }
 
-// Transfer transfers the zone by AXFR and returns its records in canonical form (see Canonical).
+// Transfer returns the records in canonical form (see Canonical).
 func (d Dig) Transfer(ctx context.Context, zone string) ([]string, error) {
 	text, err := d.Run(ctx, "+tcp", "+onesoa", "+nocomments", "+nostats", "+nocmd", "AXFR", zone)
 	if err != nil {
@@ -73,7 +73,6 @@ func (d Dig) Transfer(ctx context.Context, zone string) ([]string, error) {
 	return Canonical(ctx, zone, text)
 }
 
-// Serials returns the SOA serials of the zones at the server, without the zones that the server does not serve.
 func (d Dig) Serials(ctx context.Context, zones []string) (map[string]uint32, error) {
 	out, err := d.askEach(ctx, zones, "+noall", "+answer", "+norecurse", "+tries=1", "+time=2", "SOA")
 	if err != nil {
@@ -92,8 +91,7 @@ func (d Dig) Serials(ctx context.Context, zones []string) (map[string]uint32, er
 	return serials, nil
 }
 
-// Transfers transfers the zones by AXFR and returns their master files, without the zones whose transfer is
-// incomplete.
+// Transfers returns master files, without the zones whose transfer is incomplete.
 func (d Dig) Transfers(ctx context.Context, zones []string) (map[string]string, error) {
 	out, err := d.askEach(ctx, zones, "+tcp", "+tries=1", "+nocomments", "+nostats", "+nocmd", "AXFR")
 	if err != nil {
@@ -123,7 +121,6 @@ func (d Dig) Notify(ctx context.Context, zones []string) error {
 	return err
 }
 
-// askEach runs a single dig with the same question for every zone.
 func (d Dig) askEach(ctx context.Context, zones []string, args ...string) (string, error) {
 	dir, err := os.MkdirTemp("", "kubizone-dig-")
 	if err != nil {
@@ -141,8 +138,8 @@ func (d Dig) askEach(ctx context.Context, zones []string, args ...string) (strin
 	return d.Run(ctx, "-f", file)
 }
 
-// Delv queries a server, validates the answer from the trust anchors in a file (named.conf syntax), and returns
-// delv's output, also for a bogus answer.
+// Delv validates the answer from the trust anchors in a file (named.conf syntax), and returns output also for a bogus
+// answer.
 func Delv(ctx context.Context, server netip.AddrPort, anchors string, args ...string) (string, error) {
 	delv, err := Find("delv", installBIND)
 	if err != nil {
@@ -153,8 +150,7 @@ func Delv(ctx context.Context, server netip.AddrPort, anchors string, args ...st
 	return string(out), err
 }
 
-// Nsupdate sends an update script to the server, by TCP, since nsupdate gives up after three seconds of UDP. A
-// refused update is an error.
+// Nsupdate uses TCP, since nsupdate gives up after three seconds of UDP. A refused update is an error.
 func Nsupdate(ctx context.Context, server netip.AddrPort, key *TSIGKey, script string) (string, error) {
 	nsupdate, err := Find("nsupdate", installBIND)
 	if err != nil {
@@ -221,7 +217,7 @@ func oneSpaced(line string) string {
 	return strings.Join(append(parts, strings.TrimLeft(line, " \t")), " ")
 }
 
-// runProgram runs a program to the end and returns the standard output; the error contains both outputs.
+// The error contains both outputs.
 func runProgram(ctx context.Context, dir, stdin, path string, args ...string) (string, error) {
 	var out, complaint bytes.Buffer
 	cmd := exec.CommandContext(ctx, path, args...)

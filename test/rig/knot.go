@@ -16,7 +16,6 @@ import (
 
 const installKnot = "apt-get install knot"
 
-// KnotConfig configures a knotd that serves master files and transfers zones.
 type KnotConfig struct {
 	Addr netip.AddrPort // listening address; zero: a free loopback port
 	// Key signs transfers, and is then required; nil lets every client on loopback transfer.
@@ -39,13 +38,11 @@ type KnotConfig struct {
 	Sections string
 }
 
-// Knot is a running knotd on a loopback port.
 type Knot struct {
 	peer
 }
 
-// StartKnot starts knotd and waits until the zones are served. The error is a *Missing if a program is not
-// installed. The caller calls Close.
+// StartKnot waits until the zones are served. The caller calls Close.
 func StartKnot(ctx context.Context, c KnotConfig) (*Knot, error) {
 	knotd, err := Find("knotd", installKnot)
 	if err != nil {

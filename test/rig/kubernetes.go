@@ -97,8 +97,8 @@ func KubeProgram(program string) (string, error) {
 	return path, nil
 }
 
-// Earlier returns the path of kubizone at an earlier revision, built once by hack/build-earlier.sh. The error is a
-// *Missing if this clone lacks the revision.
+// Earlier returns kubizone at an earlier revision, built once by hack/build-earlier.sh, or a *Missing if this clone
+// lacks the revision.
 func Earlier(ctx context.Context, revision string) (string, error) {
 	if ofLongAlone(earlier) {
 		return "", &Missing{Program: earlier, In: "the programs of this run", Install: "hack/build-earlier.sh " + revision}

@@ -22,13 +22,11 @@ type NSDConfig struct {
 	Zones       []PrimaryZone // UpdateKey is not used
 }
 
-// NSD is a running nsd on a loopback port.
 type NSD struct {
 	peer
 }
 
-// StartNSD starts nsd and waits until it answers. The error is a *Missing if a program is not installed. The caller
-// calls Close.
+// StartNSD waits until nsd answers. The caller calls Close.
 func StartNSD(ctx context.Context, c NSDConfig) (*NSD, error) {
 	nsd, err := Find("nsd", installNSD)
 	if err != nil {

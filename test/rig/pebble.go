@@ -43,8 +43,7 @@ type Pebble struct {
 	stop     context.CancelFunc
 }
 
-// StartPebble starts pebble and the resolver, and waits until pebble answers. The error is a *Missing if a program is
-// not installed. The caller calls Close.
+// StartPebble also starts the resolver, and waits until pebble answers. The caller calls Close.
 func StartPebble(ctx context.Context, c PebbleConfig) (*Pebble, error) {
 	program, err := Find("pebble", "hack/install-peers.sh")
 	if err != nil {

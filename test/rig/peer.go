@@ -11,7 +11,6 @@ import (
 	"time"
 )
 
-// peer is a server started by the rig, with a directory.
 type peer struct {
 	Addr netip.AddrPort
 
@@ -22,8 +21,7 @@ type peer struct {
 	timeout   time.Duration // of a start, added to startTimeout
 }
 
-// launch starts a peer with the command from configure, at an address or a free port, and waits for checkUp. An error
-// leaves nothing behind.
+// launch takes the command from configure and waits for checkUp. An error leaves nothing behind.
 func (p *peer) launch(ctx context.Context, at netip.AddrPort, configure func() (command []string, err error)) (err error) {
 	if p.dir, err = os.MkdirTemp("", "kubizone-"+p.name+"-"); err != nil {
 		return err
@@ -79,7 +77,6 @@ func (p *peer) checkAnswer(ctx context.Context) error {
 	return nil
 }
 
-// Serial returns the SOA serial of the zone at this server; ok is false if the server does not serve the zone.
 func (p *peer) Serial(ctx context.Context, zone string) (serial uint32, ok bool, err error) {
 	return Dig{Server: p.Addr}.Serial(ctx, zone, "+tries=3", "+time=5")
 }
@@ -95,12 +92,11 @@ func (p *peer) WaitSerial(ctx context.Context, zone string, want uint32) error {
 	})
 }
 
-// Transfer transfers the zone by AXFR and returns its records in canonical form (see Canonical).
 func (p *peer) Transfer(ctx context.Context, zone string) ([]string, error) {
 	return Dig{Server: p.Addr}.Transfer(ctx, zone)
 }
 
-// Log returns the output so far (at least the last megabyte).
+// Log returns at least the last megabyte.
 func (p *peer) Log() string {
 	if p.process == nil {
 		return ""
@@ -114,7 +110,6 @@ func (p *peer) Dir() string { return p.dir }
 
 func (p *peer) Stop() { p.process.End() }
 
-// Close ends the process and removes the directory.
 func (p *peer) Close() error {
 	if p.process != nil {
 		p.process.End()

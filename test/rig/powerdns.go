@@ -36,8 +36,7 @@ type PowerDNS struct {
 	API string
 }
 
-// StartPowerDNS starts pdns_server and waits until it answers. The error is a *Missing if a program is not installed.
-// The caller calls Close.
+// StartPowerDNS waits until pdns_server answers. The caller calls Close.
 func StartPowerDNS(ctx context.Context, c PowerDNSConfig) (*PowerDNS, error) {
 	programs := map[string]string{"pdns_server": "", "pdnsutil": "", "sqlite3": ""}
 	for program := range programs {
@@ -123,7 +122,6 @@ loglevel=6
 	return nil
 }
 
-// List returns the zone in the database as a master file.
 func (p *PowerDNS) List(ctx context.Context, zone string) (string, error) {
 	pdnsutil, err := Find("pdnsutil", installPowerDNS)
 	if err != nil {

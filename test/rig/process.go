@@ -19,7 +19,7 @@ import (
 // searched are directories beside PATH where distributions install servers.
 var searched = []string{"/usr/sbin", "/usr/local/sbin", "/usr/local/bin", "/usr/bin", "/sbin", "/bin"}
 
-// Missing is the error for a program that is not installed, which skips the test.
+// Missing is the error of every start of a program that is not installed; it skips the test.
 type Missing struct {
 	Program string
 	In      string // searched place; empty: PATH and the directories in searched
@@ -130,7 +130,7 @@ func StartCommand(command *exec.Cmd) (*Process, error) {
 	return p, nil
 }
 
-// Log returns the output so far (at least the last megabyte).
+// Log returns at least the last megabyte.
 func (p *Process) Log() string { return p.out.String() }
 
 func (p *Process) Pid() int { return p.cmd.Process.Pid }

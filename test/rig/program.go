@@ -28,18 +28,18 @@ func RetrySoon() {
 	}
 }
 
-// Kubizone returns the path of the program under test: shared by the packages of this run, or else built into dir.
-// Build tag faultpoints enables fault injection.
+// Kubizone returns the path of the program, shared by the packages of this run, or else built into dir. Build tag
+// faultpoints enables fault injection.
 func Kubizone(ctx context.Context, dir, tag string) (string, error) {
 	return buildProgram(ctx, dir, "cmd/kubizone", tag)
 }
 
-// WebhookServer returns the path of the reference server of the webhook protocol, built like Kubizone.
+// WebhookServer is the reference server of the webhook protocol, built like Kubizone.
 func WebhookServer(ctx context.Context, dir string) (string, error) {
 	return buildProgram(ctx, dir, "cmd/webhook-server", "")
 }
 
-// Publish returns the path of the example Go client, built like Kubizone.
+// Publish is the example Go client, built like Kubizone.
 func Publish(ctx context.Context, dir string) (string, error) {
 	return buildProgram(ctx, dir, "api/examples/publish", "")
 }

@@ -18,7 +18,7 @@ func Within(t interface {
 	return ctx
 }
 
-// startTimeout is long: a loaded machine is slow, not wrong.
+// A loaded machine is slow, not wrong.
 const startTimeout = 2 * time.Minute
 
 // Pause sleeps between two runs of a program that polls a fact since begin, for a tenth of the time so far: a kubectl

@@ -70,7 +70,7 @@ type taken struct {
 	name    string
 }
 
-// listed is the number of packages and of tests in the summary.
+// listed bounds packages and tests each.
 const listed = 15
 
 type report struct {

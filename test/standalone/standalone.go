@@ -19,10 +19,9 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// waitTimeout is long: a loaded machine is slow, not wrong.
+// A loaded machine is slow, not wrong.
 const waitTimeout = 2 * time.Minute
 
-// Server is a running server, with an administrator's client.
 type Server struct {
 	versioned.Interface
 	Kubeconfig string
@@ -64,7 +63,6 @@ func Start(t testing.TB, change ...func(*up.Options)) *Server {
 	return s
 }
 
-// said collects the server's output and closes ready at the ready line.
 type said struct {
 	mutex sync.Mutex
 	text  bytes.Buffer

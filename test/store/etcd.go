@@ -22,14 +22,13 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// member is the etcd shared by this test binary. Main starts the member. home contains the directories of member and
-// those of Fresh.
+// Main starts the member shared by this test binary. home also contains the directories of Fresh.
 var (
 	member *Etcd
 	home   string
 )
 
-// Main runs the tests of a package over an etcd member and returns the exit code.
+// Main returns the exit code.
 func Main(m *testing.M) int {
 	rig.SpareGarbage()
 	dir, err := os.MkdirTemp("", "kubizone-store-")

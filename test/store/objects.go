@@ -47,7 +47,7 @@ func Allow(ns string, patterns ...string) v1alpha1.DelegationRule {
 	return d
 }
 
-// Delegation returns a rule for a zone of namespace ns, with namespaces and patterns of records.
+// Delegation is a rule for a zone of namespace ns.
 func Delegation(ns, name, zone string, namespaces []string, patterns ...string) *v1alpha1.Delegation {
 	d := &v1alpha1.Delegation{ObjectMeta: objectMeta(ns, name)}
 	d.Spec.ZoneRef.Name, d.Spec.Namespaces = zone, namespaces
@@ -187,7 +187,7 @@ func (s *Server) ListRecords(ns string) []v1alpha1.Record {
 	return out.Items
 }
 
-// Eventually waits up to a minute for a fact.
+// Eventually waits up to a minute.
 func Eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
@@ -198,7 +198,7 @@ func Eventually(t testing.TB, what string, holds func() bool) {
 	t.Fatalf("not within a minute: %s", what)
 }
 
-// Must returns v and panics on an error, possible only in a wrong test.
+// Must panics on an error, possible only in a wrong test.
 func Must[T any](v T, err error) T {
 	if err != nil {
 		panic(fmt.Sprintf("%+v", err))
@@ -210,7 +210,6 @@ func prefixLimit() []clientv3.OpOption {
 	return []clientv3.OpOption{clientv3.WithPrefix(), clientv3.WithLimit(1), clientv3.WithKeysOnly()}
 }
 
-// PutDelivery writes a Delivery as the API server would.
 func (s *Store) PutDelivery(d *v1alpha1.Delivery) {
 	s.T.Helper()
 	key := s.Prefix + "/kubi.zone/deliveries/" + d.Namespace + "/" + d.Name

@@ -30,7 +30,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// Store is a key prefix of the shared etcd.
+// Store is a prefix of the shared etcd.
 type Store struct {
 	T      testing.TB
 	Prefix string
@@ -44,7 +44,6 @@ type Store struct {
 
 var stores atomic.Int64
 
-// Unchecked turns off fsck for a store.
 func Unchecked(s *Store) { s.Damaged = true }
 
 func Encrypted(t value.Transformer) func(*Store) { return func(s *Store) { s.Encryption = t } }
@@ -62,7 +61,6 @@ func New(t testing.TB, change ...func(*Store)) *Store {
 	return s
 }
 
-// On is New over a given member and prefix.
 func On(t testing.TB, etcd *Etcd, prefix string) *Store {
 	t.Helper()
 	s := &Store{T: t, Prefix: prefix, etcd: etcd}
@@ -228,7 +226,7 @@ type Server struct {
 	stop        func()
 }
 
-// Server starts a server, which ends with the test.
+// Server ends with the test.
 func (s *Store) Server(change ...func(*ledger.Config)) *Server {
 	s.T.Helper()
 	client := s.connectEtcd()
@@ -243,7 +241,7 @@ func (s *Store) Server(change ...func(*ledger.Config)) *Server {
 	return server
 }
 
-// NewServer opens a server over a connection, also outside of tests.
+// NewServer works outside of tests too.
 func NewServer(ctx context.Context, client *kubernetes.Client, prefix string, change ...func(*ledger.Config)) (*Server, error) {
 	config := ledger.Config{Client: client.Client, Prefix: prefix, Zones: Codec(), Records: Codec(), TryEvery: 20 * time.Millisecond}
 	for _, f := range change {

@@ -52,8 +52,7 @@ func allowExisting(err error) error {
 	return err
 }
 
-// ServiceAccount returns the path of a kubeconfig with a token of the service account, valid for a day, and creates a
-// missing account or namespace.
+// ServiceAccount returns a kubeconfig with a token, valid for a day, and creates a missing account or namespace.
 func (k *Kube) ServiceAccount(ctx context.Context, namespace, name string) (kubeconfig string, err error) {
 	clients, err := k.Clients()
 	if err != nil {
@@ -79,8 +78,7 @@ func (k *Kube) ServiceAccount(ctx context.Context, namespace, name string) (kube
 	return k.kubeconfigPath(user), nil
 }
 
-// Grant gives a user (or "system:serviceaccount:NAMESPACE:NAME") rules by a Role in a namespace, or a ClusterRole if
-// namespace is empty.
+// Grant gives a user (or "system:serviceaccount:NAMESPACE:NAME") a Role, or a ClusterRole if namespace is empty.
 func (k *Kube) Grant(ctx context.Context, namespace, user string, rules ...rbacv1.PolicyRule) error {
 	clients, err := k.Clients()
 	if err != nil {
@@ -133,8 +131,8 @@ var delegated = []rbacv1.PolicyRule{
 	{APIGroups: []string{"flowcontrol.apiserver.k8s.io"}, Resources: []string{"flowschemas/status"}, Verbs: []string{"patch"}},
 }
 
-// Delegate creates the service account of an aggregated server with the needed rights, and returns the path of a
-// kubeconfig for --kubeconfig, --authentication-kubeconfig and --authorization-kubeconfig.
+// Delegate creates the service account of an aggregated server, and returns a kubeconfig for --kubeconfig,
+// --authentication-kubeconfig and --authorization-kubeconfig.
 func (k *Kube) Delegate(ctx context.Context) (kubeconfig string, err error) {
 	clients, err := k.Clients()
 	if err != nil {
@@ -165,8 +163,8 @@ func (k *Kube) Delegate(ctx context.Context) (kubeconfig string, err error) {
 	return kubeconfig, nil
 }
 
-// Aggregate registers the server at a loopback port as kubi.zone/v1alpha1, by an ExternalName Service and APIServices
-// with the CA (PEM) of its certificate for ServingHosts. WaitAvailable waits for the registration.
+// Aggregate registers the server by an ExternalName Service and APIServices with the CA (PEM) of its certificate for
+// ServingHosts.
 func (k *Kube) Aggregate(ctx context.Context, at netip.AddrPort, ca []byte) error {
 	if err := k.Namespace(ctx, InstallNamespace); err != nil {
 		return err

@@ -94,5 +94,5 @@ func startEtcd(ctx context.Context, dir string, clients transport.TLSInfo) (*Etc
 	return nil, fmt.Errorf("etcd on %s: %w", dir, err)
 }
 
-// Close stops the member and keeps the directory.
+// Close keeps the directory.
 func (e *Etcd) Close() { e.once.Do(e.server.Close) }

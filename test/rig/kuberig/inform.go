@@ -18,8 +18,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Informer follows a resource like client-go's informers and counts the requests, without code of the server
-// under test.
+// Informer is client-go's, without code of the server under test, and counts the requests.
 type Informer struct {
 	mu      sync.Mutex
 	objects map[string]string // versions of objects, by namespace and name
@@ -29,7 +28,6 @@ type Informer struct {
 	counts  Informed
 }
 
-// Informed counts the requests and events of an informer.
 type Informed struct {
 	Lists, Watches, Events int
 	// Whole counts the watches that begin with all objects (KEP-3157), and so replace a list.
@@ -63,7 +61,6 @@ func Inform(ctx context.Context, of cache.ListerWatcherWithContext, object runti
 // Synced is closed after the first full list.
 func (i *Informer) Synced() <-chan struct{} { return i.synced }
 
-// Has returns the versions of all known objects, by namespace and name.
 func (i *Informer) Has() map[string]string {
 	i.mu.Lock()
 	defer i.mu.Unlock()

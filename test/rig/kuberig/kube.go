@@ -35,7 +35,6 @@ const controllers = "namespace-controller,garbage-collector-controller,serviceac
 // sparing saves the tenth of CPU time that Kubernetes' programs spend on garbage.
 var sparing = []string{"GOGC=400"}
 
-// KubeConfig configures the processes of a control plane.
 type KubeConfig struct {
 	// ControllerManager starts kube-controller-manager at once, not by StartControllerManager. Its garbage collector
 	// and quota see an aggregated API registered before at once, else within half a minute.
@@ -62,8 +61,7 @@ type Kube struct {
 	admin     *rest.Config
 }
 
-// StartKube starts etcd and kube-apiserver with their files below dir, and returns when ready. The error is a
-// *Missing if a program was not built. The caller calls Close.
+// StartKube returns when etcd and kube-apiserver are ready, with files below dir. The caller calls Close.
 func StartKube(ctx context.Context, dir string, c KubeConfig) (_ *Kube, err error) {
 	if _, err := rig.KubeProgram("kube-apiserver"); err != nil {
 		return nil, err
@@ -236,17 +234,14 @@ func portOf(at netip.AddrPort) string { return strconv.Itoa(int(at.Port())) }
 
 func (k *Kube) URL() string { return "https://" + k.Addr.String() }
 
-// Admin returns a client configuration of group system:masters without rate limits. The caller may change the copy.
+// Admin is of group system:masters, without rate limits. The caller may change the copy.
 func (k *Kube) Admin() *rest.Config { return rest.CopyConfig(k.admin) }
 
-// AdminKubeconfig returns the path of the administrator's kubeconfig.
 func (k *Kube) AdminKubeconfig() string { return filepath.Join(k.dir, "admin.kubeconfig") }
 
-// Clients returns typed clients of the administrator for Kubernetes' own kinds.
 func (k *Kube) Clients() (*kubernetes.Clientset, error) { return kubernetes.NewForConfig(k.Admin()) }
 
-// Tenant returns the path of a kubeconfig with a client certificate. The user has only the rights that RBAC grants to
-// name and groups.
+// Tenant returns a kubeconfig with a client certificate. The user has only the rights that RBAC grants.
 func (k *Kube) Tenant(name string, groups ...string) (kubeconfig string, err error) {
 	if _, err := k.makeClient(name, groups...); err != nil {
 		return "", err
@@ -298,16 +293,14 @@ func (k *Kube) FrontProxy() (tls.Certificate, error) {
 	return tls.LoadX509KeyPair(filepath.Join(k.dir, "front-proxy.crt"), filepath.Join(k.dir, "front-proxy.key"))
 }
 
-// Pause stops kube-apiserver with connections open and unanswered, until Resume.
+// Pause leaves connections open and unanswered.
 func (k *Kube) Pause() error { return k.apiserver.Pause() }
 
-// Resume undoes Pause.
 func (k *Kube) Resume() error { return k.apiserver.Signal(syscall.SIGCONT) }
 
-// Log returns kube-apiserver's output so far (at least the last megabyte).
+// Log returns at least the last megabyte.
 func (k *Kube) Log() string { return k.apiserver.Log() }
 
-// ControllerManagerLog returns kube-controller-manager's output so far (at least the last megabyte).
 func (k *Kube) ControllerManagerLog() string { return k.manager.Log() }
 
 func (k *Kube) Pid() int { return k.apiserver.Pid() }

@@ -34,7 +34,6 @@ type ServerConfig struct {
 	Env     []string // KEY=value, added to this process's environment
 }
 
-// Server is a running replica.
 type Server struct {
 	Addr netip.AddrPort
 
@@ -43,8 +42,8 @@ type Server struct {
 	process *rig.Process
 }
 
-// StartServer starts a replica with files below dir and returns when ready. The caller calls Stop, Kill or Close.
-// Without Etcd, a restart on the same dir has the old data.
+// StartServer returns when ready, with files below dir. The caller calls Stop, Kill or Close. Without Etcd, a restart
+// on the same dir has the old data.
 func StartServer(ctx context.Context, dir string, c ServerConfig) (*Server, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -88,20 +87,19 @@ func StartServer(ctx context.Context, dir string, c ServerConfig) (*Server, erro
 
 func (s *Server) findCertificate() string { return filepath.Join(s.dir, "serving") }
 
-// Rotate replaces the serving certificate on disk.
 func (s *Server) Rotate(serving rig.Pair) error {
 	_, _, err := serving.Write(s.findCertificate())
 	return err
 }
 
-// URL returns the server's own address, not that of the aggregator.
+// URL is the server's own, not the aggregator's.
 func (s *Server) URL() string { return "https://" + s.Addr.String() }
 
 func (s *Server) makeAnonymousConfig() *rest.Config {
 	return &rest.Config{Host: s.URL(), TLSClientConfig: rest.TLSClientConfig{CAData: s.kube.ClusterCA.PEM}}
 }
 
-// Direct returns a client configuration that bypasses the aggregator, with the user of the kubeconfig.
+// Direct bypasses the aggregator.
 func (s *Server) Direct(kubeconfig string) (*rest.Config, error) {
 	config, err := ClientConfig(kubeconfig)
 	if err == nil {
@@ -110,17 +108,16 @@ func (s *Server) Direct(kubeconfig string) (*rest.Config, error) {
 	return config, err
 }
 
-// Log returns the server's output so far (at least the last megabyte).
 func (s *Server) Log() string { return s.process.Log() }
 
 func (s *Server) Pid() int { return s.process.Pid() }
 
 func (s *Server) Ended() <-chan struct{} { return s.process.Ended() }
 
-// Signal sends a signal to the process. SIGSTOP pauses the process with open connections, SIGCONT resumes.
+// SIGSTOP pauses the process with open connections, SIGCONT resumes.
 func (s *Server) Signal(signal syscall.Signal) error { return s.process.Signal(signal) }
 
-// Stop sends SIGTERM, as a kubelet does, and returns the exit error. If ctx ends first, the process is killed.
+// Stop sends SIGTERM, as a kubelet does. If ctx ends first, the process is killed.
 func (s *Server) Stop(ctx context.Context) error {
 	if err := s.process.Signal(syscall.SIGTERM); err != nil {
 		return err

@@ -29,7 +29,6 @@ import (
 
 const programDir = "/opt/image"
 
-// longestPause bounds the back-off between restarts of a container.
 const longestPause = 30 * time.Second
 
 type container struct {
@@ -118,7 +117,7 @@ func (c *container) superviseProcess() {
 	}
 }
 
-// endProcess runs the preStop hook and ends the process. When ctx ends, the process is killed.
+// endProcess runs the preStop hook first. When ctx ends, the process is killed.
 func (c *container) endProcess(ctx context.Context) {
 	if hooks := c.spec.Lifecycle; hooks != nil && hooks.PreStop != nil {
 		select {
@@ -194,7 +193,6 @@ func (c *container) makeCommand(arguments []string) (*exec.Cmd, error) {
 	return command, nil
 }
 
-// readImage returns the last part of the image's name.
 func (c *container) readImage() string {
 	name, _, _ := strings.Cut(c.spec.Image, "@")
 	name, _, _ = strings.Cut(path.Base(name), ":")
@@ -303,7 +301,7 @@ func (c *container) inRoot(target string) string {
 	return filepath.Join(c.findRoot(), target)
 }
 
-// unmountAll unmounts everything. A busy mount goes with the last process.
+// A busy mount goes with the last process.
 func (c *container) unmountAll() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

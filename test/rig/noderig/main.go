@@ -41,7 +41,6 @@ type furniture struct {
 type Programs map[string]string
 
 var (
-	// here is the input of this process if first of the namespaces.
 	here furniture
 	// errAbsent is the reason why this process has no namespaces.
 	errAbsent = errors.New("noderig: TestMain does not call noderig.Main")
@@ -67,7 +66,6 @@ func Main(m *testing.M, find func(ctx context.Context, dir string) (Programs, er
 	return code
 }
 
-// enterNamespaces runs this program again in new namespaces.
 func enterNamespaces(find func(ctx context.Context, dir string) (Programs, error)) (code int, err error) {
 	switch {
 	case testing.Short():
@@ -156,7 +154,7 @@ func furnishNode(told string) error {
 		"addr add "+hostAddress+"/32 dev host0", "addr add "+gateway+"/32 dev host0", "route add "+serviceRange+" dev host0 src "+hostAddress)
 }
 
-// setNetwork runs ip commands in a network namespace, or in the node's if the name is empty.
+// An empty name is the node's namespace.
 func setNetwork(namespace string, commands ...string) error {
 	program, err := rig.Find("ip", "apt-get install iproute2")
 	if err != nil {
@@ -174,7 +172,7 @@ func setNetwork(namespace string, commands ...string) error {
 	return nil
 }
 
-// Dir returns a directory for test files, removed when the tests end.
+// Dir is removed when the tests end.
 func Dir(t *testing.T) string {
 	t.Helper()
 	rig.SkipMissing(t, errAbsent)

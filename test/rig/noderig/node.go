@@ -30,7 +30,7 @@ import (
 
 const nodeName = "node"
 
-// KubeConfig configures kuberig.StartKube for a node: pods reach kube-apiserver, and workload controllers run.
+// With KubeConfig, pods reach kube-apiserver, and workload controllers run.
 func KubeConfig() kuberig.KubeConfig {
 	return kuberig.KubeConfig{
 		ControllerManager: true,
@@ -39,7 +39,6 @@ func KubeConfig() kuberig.KubeConfig {
 	}
 }
 
-// Node runs all pods of a cluster.
 type Node struct {
 	ctx  context.Context
 	core kubernetes.Interface
@@ -143,7 +142,7 @@ func (n *Node) reportFailure(err error) {
 	}
 }
 
-// findPods returns the pods of a namespace with a name prefix, also ended pods, oldest first.
+// findPods returns pods with a name prefix, also ended pods, oldest first.
 func (n *Node) findPods(namespace, prefix string) (found []*pod) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -155,7 +154,6 @@ func (n *Node) findPods(namespace, prefix string) (found []*pod) {
 	return found
 }
 
-// Logs returns the output of the containers of all pods of a namespace with a name prefix, also ended pods.
 func (n *Node) Logs(namespace, prefix string) map[string]string {
 	logs := map[string]string{}
 	for _, p := range n.findPods(namespace, prefix) {
@@ -166,7 +164,7 @@ func (n *Node) Logs(namespace, prefix string) map[string]string {
 	return logs
 }
 
-// Execute runs a program in a container of the newest pod of a namespace with a name prefix, as `kubectl exec` does.
+// Execute, like `kubectl exec`, uses the newest pod with a name prefix.
 func (n *Node) Execute(ctx context.Context, namespace, prefix, name string, arguments ...string) (string, error) {
 	found := n.findPods(namespace, prefix)
 	if len(found) == 0 {
@@ -195,8 +193,8 @@ func (n *Node) Execute(ctx context.Context, namespace, prefix, name string, argu
 	return "", fmt.Errorf("pod %s/%s has no container %s", namespace, found[len(found)-1].object.Name, name)
 }
 
-// Processes returns the ids, in this PID namespace, of a container's first process and descendants, for the newest
-// pod with a name prefix.
+// Processes returns the ids, in this PID namespace, of a container's processes, for the newest pod with a name
+// prefix.
 func (n *Node) Processes(namespace, prefix, name string) ([]int, error) {
 	found := n.findPods(namespace, prefix)
 	for _, p := range found[max(0, len(found)-1):] {

@@ -30,7 +30,6 @@ const (
 	clusterDomain = "cluster.local"
 )
 
-// proxyLag is the delay between a change of a Service or EndpointSlice and the new rules.
 const proxyLag = 50 * time.Millisecond
 
 // translateServices translates packets from a Service to a ready pod, as kube-proxy does.
@@ -143,8 +142,7 @@ func (n *Node) listEndpoints(service *corev1.Service, port string) (ready []neti
 	return slices.Compact(ready), nil
 }
 
-// serveNames is cluster DNS: NAME.NAMESPACE.svc.cluster.local, which for a headless Service are the ready pods. No
-// other name exists.
+// serveNames serves only NAME.NAMESPACE.svc.cluster.local, which for a headless Service are the ready pods.
 func (n *Node) serveNames() error {
 	answer := dns.HandlerFunc(func(w dns.ResponseWriter, question *dns.Msg) {
 		reply := new(dns.Msg).SetRcode(question, dns.RcodeNameError)

@@ -147,7 +147,6 @@ func reportMissing(what string, optional *bool) error {
 	return &missing{what}
 }
 
-// chooseKeys copies the keys in items, or all keys if items is nil.
 func chooseKeys(into map[string]file, data map[string][]byte, items []corev1.KeyToPath, what string, optional *bool) error {
 	if items == nil {
 		for key, value := range data {
