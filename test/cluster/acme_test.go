@@ -112,8 +112,8 @@ func TestACME_needsTheRightToSolve_S13_11(t *testing.T) {
 	}
 }
 
-// TestACMEPage_isTrue applies the objects of docs/acme.md and runs the commands. TestCertManager_issues, with
-// cert-manager's kinds, applies the Issuer.
+// The objects and commands are those of docs/acme.md. TestCertManager_issues, with cert-manager's kinds, applies the
+// Issuer.
 func TestACMEPage_isTrue(t *testing.T) {
 	c := requireCluster(t)
 	const page = "../../docs/acme.md"
@@ -164,7 +164,7 @@ func TestACMEPage_isTrue(t *testing.T) {
 			if left := run("kubectl -n team-a get records -o name", ""); left != "" {
 				t.Errorf("there is still %s", left)
 			}
-			// cert-manager returns, and finds its Challenge.
+			// The Challenge is found again.
 			if said := postChallenge(t, c, solver, "CleanUp", "team-a", www); !strings.Contains(said, succeeds) {
 				t.Errorf("a challenge that is gone is not cleaned up: %s", said)
 			}

@@ -48,8 +48,7 @@ func TestAggregation_serverAway(t *testing.T) {
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}
-	// This kubectl has discovered our kinds. A new kubectl would see a group without kinds, because client-go drops
-	// groups that kube-apiserver marks stale.
+	// A new kubectl would see a group without kinds, because client-go drops groups that kube-apiserver marks stale.
 	if out, err := kubectl("get", "records"); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -121,7 +121,6 @@ func TestController_secretsAreNowhere(t *testing.T) {
 		asked := strings.Fields(kubectl("", "get", "dnsclasses", "-o", `jsonpath={.items[?(@.status.health.status=="Unhealthy")].metadata.name}`))
 		return len(failed) == len(blocks) && strings.Count(strings.Join(asked, " "), "canary-") == len(blocks)
 	})
-	// A changed Secret is read again, and reported.
 	kubectl("", "patch", "secret", "hmac", "-n", namespace, "-p", `{"stringData":{"key":"canary-hmac-7d1f0c9b5a3e-again"}}`)
 	kubectl("", "patch", "record", "www", "-n", namespace, "--type=merge", "-p", `{"spec":{"rdata":"192.0.2.2"}}`)
 	waitUntil(t, "an Event of a failure", func() bool {

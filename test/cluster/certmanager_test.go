@@ -45,7 +45,6 @@ var reads = []rbacv1.PolicyRule{
 	{APIGroups: []string{"networking.k8s.io"}, Resources: []string{"ingresses"}, Verbs: []string{"get", "list", "watch"}},
 }
 
-// challengeSource is the source address of the ACME server's queries.
 const challengeSource = "127.0.0.2"
 
 func runCertManager(t *testing.T) *certManager {
@@ -97,7 +96,6 @@ func runCertManager(t *testing.T) *certManager {
 	return m
 }
 
-// start starts cert-manager with the rights of its own chart and Kubizone's.
 func (m *certManager) start() {
 	m.t.Helper()
 	account := must.Get(m.c.kube.ServiceAccount(m.t.Context(), "cert-manager", "cert-manager"))(m.t)
@@ -140,7 +138,7 @@ func (m *certManager) certify(namespace, name, kind, issuer string, names ...str
 		kind, issuer))
 }
 
-// waitForCertificate waits for a revision of the certificate, checks its names, and returns its serial number.
+// waitForCertificate checks the names, and returns the serial number.
 func (m *certManager) waitForCertificate(namespace, name string, revision int, names ...string) string {
 	m.t.Helper()
 	waitUntil(m.t, fmt.Sprintf("%s/%s in revision %d", namespace, name, revision), func() bool {
@@ -252,15 +250,14 @@ func forgedSpec(dnsName, key string) string {
   solver: {dns01: {webhook: {groupName: acme.kubi.zone, solverName: kubizone}}}}`, dnsName, key)
 }
 
-// process makes cert-manager present forged Challenges, as if the ACME server had asked.
+// process presents forged Challenges, as if the ACME server had asked.
 func (m *certManager) process(namespace string, challenges ...string) {
 	m.t.Helper()
 	m.runLine("kubectl patch challenge -n "+namespace+" "+strings.Join(challenges, " ")+
 		` --subresource=status --type=merge -p '{"status": {"processing": true, "state": "pending"}}'`, "")
 }
 
-// forgeChallenges creates Challenges by hand in namespaces for which cert-manager may solve: the tenant chooses their
-// content.
+// forgeChallenges: the tenant chooses the content.
 func (m *certManager) forgeChallenges() {
 	m.t.Helper()
 	for name, forged := range map[string]struct{ namespace, dnsName, key, why string }{

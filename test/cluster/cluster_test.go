@@ -26,7 +26,7 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// waitTimeout is long: a loaded machine is slow, not wrong.
+// A loaded machine is slow, not wrong.
 const waitTimeout = 4 * time.Minute
 
 // namespaceTimeout exceeds the minute before the namespace controller retries a deletion.
@@ -34,7 +34,6 @@ const namespaceTimeout = "--timeout=3m"
 
 var home string
 
-// started reports whether the shared cluster must be closed.
 var started atomic.Bool
 
 func TestMain(m *testing.M) {

@@ -65,8 +65,7 @@ func runBeside(t *testing.T, name string, args ...string) *beside {
 	return b
 }
 
-// lease is the lease duration for a takeover. A leader that cannot renew for half of this time exits; on a busy
-// machine, two seconds would be too short.
+// A leader that cannot renew for half of this time exits; on a busy machine, two seconds would be too short.
 const lease = "20s"
 
 func waitUntil(t *testing.T, what string, so func() bool) {
@@ -138,7 +137,7 @@ func TestController_deliversWithTheRightsOfTheInstallation(t *testing.T) {
 {apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {name: www, namespace: %[1]s}, spec: {domainName: www, zoneRef: {name: main}, type: A, rdata: 192.0.2.1}}
 `, namespace, hook), "apply", "-f", "-")
 
-	// The Secret exists but may not be read: the class reports the reason, and nothing was delivered.
+	// The Secret exists but may not be read.
 	waitUntil(t, "the class says that it may not read the Secret", func() bool {
 		return strings.Contains(kubectl("", "get", "dnsclass", "delivered", "-o", "wide"), "SecretNotFound")
 	})
@@ -186,7 +185,7 @@ func TestController_deliversWithTheRightsOfTheInstallation(t *testing.T) {
 		t.Error("the other did not take over")
 	}
 
-	// After SIGTERM, the controller exits and releases the Lease, so that the next need not wait for the expiry.
+	// After SIGTERM, the Lease is released, so that the next need not wait for the expiry.
 	must.Succeed(t, other.cmd.Process.Signal(syscall.SIGTERM))
 	if err := <-other.done; err != nil {
 		t.Errorf("it ended with %v", err)

@@ -120,7 +120,6 @@ func newKey() string {
 	return base64.StdEncoding.EncodeToString(key[:])
 }
 
-// findLegible returns the words found in the files below the directory, as a thief of the disk would.
 func findLegible(t *testing.T, dir string, words []string) (found []string) {
 	t.Helper()
 	seen := map[string]bool{}
@@ -185,7 +184,7 @@ func TestEtcd_filesTellNoDataOfAnEncryptedZone(t *testing.T) {
 	if found := findLegible(t, etcdDir, append([]string{object}, secrets...)); len(found) != 1 || found[0] != object {
 		t.Errorf("etcd's files tell %q", found)
 	}
-	// Without encryption, the same search finds every word.
+	// The same search finds every word without encryption.
 	if found := findLegible(t, filepath.Join(home, "etcd"), append([]string{object}, secrets...)); len(found) != 1+len(secrets) {
 		t.Errorf("etcd's files of a server without encryption tell only %q", found)
 	}

@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// sourceKind is a kind of object with a host and an address, and the calls to create, move and delete objects.
+// sourceKind is a kind of object with a host and an address.
 type sourceKind struct {
 	kind     string
 	resource schema.GroupVersionResource
@@ -70,7 +70,6 @@ func TestExternalDNS_holdsNames(t *testing.T) {
 	must.Get(p.records.KubizoneV1alpha1().Zones(dns).Create(t.Context(), zone, metav1.CreateOptions{}))(t)
 	t.Cleanup(func() { deleteZone(t, p.records, dns, zone.Name) })
 
-	// has returns the victim's Records if all objects have this address.
 	has := func(address string) string {
 		var lines []string
 		for _, k := range sourceKinds {

@@ -61,7 +61,6 @@ spec:
 
 var dnsEndpointResource = schema.GroupVersionResource{Group: "externaldns.k8s.io", Version: "v1alpha1", Resource: "dnsendpoints"}
 
-// sources are the rights of external-dns itself.
 var sources = []rbacv1.PolicyRule{
 	{APIGroups: []string{""}, Resources: []string{"services", "pods", "nodes", "namespaces"}, Verbs: []string{"get", "list", "watch"}},
 	{APIGroups: []string{"discovery.k8s.io"}, Resources: []string{"endpointslices"}, Verbs: []string{"get", "list", "watch"}},
@@ -109,8 +108,7 @@ func readRoles(t *testing.T) string {
 	return text
 }
 
-// startProvider grants external-dns' account the rights of both charts in the local cluster, and starts the webhook
-// provider.
+// startProvider grants the account of external-dns the rights of both charts.
 func startProvider(t *testing.T, c *cluster, local *kuberig.Kube, run string, arguments ...string) *pair {
 	t.Helper()
 	ctx := t.Context()
@@ -138,7 +136,6 @@ func startProvider(t *testing.T, c *cluster, local *kuberig.Kube, run string, ar
 	return p
 }
 
-// startPair also starts the real external-dns in front of the provider, with additional arguments external.
 func startPair(t *testing.T, c *cluster, local *kuberig.Kube, run, external string, arguments ...string) *pair {
 	t.Helper()
 	program := rig.Need(rig.Tool("external-dns"))(t)
@@ -202,8 +199,7 @@ func (p *pair) makeMeta(namespace, name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{"run": p.run}}
 }
 
-// bindWriter creates the RoleBinding documented in docs/external-dns.md, for a provider that writes in its own
-// cluster.
+// bindWriter creates the RoleBinding of docs/external-dns.md.
 func (p *pair) bindWriter(namespaces ...string) {
 	p.t.Helper()
 	for _, namespace := range namespaces {
@@ -283,7 +279,6 @@ func (p *pair) waitForRecords(namespace, want string) {
 	}
 }
 
-// waitForEvent waits for a Warning of an object with a text, as shown by kubectl describe.
 func (p *pair) waitForEvent(namespace, kind, name, text string) {
 	p.t.Helper()
 	p.waitUntil(fmt.Sprintf("Event of %s %s/%s with %q", kind, namespace, name, text), func() bool {
@@ -295,7 +290,7 @@ func (p *pair) waitForEvent(namespace, kind, name, text string) {
 	})
 }
 
-// makeZone creates a zone of a run, with a subtree for each namespace.
+// makeZone also delegates a subtree to each namespace.
 func (p *pair) makeZone(namespace, fqdn string, tenants map[string]string) {
 	p.t.Helper()
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: strings.TrimSuffix(fqdn, ".")},
@@ -415,7 +410,6 @@ var away = flag.Duration("away", 0, "for how long Kubizone is away from external
 // failedInARow matches external-dns' log of a failed cycle, and of the first successful cycle afterwards.
 var failedInARow = regexp.MustCompile(`(succeeded after|soft errors:) (\d+)`)
 
-// countFailures returns the number of consecutive failed cycles, and whether a success followed.
 func (p *pair) countFailures() (failed int, over bool) {
 	p.t.Helper()
 	said := failedInARow.FindAllStringSubmatch(p.external.Log(), -1)
@@ -552,7 +546,6 @@ func runCommand(t *testing.T, c *cluster, command string) {
 	}
 }
 
-// readCommands returns the commands of docs/external-dns.md for a cluster, in order.
 func readCommands(t *testing.T, name string) (commands []string) {
 	t.Helper()
 	for line := range strings.Lines(readPage(t)) {
@@ -588,7 +581,7 @@ func TestExternalDNS_servesAnotherCluster(t *testing.T) {
 	must.Get(records.KubizoneV1alpha1().Zones("dns-far").Create(ctx, zone, metav1.CreateOptions{}))(t)
 	t.Cleanup(func() { deleteZone(t, records, "dns-far", "far.example") })
 
-	// Berlin has another load balancer: the same objects have other targets.
+	// Berlin has another load balancer.
 	pairs := map[string]*pair{}
 	for name, targets := range map[string]string{"paris": "", "berlin": " --force-default-targets --default-targets=192.0.2.7"} {
 		central := must.Get(c.kube.ServiceAccount(ctx, "clusters", name))(t)

@@ -36,8 +36,7 @@ type answer struct {
 	body   string
 }
 
-// sendRaw sends a request unchanged, without an HTTP client that would correct it: method and target, then header
-// lines.
+// sendRaw has no HTTP client, which would correct the request: method and target, then header lines.
 func (c *cluster) sendRaw(ctx context.Context, at netip.AddrPort, certificate *tls.Certificate, request string, headers ...string) (answer,
 	error) {
 	roots := x509.NewCertPool()
@@ -130,7 +129,7 @@ func TestIdentity_headersOfOthersAreNotBelieved(t *testing.T) {
 		want    int
 		says    string
 	}{
-		// These two show that the right caller gets an answer.
+		// The right callers get an answer.
 		{"a master is let in", direct, who.admin, nil, 200, "RecordList"},
 		{"the front proxy speaks for a master", direct, who.front, forged[:2], 200, "RecordList"},
 
@@ -200,7 +199,7 @@ func TestIdentity_tokensAreKubeAPIServersToJudge(t *testing.T) {
 	}
 	unused := token()
 	must.Succeed(t, accounts.Delete(ctx, "robot", metav1.DeleteOptions{}))
-	// kube-apiserver and the server each cache a valid token for a moment.
+	// Both servers cache a valid token for a moment.
 	for got := ask(unused); got.status != 401; got = ask(unused) {
 		if ctx.Err() != nil {
 			t.Fatalf("a token of an account that is gone: %d %s", got.status, got.body)

@@ -34,7 +34,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// load runs writers of records in one zone that record the answers.
 type load struct {
 	namespace string
 	clients   []dynamic.ResourceInterface
@@ -46,8 +45,7 @@ type load struct {
 	acked   int
 }
 
-// isRetryable reports whether a client may retry: the server or a proxy answered so, or the connection broke and the
-// outcome is unknown.
+// isRetryable: the server or a proxy answered so, or the connection broke and the outcome is unknown.
 func isRetryable(err error) (why string, ok bool) {
 	switch {
 	case apierrors.IsTooManyRequests(err):
@@ -91,8 +89,8 @@ func (l *load) tryRequest(ctx context.Context, what string, request func(ctx con
 	}
 }
 
-// breath is a writer's pause between two records: six writers have requests in flight at every moment of a restart,
-// without slowing the starting server.
+// breath is a writer's pause: six writers have requests in flight at every moment of a restart, without slowing the
+// starting server.
 const breath = 20 * time.Millisecond
 
 // writeRecords creates, changes and deletes records until enough is closed. waitTimeout bounds every try.
@@ -155,8 +153,7 @@ func (c *cluster) zoneFor(ctx context.Context, t *testing.T, namespace string) {
 		everyName(namespace)), metav1.CreateOptions{}))(t)
 }
 
-// makeRecordClients returns two clients of the namespace's records: through the aggregator, and directly to the
-// Service.
+// makeRecordClients: through the aggregator, and directly to the Service.
 func (c *cluster) makeRecordClients(t *testing.T, namespace string) []dynamic.ResourceInterface {
 	t.Helper()
 	_, aggregated := makeClients(t, c.kube.Admin())
@@ -200,7 +197,6 @@ func (c *cluster) readContents(ctx context.Context, t *testing.T, base, namespac
 	return objects, entries, view.Serial
 }
 
-// checkContents compares the writers' knowledge with every replica, and runs fsck.
 func (l *load) checkContents(ctx context.Context, t *testing.T, c *cluster) {
 	t.Helper()
 	l.mu.Lock()
@@ -348,7 +344,7 @@ func TestReplicas_killedUnderWriters(t *testing.T) {
 	var made atomic.Int64
 	var writing sync.WaitGroup
 	for i := range writers {
-		// Like a kubectl, each writer has a connection of its own.
+		// like kubectl, with a connection of its own
 		w := &rawWriter{client: httpClient(t, c.kube.Admin()), base: c.kube.Admin().Host, namespace: namespace, made: &made,
 			answers: map[string]int{}}
 		writers[i] = w

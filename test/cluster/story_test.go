@@ -100,8 +100,7 @@ func (c *cluster) servesResource(resource string) (bool, error) {
 	return err == nil && slices.ContainsFunc(served.APIResources, func(r metav1.APIResource) bool { return r.Name == resource }), err
 }
 
-// makeTenant creates a namespace and an owner who may establish the domain, and returns the owner's kubeconfig once
-// RBAC grants the rights.
+// makeTenant returns the kubeconfig of an owner who may establish the domain.
 func (c *cluster) makeTenant(ctx context.Context, namespace, user, domain string) (kubeconfig string, err error) {
 	if err := c.kube.Namespace(ctx, namespace); err != nil {
 		return "", err
@@ -120,8 +119,7 @@ func (c *cluster) makeTenant(ctx context.Context, namespace, user, domain string
 	return kubeconfig, c.waitAllowed(ctx, kubeconfig, namespace, domain)
 }
 
-// waitAllowed waits until the user of the kubeconfig may establish zones. The authorizer follows informers, and this
-// right was granted last.
+// The authorizer follows informers, and this right was granted last.
 func (c *cluster) waitAllowed(ctx context.Context, kubeconfig, namespace, domain string) error {
 	config, err := kuberig.ClientConfig(kubeconfig)
 	if err != nil {
@@ -269,7 +267,6 @@ func runAsAdmin(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// readSerial NAME NAMESPACE/ZONE stores the zone's status.serial in the variable.
 func readSerial(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: serial NAME NAMESPACE/ZONE")

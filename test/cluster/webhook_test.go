@@ -111,8 +111,7 @@ func rdataOf(record *unstructured.Unstructured) string {
 	return text
 }
 
-// registerWebhooks creates both configurations, under the same name, for records in the namespace, until the test
-// ends.
+// registerWebhooks creates both configurations under the same name.
 func (r *reviewer) registerWebhooks(ctx context.Context, t *testing.T, typed *kubernetes.Clientset, namespace string) {
 	t.Helper()
 	at := func(path string) admissionregistrationv1.WebhookClientConfig {
@@ -205,7 +204,7 @@ func TestWebhooks_judgeAndChangeRecords(t *testing.T) {
 	}
 	serial := c.zoneHas(ctx, t, namespace, map[string]string{"www": "198.51.100.1"}, 0)
 
-	// Denied creations and changes: the tenant reads the reason, and nothing is written.
+	// The tenant reads the reason, and nothing is written.
 	denied := func(what string, err error) {
 		t.Helper()
 		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `admission webhook "validate.hooks.example" denied the request: `+refusal) {
@@ -217,7 +216,7 @@ func TestWebhooks_judgeAndChangeRecords(t *testing.T) {
 	_, err = ours.Patch(ctx, "www", types.MergePatchType, []byte(`{"spec":{"rdata":"203.0.113.1"}}`), metav1.PatchOptions{})
 	denied("patch", err)
 
-	// Unavailable with failurePolicy Fail: refused with the webhook's name, and nothing is written.
+	// failurePolicy Fail names the webhook, and nothing is written.
 	r.Close()
 	for what, err := range map[string]error{"create": createAt(ctx, ours, "later", "192.0.2.7"), "dry run": dryRun("192.0.2.7")} {
 		if !apierrors.IsInternalError(err) || !strings.Contains(err.Error(), `failed calling webhook "mutate.hooks.example"`) {

@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// postChallenge posts a challenge as cert-manager does, without apiVersion and kind, and returns the refusal.
+// postChallenge posts as cert-manager does, without apiVersion and kind, and returns the refusal.
 func (u *updated) postChallenge(action acme.ChallengeAction, namespace, fqdn, key string) string {
 	u.t.Helper()
 	body := must.Get(json.Marshal(map[string]any{"request": acme.ChallengeRequest{UID: "1", Action: action, Type: "dns-01",

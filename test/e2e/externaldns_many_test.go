@@ -87,8 +87,7 @@ func TestExternalDNS_ofMany(t *testing.T) {
 	}
 }
 
-// tryCycle is runCycle for requests that may be answered later. It returns the code of the first failed request, or
-// of the changes; 0 without changes.
+// tryCycle returns the code of the first failed request, or of the changes; 0 without changes.
 func (b *bridge) tryCycle(endpoints []*contract.Endpoint) int {
 	b.t.Helper()
 	var lists [2][]*contract.Endpoint

@@ -27,7 +27,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// bridge is `kubizone external-dns` in front of a running server, with a client of external-dns' protocol.
 type bridge struct {
 	*running
 	url   string
@@ -108,7 +107,6 @@ func readAll(t *testing.T, answer []byte) []*contract.Endpoint {
 	return must.Get(contract.ReadEndpoints(bytes.NewReader(answer)))(t)
 }
 
-// planChanges plans as external-dns does, with policy sync and no registry.
 func planChanges(current, desired []*contract.Endpoint) (c contract.Changes) {
 	byKey := func(all []*contract.Endpoint) map[contract.Key]*contract.Endpoint {
 		found := map[contract.Key]*contract.Endpoint{}
@@ -158,7 +156,6 @@ func endpointOf(text string) *contract.Endpoint {
 	return e
 }
 
-// versionsOf returns the resourceVersions of all Records, which every write changes.
 func (b *bridge) versionsOf() map[string]string {
 	b.t.Helper()
 	versions := map[string]string{}

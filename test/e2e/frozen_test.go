@@ -17,7 +17,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// flipOctet changes an octet of the stored value whose key contains part.
 func (r *running) flipOctet(part, value, damaged string) {
 	r.t.Helper()
 	endpoints, release, err := embed.Reach(r.t.Context(), r.dir, func(string) {})
@@ -102,7 +101,6 @@ func TestFrozen_whatIsDamagedInEtcdIsServedToNobody(t *testing.T) {
 		t.Errorf("fsck: %v\n%s", err, out)
 	}
 
-	// A separate primary serves the other zones too.
 	apart, dns, health := r.startPrimary()
 	waitUntil(t, "the primary by itself says that a zone is frozen",
 		func() bool { return metricsOf(t, health).parseMetrics()["kubizone_view_frozen_zones"] == 1 })

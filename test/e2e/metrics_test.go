@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// transferFrom transfers a zone by AXFR, or by IXFR from a serial, and returns the number of records.
+// transferFrom uses AXFR, or IXFR from a serial, and returns the number of records.
 func transferFrom(t *testing.T, server, fqdn string, since uint32) (records int) {
 	t.Helper()
 	q := new(mdns.Msg)

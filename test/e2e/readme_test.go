@@ -78,8 +78,7 @@ func chooseRoot(t *testing.T) root {
 // asks matches read-only commands: conditions and name servers follow a write within moments.
 var asks = regexp.MustCompile(`^(kubectl get|kubizone (why|who|changes)|dig) `)
 
-// TestPages_commandsAreTrue runs the commands of user pages in order, on one server with the examples, and compares
-// the output. A block with a name after its language is a file for the commands.
+// The pages share a server with the examples. A block with a name after its language is a file for the commands.
 func TestPages_commandsAreTrue(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
@@ -120,8 +119,7 @@ func TestPages_commandsAreTrue(t *testing.T) {
 	}
 }
 
-// someRoot writes some top-level domains of the real root zone, including those in docs/tour.md, with apex and glue,
-// into dir.
+// someRoot writes some top-level domains of the real root zone, including those in docs/tour.md.
 func someRoot(dir string) (root, error) {
 	text, err := os.ReadFile(filepath.Join("../..", wholeRoot.path))
 	if err != nil {
@@ -180,8 +178,8 @@ func fitsScreen(t *testing.T, said string) {
 
 var logged = regexp.MustCompile(`^[IWEF]\d{4} `)
 
-// TestReadme_tourIsTrue runs the commands of docs/tour.md, of which `make run` is the first, and then those of
-// README.md, and compares the output. UPDATE_STORIES=1 shows the whole output for pasting.
+// The commands of docs/tour.md come first, then those of README.md. UPDATE_STORIES=1 shows the whole output for
+// pasting.
 func TestReadme_tourIsTrue(t *testing.T) {
 	needPrograms(t)
 	steps := must.Get(rig.ReadConsole("../../docs/tour.md", ""))(t)

@@ -18,7 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// exchange is a recorded request, and the part of the answer that the client needs.
+// exchange has only the part of the answer that the client needs.
 type exchange struct {
 	method, path string
 	header       http.Header
@@ -62,8 +62,7 @@ func parseExchanges(text string) (all []exchange, err error) {
 	return all, nil
 }
 
-// replayFile FILE sends the requests of a recording as the user of $KUBECONFIG and compares the needed parts of the
-// answers.
+// replayFile FILE sends the requests of a recording as the user of $KUBECONFIG.
 func replayFile(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: replay FILE")

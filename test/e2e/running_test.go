@@ -53,7 +53,7 @@ func runUp(t *testing.T, dir string, args ...string) *running {
 	return r
 }
 
-// startPrimary starts a separate `kubizone primary`, and returns the DNS address and the URL of the metrics.
+// startPrimary returns the DNS address and the URL of the metrics.
 func (r *running) startPrimary() (apart *process, dns, metrics string) {
 	r.t.Helper()
 	ports := [2]string{}
@@ -105,7 +105,7 @@ func (r *running) sendQuery(server, qname string, qtype uint16) *mdns.Msg {
 	return answer
 }
 
-// waitForZone waits until a DNS server has the serial of the Zone's status, and returns the serial.
+// waitForZone waits for the serial in the Zone's status.
 func (r *running) waitForZone(zone, server string) (serial uint32) {
 	r.t.Helper()
 	is := must.Get(r.client.KubizoneV1alpha1().Zones("dns").Get(r.t.Context(), zone, metav1.GetOptions{}))(r.t)

@@ -22,14 +22,14 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// waitTimeout is long: a loaded machine is slow, not wrong.
+// A loaded machine is slow, not wrong.
 const waitTimeout = 5 * time.Minute
 
 var ready = regexp.MustCompile(`(?m)^ready`)
 
 type storyKey struct{}
 
-// story is the state of a running story: at most one server, started by up and again after down, and secondaries.
+// story has at most one server, started by up and again after down, and secondaries.
 type story struct {
 	server      *process
 	listen, dns string
@@ -47,7 +47,7 @@ func (s *story) endStory() {
 	}
 }
 
-// choosePorts chooses the server's ports before its start, for secondaries that start first.
+// choosePorts precedes the server's start, for secondaries that start first.
 func (s *story) choosePorts(ts *testscript.TestScript) {
 	if s.listen == "" {
 		s.listen, s.dns = "127.0.0.1:"+freePort(ts), "127.0.0.1:"+freePort(ts)
@@ -66,7 +66,7 @@ func startProcess(dir string, env []string, name string, args ...string) (*proce
 	return &process{started, filepath.Base(name)}, err
 }
 
-// waitLine waits until a line of the output matches. The error says why none did.
+// waitLine waits until a line of the output matches.
 func (p *process) waitLine(line *regexp.Regexp) error {
 	for end := time.Now().Add(waitTimeout); !line.MatchString(p.Log()); time.Sleep(20 * time.Millisecond) {
 		if p.ended() && !line.MatchString(p.Log()) {
@@ -228,7 +228,6 @@ func askAnonymously(ts *testscript.TestScript, neg bool, args []string) {
 	fmt.Fprintf(ts.Stdout(), "%d %s\n", response.StatusCode, body)
 }
 
-// findPort NAME stores a free port in the variable.
 func findPort(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: port NAME")
@@ -236,7 +235,6 @@ func findPort(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], freePort(ts))
 }
 
-// readSerial NAME NAMESPACE/ZONE stores the zone's status.serial in the variable.
 func readSerial(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: serial NAME NAMESPACE/ZONE")

@@ -30,7 +30,6 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// readFormat returns the output of `kubizone updatekey show` for a client that updates a zone at a server.
 func readFormat(t *testing.T, client string, at netip.AddrPort, zone string, key rig.TSIGKey, transfers bool) string {
 	t.Helper()
 	text := must.Get(os.ReadFile(filepath.Join("../../pkg/cmd/updatekey/formats", client+".txt")))(t)
@@ -54,8 +53,8 @@ func (u *updated) runClient(env []string, program string, args ...string) (strin
 	return string(said), err
 }
 
-// TestUpdatesPage_isTrue applies the objects of docs/updates.md and runs the commands.
-// test/cluster/testdata/updatekey.txtar runs those that need Secrets of a cluster.
+// The objects and commands are those of docs/updates.md. test/cluster/testdata/updatekey.txtar runs commands that
+// need Secrets of a cluster.
 func TestUpdatesPage_isTrue(t *testing.T) {
 	t.Parallel()
 	kubectl := rig.Need(rig.KubeProgram("kubectl"))(t)
@@ -104,7 +103,7 @@ type certified struct {
 	teamA, teamB rig.TSIGKey
 }
 
-// bindSource is the BIND's source address, different from that of updating clients.
+// The BIND's source address differs from that of updating clients.
 const bindSource = "127.0.0.2"
 
 func runCertified(t *testing.T) *certified {
@@ -252,7 +251,7 @@ func TestUpdateClients_getCertificatesOfTheHiddenPrimary_S13_8(t *testing.T) {
 	c.checkClient("lego", func(key rig.TSIGKey, names ...string) (string, string, error) {
 		return c.runLego5(lego, c.primary, key, names...)
 	})
-	// The secondary does not know the key, so certbot must not sign the query there.
+	// The secondary does not know the key: certbot must not sign there.
 	c.checkClient("certbot", func(key rig.TSIGKey, names ...string) (string, string, error) {
 		return c.runCertbot(certbot, c.bind.Addr, key, false, names...)
 	})
@@ -262,7 +261,7 @@ func TestUpdateClients_getCertificatesOfTheHiddenPrimary_S13_8(t *testing.T) {
 	}
 }
 
-// sendLease sends a lease to D2 as a DHCP server does: the number of octets, then JSON.
+// D2 gets leases from a DHCP server: the number of octets, then JSON.
 func sendLease(t *testing.T, to netip.AddrPort, remove bool, dhcid, address string) {
 	t.Helper()
 	change := 0
@@ -329,8 +328,7 @@ func TestUpdateClients_writeLeases_S13_6(t *testing.T) {
 	}
 }
 
-// runOwned is an updated server with the zone example.net, all of whose names the zone's namespace and team-a may
-// write.
+// runOwned lets the zone's namespace and team-a write all names of example.net.
 func runOwned(t *testing.T) *updated {
 	u := runUpdated(t, t.TempDir())
 	all := []v1alpha1.RecordDelegation{{Pattern: "*"}}
@@ -341,7 +339,7 @@ func runOwned(t *testing.T) *updated {
 	return u
 }
 
-// byDnspython writes with dnspython, by TCP and UDP, and prints each answer.
+// byDnspython uses TCP and UDP.
 const byDnspython = `
 import sys, dns.flags, dns.message, dns.query, dns.rcode, dns.tsigkeyring, dns.update
 host, port, name, secret = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4]

@@ -57,7 +57,7 @@ func runUpdated(t *testing.T, dir string, args ...string) *updated {
 	return u
 }
 
-// makeKey creates an UpdateKey with a new key, and returns the key once served.
+// makeKey returns when the new key is served.
 func (u *updated) makeKey(namespace, object string, transfer v1alpha1.UpdateTransfer, patterns ...string) rig.TSIGKey {
 	u.t.Helper()
 	spec := v1alpha1.UpdateKeySpec{Transfer: transfer}
@@ -119,7 +119,7 @@ func (u *updated) sendUpdateTo(server netip.AddrPort, key *rig.TSIGKey, lines ..
 	return said + err.Error()
 }
 
-// readRecords returns the Records of a namespace, sorted: name in the zone, type, ttl, values.
+// readRecords returns sorted lines: name in the zone, type, ttl, values.
 func (u *updated) readRecords(namespace string) string {
 	u.t.Helper()
 	list := must.Get(u.client.KubizoneV1alpha1().Records(namespace).List(u.t.Context(), metav1.ListOptions{}))(u.t)
@@ -596,7 +596,7 @@ func (c updateClient) readCounter(owner string) (value int64, is bool) {
 	return 0, false
 }
 
-// raiseCounter sends a message that increments a counter, and returns the RCODE; -1 without an answer.
+// raiseCounter returns -1 without an answer.
 func (c updateClient) raiseCounter(owner string) int {
 	text := func(n int64) []mdns.RR {
 		return []mdns.RR{must.Get(mdns.NewRR(fmt.Sprintf(`%s 60 TXT "%d"`, owner, n)))(c.t)}

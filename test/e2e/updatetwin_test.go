@@ -42,7 +42,6 @@ func (w *updateTwin) sendMessage(at int, m *mdns.Msg) int {
 	return answer.Rcode
 }
 
-// readZone returns the records below apps, by AXFR.
 func (w *updateTwin) readZone(at int) string {
 	w.t.Helper()
 	var lines []string
@@ -173,8 +172,8 @@ func touchesCNAME(m *mdns.Msg) bool {
 	return slices.ContainsFunc(m.Ns, func(rr mdns.RR) bool { return rr.Header().Class == mdns.ClassINET })
 }
 
-// readValues returns the zone without the SOA, a value per line, by AXFR. TTLs are dropped: an update does not set
-// the TTL of an RRset shared with a Record.
+// readValues returns a value per line, without the SOA and TTLs: an update does not set the TTL of an RRset shared
+// with a Record.
 func (w *updateTwin) readValues(at int) (values []string) {
 	w.t.Helper()
 	for _, rr := range w.transferZone(at) {

@@ -17,8 +17,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// followChanges opens changes?watch=true of dns/org, as kubectl get --raw does, and returns a function that reads the
-// next line.
+// followChanges opens changes?watch=true of dns/org and returns a function that reads the next line.
 func followChanges(t *testing.T, client rest.Interface) (line func() (string, error)) {
 	t.Helper()
 	stream, err := client.Get().Namespace("dns").Resource("zones").Name("org").SubResource("changes").Param("watch", "true").Stream(
