@@ -30,7 +30,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// runFsck returns fsck's output for a store, and whether the store is clean and owes nothing.
+// runFsck: clean also means that nothing is owed.
 func (w *world) runFsck(ctx context.Context, e *etcd) (said string, clean, settled bool) {
 	out, err := exec.CommandContext(ctx, w.program, append([]string{"fsck", "--etcd-servers", e.listEndpoints()},
 		e.access...)...).CombinedOutput()
@@ -38,8 +38,8 @@ func (w *world) runFsck(ctx context.Context, e *etcd) (said string, clean, settl
 	return said, err == nil, err == nil && strings.HasSuffix(said, "clean; nothing is owed")
 }
 
-// checkAll ends the load and checks the store until cascades end, the records against acknowledged writes (H1), and
-// servers and a primary against each other and the zone's hash (H3).
+// checkAll ends the load and checks the store, the records against acknowledged writes (H1), and servers and a
+// primary against each other and the zone's hash (H3).
 func (w *world) checkAll(ctx context.Context, t *testing.T, l *load, e *etcd, servers ...*replica) {
 	t.Helper()
 	l.endLoad()
@@ -168,7 +168,6 @@ func transferZone(at, zone string) ([]string, error) {
 	return slices.Compact(all), nil
 }
 
-// transferChanges returns the records of an IXFR in order.
 func transferChanges(at, zone string, since uint32) ([]mdns.RR, error) {
 	answers, err := new(mdns.Transfer).In(new(mdns.Msg).SetIxfr(zone, since, ".", "."), at)
 	if err != nil {

@@ -35,7 +35,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// memberEnv turns this test binary into an etcd member, a process of its own that a test can kill, stop and starve.
+// memberEnv turns this test binary into an etcd member, which a test can kill, stop and starve.
 const memberEnv = "KUBIZONE_CRASH_MEMBER"
 
 const (
@@ -121,7 +121,7 @@ type etcd struct {
 	access []string
 }
 
-// startEtcd runs n members, in the given directories or in new directories.
+// startEtcd runs n members, in new directories unless given.
 func startEtcd(ctx context.Context, t *testing.T, n int, sync bool, dirs ...string) *etcd {
 	t.Helper()
 	e := &etcd{}
@@ -147,7 +147,6 @@ func startEtcd(ctx context.Context, t *testing.T, n int, sync bool, dirs ...stri
 	return e
 }
 
-// startSecureEtcd runs a member that requires client certificates. tls is as in memberConfig.
 func startSecureEtcd(ctx context.Context, t *testing.T, tls string, access ...string) *etcd {
 	t.Helper()
 	client, peer := must.Get(rig.FreePort())(t), must.Get(rig.FreePort())(t)
@@ -295,7 +294,6 @@ func (e *etcd) findLeader(ctx context.Context, t *testing.T) *member {
 	return found
 }
 
-// isolateMember cuts a member off from the others, in both directions.
 func (e *etcd) isolateMember(lonely *member) {
 	for _, m := range e.members {
 		if m == lonely {
@@ -312,8 +310,7 @@ func (e *etcd) healMembers() {
 	}
 }
 
-// holdsConnection reports whether a process owns the connection from this local port. The connection does not name
-// the dialling program.
+// holdsConnection: a connection does not name the dialling program.
 func holdsConnection(pid int, from netip.AddrPort) bool {
 	table, err := os.ReadFile("/proc/net/tcp")
 	if err != nil {

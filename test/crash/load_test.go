@@ -47,7 +47,6 @@ func listTeams() (all []string) {
 	return all
 }
 
-// load runs clients that write through several servers and record the answers.
 type load struct {
 	mu      sync.Mutex
 	clients []typed.KubizoneV1alpha1Interface // connected to each server directly
@@ -95,8 +94,7 @@ func makeTXT(namespace, name, domain, value string) *v1alpha1.Record {
 	return &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: v1alpha1.RecordSpec{DomainName: domain, Type: "TXT", Values: []string{value}}}
 }
 
-// startLoad creates a forest of zones and starts all clients until endLoad: writers, a client that creates and
-// deletes zones, and a client that withdraws and restores rules.
+// startLoad starts writers, a client that creates and deletes zones, and a client that withdraws and restores rules.
 func (w *world) startLoad(ctx context.Context, t *testing.T, servers ...*replica) *load {
 	t.Helper()
 	l := w.newLoad(ctx, t, servers...)
@@ -118,7 +116,7 @@ func (l *load) startLoad(ctx context.Context) {
 // writing, but leave the machine to a starting server and to parallel tests.
 const turn, burst = 300 * time.Millisecond, 60 * time.Millisecond
 
-// waitForBurst waits for the next burst. With -soak, writers never pause.
+// With -soak, writers never pause.
 func (l *load) waitForBurst() {
 	if now := time.Since(l.began) % turn; now > burst && *soak == 0 {
 		time.Sleep(turn - now)
@@ -150,7 +148,7 @@ func (l *load) endLoad() {
 	l.all.Wait()
 }
 
-// wasRefused reports whether the server answered that nothing changed.
+// wasRefused reports whether nothing changed.
 func wasRefused(err error) bool {
 	if utilnet.IsConnectionRefused(err) {
 		time.Sleep(20 * time.Millisecond) // let a restarting server find the writers
@@ -160,8 +158,7 @@ func wasRefused(err error) bool {
 		apierrors.ReasonForError(err) == "InsufficientStorage"
 }
 
-// makeWrite makes a write and records the outcome. done is false if the object is in doubt from now on. The end of
-// the load does not cancel a request.
+// done is false if the object is in doubt from now on. The end of the load does not cancel a request.
 func (l *load) makeWrite(key, value string, write func(context.Context) (*v1alpha1.Record, error)) (done, ok bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -197,7 +194,6 @@ func (l *load) makeWrite(key, value string, write func(context.Context) (*v1alph
 	return false, false
 }
 
-// measurePause returns the longest time without a successful answer since the last call.
 func (l *load) measurePause() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -221,8 +217,7 @@ func (l *load) waitAcked(ctx context.Context, t *testing.T, n int) {
 	})
 }
 
-// writeRecords creates, changes and deletes records with its own names until ctx ends. A read by any server shows an
-// acknowledged write (S7.1).
+// Each worker of writeRecords has names of its own. A read by any server shows an acknowledged write (S7.1).
 func (l *load) writeRecords(ctx context.Context, w int) {
 	rnd := rand.New(rand.NewPCG(*seed, uint64(w)))
 	namespace := listTeams()[w]
@@ -289,7 +284,6 @@ func (l *load) writeRecords(ctx context.Context, w int) {
 	}
 }
 
-// readBack compares a server's record with the acknowledged value.
 func (l *load) readBack(ctx context.Context, server int, namespace, name, want string) {
 	have, err := l.listServers()[server].Records(namespace).Get(ctx, name, metav1.GetOptions{})
 	if err == nil && slices.Equal(have.Spec.Values, []string{want}) || err != nil && !apierrors.IsNotFound(err) {

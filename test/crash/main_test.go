@@ -30,7 +30,7 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// waitTimeout is long: a loaded machine is slow, not wrong.
+// A loaded machine is slow, not wrong.
 const waitTimeout = 2 * time.Minute
 
 var (
@@ -119,7 +119,7 @@ func requireWorld(t *testing.T) *world {
 
 var within, until = rig.Within, rig.Until
 
-// replica is a server that can restart with the same directory and address.
+// replica keeps directory and address through restarts.
 type replica struct {
 	*kuberig.Server
 
@@ -150,7 +150,6 @@ func (w *world) serverWith(ctx context.Context, t *testing.T, etcd string, flags
 	return r
 }
 
-// startReplica starts a server in place of the former, and kills the former if still running.
 func (r *replica) startReplica(ctx context.Context, t *testing.T, env ...string) {
 	t.Helper()
 	if r.Server != nil {

@@ -185,7 +185,7 @@ func TestF09_transfersOverABadLine(t *testing.T) {
 	w.checkAll(ctx, t, l, e, one)
 }
 
-// serials watches the zone "one" through all faults: resumed, or started anew if the server demands a list.
+// serials watches the zone "one" through all faults, and starts anew only if told to list.
 type serials struct {
 	mu    sync.Mutex
 	last  int64
@@ -244,7 +244,7 @@ func (s *serials) noteSerial(z *v1alpha1.Zone) {
 	s.last = z.Status.Serial
 }
 
-// waitForSerial: the watch reaches the zone's serial and never went back.
+// waitForSerial also requires that the watch never went back.
 func (s *serials) waitForSerial(ctx context.Context, t *testing.T, l *load) {
 	t.Helper()
 	z := must.Get(l.listServers()[0].Zones(owner).Get(ctx, "one", metav1.GetOptions{}))(t)

@@ -110,7 +110,7 @@ func TestF20_transfersWhileTheZoneChanges(t *testing.T) {
 	t.Logf("%d versions were transferred", len(whole))
 }
 
-// withoutSOA splits the SOA, whose serial changes, from a zone.
+// withoutSOA splits off the SOA, whose serial changes.
 func withoutSOA(t *testing.T, all []string) (serial uint32, rest []string) {
 	t.Helper()
 	for _, text := range all {

@@ -17,7 +17,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// proxy forwards the connections between two processes and injects network faults.
 type proxy struct {
 	Addr netip.AddrPort
 
@@ -86,7 +85,7 @@ func (p *proxy) loseBytes(share float64, rate int) {
 	p.lost, p.rate = share, rate
 }
 
-// swallowAfter silently drops everything after a number of octets in a direction; 0: nothing.
+// swallowAfter silently drops everything after so many octets; 0: nothing.
 func (p *proxy) swallowAfter(after int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

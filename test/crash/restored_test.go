@@ -29,7 +29,7 @@ func (w *world) runCommand(ctx context.Context, t *testing.T, args ...string) {
 	}
 }
 
-// putBack restores the member from a snapshot with etcd's own tool, without raising the revision.
+// putBack does not raise the revision.
 func (m *member) putBack(ctx context.Context, t *testing.T, file string) {
 	t.Helper()
 	m.killMember()

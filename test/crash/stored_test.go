@@ -21,7 +21,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// stored is the fixed key prefix of everything in etcd.
 const stored = "/registry/kubizone/"
 
 // flipBit changes a bit of the word in a value below the prefix. undo restores the value.

@@ -34,8 +34,7 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// eachEarlier runs a test with each revision of testdata/earlier.txt. before is the world of now with the earlier
-// programs.
+// before is the world of now with the earlier programs.
 func eachEarlier(t *testing.T, test func(t *testing.T, now, before *world)) {
 	t.Helper()
 	var revisions []string
@@ -348,8 +347,8 @@ func (d *delivered) readEverything(ctx context.Context, t *testing.T) map[string
 	return all
 }
 
-// expectUnchanged compares the API with earlier answers, resourceVersions included if both have the same format.
-// Record counts of Delegations are ignored: a starting server computes them.
+// expectUnchanged includes resourceVersions if both have the same format. Record counts of Delegations are ignored: a
+// starting server computes them.
 func (d *delivered) expectUnchanged(ctx context.Context, t *testing.T, had map[string]string, versions bool) {
 	t.Helper()
 	has := d.readEverything(ctx, t)
@@ -441,7 +440,6 @@ func (d *delivered) deliverRecord(ctx context.Context, t *testing.T, by *world, 
 	}
 }
 
-// following is an informer of records with its first version.
 type following struct {
 	*informer
 	d    *delivered

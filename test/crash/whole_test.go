@@ -36,7 +36,6 @@ const (
 	setPrefix = "set-"
 )
 
-// readWhole is a client of a server. It replays the events of a watch, which it leaves and resumes.
 type readWhole struct {
 	l      *load
 	server int
@@ -60,7 +59,6 @@ func (l *load) startWhole(ctx context.Context, each int) (all []*readWhole) {
 	return all
 }
 
-// writeSets writes change sets in sequence through any server. l.may has the possible values of the Records.
 func (l *load) writeSets(ctx context.Context) {
 	rnd := rand.New(rand.NewPCG(*seed, 1<<32))
 	for i := 1; ctx.Err() == nil; i++ {
@@ -203,7 +201,6 @@ func isYounger(version, than string) bool {
 	return err1 == nil && err2 == nil && x > y
 }
 
-// checkWhole compares the readers' replays with the final state.
 func (l *load) checkWhole(ctx context.Context, t *testing.T, readers []*readWhole) {
 	t.Helper()
 	var lists, streams, events, entries int

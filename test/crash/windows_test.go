@@ -24,7 +24,7 @@ import (
 )
 
 // windows are the kinds of transactions around which a server is killed: before sending, or after the commit and
-// before the client has an answer. They are parsed from the definition, which is built only with fault points.
+// before the client has an answer. The definition, from which they are parsed, is built only with fault points.
 var windows = sync.OnceValue(func() (kinds []string) {
 	file, err := parser.ParseFile(token.NewFileSet(), "../faults/kind.go", nil, 0)
 	if err != nil {
@@ -83,7 +83,6 @@ func TestF01_serverKilledInEveryWindow(t *testing.T) {
 	w.checkAll(ctx, t, l, e, steady, doomed)
 }
 
-// diesAt restarts the server with a fault and requires its death.
 func (r *replica) diesAt(ctx context.Context, t *testing.T, point string) {
 	t.Helper()
 	began := time.Now()

@@ -40,7 +40,7 @@ type faults struct {
 	all []*fault
 }
 
-// plan is parsed once. An invalid plan ends the server, since the test would wait in vain.
+// An invalid plan ends the server: the test would wait in vain.
 var plan = sync.OnceValue(func() *faults {
 	p := &faults{}
 	text := os.Getenv("KUBIZONE_FAULT")
@@ -61,7 +61,6 @@ var plan = sync.OnceValue(func() *faults {
 	return p
 })
 
-// passPoint reports whether the answer of the transaction is to be lost.
 func (p *faults) passPoint(point string) (lose bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -34,7 +34,7 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 )
 
-// bindy is an operator that rewrites its objects of a cluster continually, as bindy's does.
+// bindy rewrites its objects of a cluster continually, as bindy's operator does.
 type bindy struct {
 	w       *world
 	cluster string
@@ -142,7 +142,7 @@ func (b *bindy) readChildren() map[string]string {
 	return states
 }
 
-// annotateObject permits the take-over of bindy's objects.
+// The annotation permits the take-over of bindy's objects.
 func (w *world) annotateObject(resource schema.GroupVersionResource, name string) {
 	w.t.Helper()
 	client, err := dynamic.NewForConfig(w.kube.Admin())
@@ -270,7 +270,7 @@ func TestInstance_takesOverADeployment_S11_10(t *testing.T) {
 		t.Errorf("bindy has %v", untouched)
 	}
 
-	// A restarted bindy reclaims its objects if possible, and the fleet does not fight.
+	// A restarted bindy reclaims its objects if possible, and both do not fight.
 	if err := b.applyObjects(w.ctx); err == nil || !apierrors.IsInvalid(errors.Unwrap(err)) && !strings.Contains(err.Error(), "immutable") {
 		t.Errorf("a Deployment has another selector now: %v", err)
 	}

@@ -286,7 +286,6 @@ func TestCluster_rotatesItsTSIGKeyInSteps_S11_11(t *testing.T) {
 	w.mu.Lock()
 	first = keys()
 	w.mu.Unlock()
-	// look triggers a reconcile of the cluster and instances, and returns the keys.
 	look := func() render.TransferKeys {
 		t.Helper()
 		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"nudge":"%d"}}}`, time.Now().UnixNano())

@@ -50,7 +50,6 @@ const (
 	longestFault = 2 * time.Second
 )
 
-// causes repeats a test's failures at the end, below the logs of the processes.
 type causes struct {
 	*testing.T
 	mu   sync.Mutex
@@ -85,7 +84,7 @@ type service struct {
 	lost   atomic.Int64
 }
 
-// site is a server of the room: a namespace with a Bind9Cluster of one server, and a kubelet.
+// site is a namespace with a Bind9Cluster of one server, and a kubelet.
 type site struct {
 	*world
 	t       *causes
@@ -99,7 +98,6 @@ type site struct {
 	missing, answers atomic.Int64
 }
 
-// room is the setup of TestFaults.
 type room struct {
 	*world
 	t                   *causes
@@ -109,7 +107,7 @@ type room struct {
 	config              fleet.Config
 	// common is held by a fault of shared parts.
 	common sync.Mutex
-	// written is the last value possibly written to the changing record.
+	// written is the last value possibly written.
 	written atomic.Uint32
 }
 
@@ -259,7 +257,7 @@ func (r *room) keepRunning(s *service) {
 		}
 		s.down.Lock()
 		if !s.killed.Swap(false) {
-			// Other goroutines may log after main prints the error.
+			// Others may log later.
 			if said := process.Log(); strings.Contains(said, "kubizone: the Lease is another's, or could not be renewed in time\n") {
 				s.lost.Add(1)
 			} else {
@@ -275,7 +273,7 @@ func (r *room) keepRunning(s *service) {
 	}
 }
 
-// makeZones creates the zone with the queried names: one never changes, the other always does.
+// makeZones: one of the queried names never changes, the other always does.
 func (r *room) makeZones() {
 	r.written.Store(1)
 	_, err := r.ours.KubizoneV1alpha1().Zones(r.namespace).Create(r.ctx, &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "main"}, Spec: v1alpha1.ZoneSpec{
@@ -299,7 +297,7 @@ func addressOf(n uint32) string {
 	return netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}).String()
 }
 
-// writeRecords changes the record, and creates and deletes zones, with retries, until ctx ends.
+// writeRecords also creates and deletes zones, with retries.
 func (r *room) writeRecords(ctx context.Context) {
 	for i := 0; ctx.Err() == nil; i++ {
 		next := r.written.Add(1) // before the write, as an answer may come before the server's
@@ -335,7 +333,6 @@ func (r *room) writeRecords(ctx context.Context) {
 	}
 }
 
-// persistUntilDone retries until success: a killed server returns soon.
 func (r *room) persistUntilDone(do func(context.Context) error) {
 	until := time.Now().Add(waitTimeout)
 	for {
@@ -378,8 +375,8 @@ func (s *site) waitAnswers(ctx context.Context) {
 	})
 }
 
-// queryServer queries a server without a pause. An answer is wrong with a value never written, or older than before.
-// A refusal is missing, and wrong unless the fault is the site's own.
+// An answer is wrong with a value never written, or older than before. A refusal is missing, and wrong unless the
+// fault is the site's own.
 func (s *site) queryServer(ctx context.Context, written *atomic.Uint32) {
 	last, killed := uint32(0), int64(0)
 	for ctx.Err() == nil {
@@ -421,7 +418,6 @@ func (s *site) queryServer(ctx context.Context, written *atomic.Uint32) {
 	}
 }
 
-// fault breaks something, holds the fault for a while and repairs it.
 type fault struct {
 	name string
 	do   func(at *site, hold time.Duration)
@@ -493,7 +489,7 @@ func (r *room) listFaults() []fault {
 	return all
 }
 
-// disturbSite disturbs the processes of a site, and returns when the site answers again.
+// disturbSite returns when the site answers again.
 func (s *site) disturbSite(do func(p *localPod)) {
 	s.mending.Lock()
 	defer s.mending.Unlock()
@@ -550,7 +546,7 @@ func (r *room) deleteSecret(at *site, name string) {
 	})
 }
 
-// loseControl deletes the control channel's key, so that the pod is replaced, with an empty disk.
+// Without the control channel's key, the pod is replaced, with an empty disk.
 func (r *room) loseControl(at *site) {
 	at.disturbSite(func(before *localPod) {
 		r.deleteSecret(at, render.RNDCSecretName("prod-secondary-0"))
@@ -595,7 +591,7 @@ func (c *cluster) restartServer(ctx context.Context) error {
 	return err
 }
 
-// waitEverySerial waits until each server has each zone at its serial, and deleted zones are gone.
+// waitEverySerial also requires that deleted zones are gone.
 func (r *room) waitEverySerial() {
 	want := addressOf(r.written.Load())
 	ctx, cancel := context.WithTimeout(r.ctx, waitTimeout)

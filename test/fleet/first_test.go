@@ -18,8 +18,8 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// TestFleet_startsAsItsPageSays runs the commands of "The first fleet in ten minutes" in docs/fleet.md. A replacement
-// of helm applies the chart's RBAC, and controller and primary run with these rights only.
+// The commands are those of "The first fleet in ten minutes" in docs/fleet.md. A replacement of helm applies the
+// chart's RBAC, and controller and primary run with these rights only.
 func TestFleet_startsAsItsPageSays(t *testing.T) {
 	w := newWorld(t, "first-fleet") // the test's namespace; the page's commands create their own
 	w.namespace = "dns-system"

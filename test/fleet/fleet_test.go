@@ -38,7 +38,7 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// waitTimeout is long: a loaded machine is slow, not wrong.
+// A loaded machine is slow, not wrong.
 const waitTimeout = 2 * time.Minute
 
 var home string
@@ -137,7 +137,6 @@ type world struct {
 	// loaded maps each instance to the configuration hash reported by its pods; guarded by mu.
 	mu     sync.Mutex
 	loaded map[string]string
-	// writes counts the Fleet's writing requests to kube-apiserver.
 	writes atomic.Int64
 	stop   func()
 }
@@ -160,7 +159,6 @@ func makePlatform() render.Platform {
 		AgentImage: "registry.example/kubizone:v0", ClientNamespace: "kubizone-system"}
 }
 
-// newWorld creates a namespace with Pod Security restricted.
 func newWorld(t *testing.T, namespace string) *world {
 	c := requireCluster(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -203,14 +201,12 @@ func (w *world) runFleet(at clock.Clock, namespaces ...string) {
 	})
 }
 
-// askLoaded answers in place of a pod's agent.
 func (w *world) askLoaded(_ context.Context, _ *corev1.Pod, server *render.Server) (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.loaded[server.Name], nil
 }
 
-// load makes the pods of an instance report the current configuration hash.
 func (w *world) load(instance string) {
 	w.t.Helper()
 	hash := w.getInstance(instance).Status.ConfigHash

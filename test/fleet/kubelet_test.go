@@ -223,10 +223,8 @@ func (k *kubelet) placePod(pod *corev1.Pod) (*localPod, error) {
 	return p, nil
 }
 
-// isFleets tells pods of the fleet from bindy's.
 func isFleets(pod *corev1.Pod) bool { return pod.Labels[render.LabelManager] == render.Manager }
 
-// localizeText replaces directories and ports by those of this machine.
 func (p *localPod) localizeText(text string) string {
 	return strings.NewReplacer(
 		render.ConfigDir, filepath.Join(p.dir, "etc"), render.StateDir, filepath.Join(p.dir, "state"),
@@ -239,7 +237,6 @@ func (p *localPod) localizeText(text string) string {
 	).Replace(text)
 }
 
-// readVolume returns the content of the projected volume, from the source objects.
 func (k *kubelet) readVolume(pod *corev1.Pod) (map[string]string, error) {
 	files := map[string]string{}
 	for _, volume := range pod.Spec.Volumes {
@@ -277,7 +274,6 @@ func (k *kubelet) readVolume(pod *corev1.Pod) (map[string]string, error) {
 	return files, nil
 }
 
-// readMounts reads a Secret or ConfigMap mounted by a container of bindy, completely or a single file.
 func (k *kubelet) readMounts(pod *corev1.Pod, volume *corev1.Volume, files map[string]string) error {
 	data := map[string]string{}
 	switch {
@@ -338,7 +334,7 @@ func (k *kubelet) refreshPod(p *localPod) error {
 		if container.Name == render.AgentContainer {
 			process, arguments = &p.program, append([]string{k.w.program}, arguments...)
 		} else {
-			// A single worker is enough, and test machines have few processors.
+			// Test machines have few processors.
 			arguments = append(arguments, "-n", "1")
 			program, err := rig.Find(arguments[0], "apt-get install bind9")
 			if err != nil {
@@ -394,11 +390,11 @@ func (k *kubelet) refreshPod(p *localPod) error {
 // probeFailures is the failureThreshold of the fleet's readiness probes.
 const probeFailures = 2
 
-// Like a kubelet, probes verifies no certificate.
+// Like a kubelet, without verifying certificates.
 var probes = &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 
-// probePod runs the probes of a pod. A startup probe of the agent runs once for each named, before the readiness
-// probe of the agent's supervisor. Without an agent, the probes connect to named.
+// A startup probe of the agent runs once for each named, before the readiness probe of the agent's supervisor.
+// Without an agent, the probes connect to named.
 func (k *kubelet) probePod(p *localPod) error {
 	asksAgent := slices.ContainsFunc(p.pod.Spec.Containers, func(c corev1.Container) bool {
 		return c.StartupProbe != nil && c.StartupProbe.HTTPGet != nil
@@ -429,8 +425,7 @@ func (k *kubelet) probePod(p *localPod) error {
 	return connection.Close()
 }
 
-// askAgent asks a pod's agent for BIND's loaded configuration, and translates the hash of localized files to that of
-// the cluster's files.
+// askAgent translates the hash of localized files to that of the cluster's files.
 func (k *kubelet) askAgent(ctx context.Context, p *localPod, server *render.Server) (string, error) {
 	if server == nil {
 		instance := p.pod.Labels["bind9.kubi.zone/instance"]

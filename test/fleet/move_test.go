@@ -115,7 +115,7 @@ func documentBlocks(t *testing.T, document, words string) (yamls, shells []strin
 	return yamls, shells
 }
 
-// makeShell creates a directory for scripts, with kubectl, as a cluster admin, and kubizone in their PATH.
+// makeShell has kubectl, as a cluster admin, and kubizone in the PATH.
 func (w *world) makeShell() (dir string, environment []string) {
 	w.t.Helper()
 	kubectl := rig.Need(rig.KubeProgram("kubectl"))(w.t)
@@ -161,7 +161,7 @@ func TestFleet_takesOverFromBindyUnderQueries_S11_10(t *testing.T) {
 		w.mustSucceed(os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600))
 	}
 
-	// bindy: objects, an operator that rewrites them, and pods that answer for the zone.
+	// bindy has objects, an operator that rewrites them, and pods.
 	here, err := os.Getwd()
 	w.mustSucceed(err)
 	shell(fmt.Sprintf("kubectl apply -f %s/../migration/testdata/bindy_crds.yaml -f %s/testdata/bindy_crds.yaml", here, here))
@@ -196,7 +196,6 @@ func TestFleet_takesOverFromBindyUnderQueries_S11_10(t *testing.T) {
 	asked, stop := askThroughout(w.ctx, servers, map[string]string{"www.corp.test.": "192.0.2.80 192.0.2.81", "ns1.corp.test.": "192.0.2.1", "none.corp.test.": "NXDOMAIN"})
 	defer stop()
 
-	// Kubizone beside it.
 	primary, err := rig.FreePort()
 	w.mustSucceed(err)
 	for _, arguments := range [][]string{
@@ -281,7 +280,7 @@ func TestFleet_takesOverFromBindyUnderQueries_S11_10(t *testing.T) {
 	}
 }
 
-// runOperator rewrites bindy's objects every second, while the operator's Deployment has replicas.
+// runOperator writes every second, while the operator's Deployment has replicas.
 func (b *bindy) runOperator() {
 	b.w.t.Helper()
 	_, err := b.w.core.CoreV1().Namespaces().Create(b.w.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "bindy-system"}}, metav1.CreateOptions{})
@@ -318,7 +317,7 @@ func (b *bindy) runOperator() {
 	b.w.mustSucceed(b.waitForWrites())
 }
 
-// waitForWrites waits until the operator has written all objects twice: the first round may have begun before.
+// waitForWrites: twice, because the first round may have begun before.
 func (b *bindy) waitForWrites() error {
 	count := func() int {
 		b.mu.Lock()

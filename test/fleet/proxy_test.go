@@ -19,7 +19,6 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// proxyLag is a node's delay after a change of an EndpointSlice.
 const proxyLag = 500 * time.Millisecond
 
 // proxy acts as kube-proxy and forwards port 53 of a Service's address to ready pods in the Service's EndpointSlices.
@@ -184,7 +183,7 @@ func (p *proxy) forwardConnections() error {
 	return nil
 }
 
-// makeNode creates the node of a kubelet's pods: EndpointSlices omit pods without a node.
+// EndpointSlices omit pods without a node.
 func (w *world) makeNode(name string) {
 	w.t.Helper()
 	_, err := w.core.CoreV1().Nodes().Create(w.ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})

@@ -36,8 +36,7 @@ const (
 	tryTimeout = 3 * time.Second
 )
 
-// load queries the servers of an NS set as resolvers do: without an answer, or after a failure, the query goes to the
-// next server.
+// load queries as resolvers do: without an answer, or after a failure, the query goes to the next server.
 type load struct {
 	services []*proxy
 	names    []string

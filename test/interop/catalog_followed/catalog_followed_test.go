@@ -35,7 +35,7 @@ type consumer struct {
 	log  func() string
 }
 
-// readSerial queries a zone's SOA without dig: a process for each of thousands of zones would be slow.
+// readSerial does without dig: thousands of processes would be slow.
 func (c consumer) readSerial(zone string) (uint32, bool, error) {
 	question := new(dns.Msg)
 	question.SetQuestion(zone, dns.TypeSOA)

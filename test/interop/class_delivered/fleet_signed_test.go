@@ -42,8 +42,8 @@ var (
 	controlKey = rig.TSIGKey{Name: "control.example", Algorithm: "hmac-sha256", Secret: "Y29udHJvbC1jb250cm9sLWNvbnRyb2wtY29udHJvbDE="}
 )
 
-// keyLifetimes returns the lifetimes of KSK and ZSK in seconds. With half of these times, named 9.18 kept an old ZSK
-// in the second of two consecutive rollovers.
+// keyLifetimes are seconds. With half of these times, named 9.18 kept an old ZSK in the second of two consecutive
+// rollovers.
 func keyLifetimes() (ksk, zsk int) {
 	if rig.Long() {
 		return 60, 45
@@ -51,7 +51,7 @@ func keyLifetimes() (ksk, zsk int) {
 	return 25, 20
 }
 
-// fastPolicy replaces keys within a minute or two; policyOf is the same policy in the API.
+// fastPolicy replaces keys within two minutes; policyOf is the same policy in the API.
 func fastPolicy() string {
 	ksk, zsk := keyLifetimes()
 	return fmt.Sprintf(`dnssec-policy "fast" {
@@ -73,7 +73,6 @@ func policyOf(name string) bind9.DNSSECPolicy {
 	}}
 }
 
-// signingFleet is a cluster of external servers, one of which signs.
 type signingFleet struct {
 	*server
 	root    *localRoot
@@ -81,8 +80,7 @@ type signingFleet struct {
 	servers []*rig.BIND
 }
 
-// startSigningFleet starts a root, the servers of Bind9Cluster dns/prod, which also serve the root, and DNSClass
-// signed for that cluster.
+// startSigningFleet: the servers of Bind9Cluster dns/prod also serve the root. The DNSClass is signed.
 func startSigningFleet(ctx context.Context, t *testing.T) *signingFleet {
 	t.Helper()
 	var public []netip.AddrPort

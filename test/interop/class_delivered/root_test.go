@@ -34,7 +34,6 @@ example. IN NS ns.example.
 ns.example. IN A 192.0.2.53
 `
 
-// localRoot is a BIND that signs a root zone with a fixed key.
 type localRoot struct {
 	*rig.BIND
 	servers []netip.AddrPort
@@ -88,7 +87,6 @@ func (r *localRoot) findServers(ctx context.Context, zone name.Name) ([]signing.
 	return servers, nil
 }
 
-// enterDS replaces the DS of example., as the root's operator does by hand.
 func (r *localRoot) enterDS(ctx context.Context, all []v1alpha1.DelegationSigner) error {
 	script := "zone .\nupdate delete example. DS\n"
 	for _, ds := range all {
@@ -98,7 +96,6 @@ func (r *localRoot) enterDS(ctx context.Context, all []v1alpha1.DelegationSigner
 	return err
 }
 
-// startResolver starts a caching resolver that validates from the root down with the root's servers.
 func (r *localRoot) startResolver(ctx context.Context, t *testing.T) *rig.BIND {
 	t.Helper()
 	anchors := must.Get(os.ReadFile(r.anchors))(t)
@@ -114,7 +111,7 @@ recursion yes; dnssec-validation yes; max-ncache-ttl 2; servfail-ttl 0;
 	return resolver
 }
 
-// askResolver reports whether a validating resolver finds the answer secure. An invalid answer is an error.
+// askResolver: an invalid answer is an error.
 func askResolver(at netip.AddrPort, fqdn string, of uint16) (secure bool, err error) {
 	question := new(mdns.Msg).SetQuestion(fqdn, of)
 	question.AuthenticatedData = true
@@ -128,7 +125,7 @@ func askResolver(at netip.AddrPort, fqdn string, of uint16) (secure bool, err er
 	return answer.AuthenticatedData, nil
 }
 
-// askDelv reports whether delv finds a server's answer secure. An invalid answer is an error.
+// askDelv: an invalid answer is an error.
 func (r *localRoot) askDelv(ctx context.Context, at netip.AddrPort, fqdn string, of uint16) (secure bool, err error) {
 	out, err := rig.Delv(ctx, at, r.anchors, fqdn, mdns.TypeToString[of])
 	switch {

@@ -36,7 +36,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// waitTimeout is long: a loaded machine is slow, not wrong.
+// A loaded machine is slow, not wrong.
 const waitTimeout = 2 * time.Minute
 
 type said struct {
@@ -224,7 +224,6 @@ func (s *server) describeDeliveries(t *testing.T) string {
 	return text.String()
 }
 
-// readTXT returns a server's TXT, or empty; there reports whether the server has the zone.
 func readTXT(at netip.AddrPort, fqdn string) (text string, there bool, err error) {
 	question := new(mdns.Msg)
 	question.SetQuestion(fqdn, mdns.TypeTXT)
@@ -241,7 +240,6 @@ func readTXT(at netip.AddrPort, fqdn string) (text string, there bool, err error
 	return text, answer.Authoritative, nil
 }
 
-// transferZone returns a zone as lines, as a primary serves a client with the key.
 func transferZone(t *testing.T, at netip.AddrPort, zone string, key *rig.TSIGKey) (string, error) {
 	t.Helper()
 	source := transfer.Source{Server: at.String(), Zone: name.MustParse(zone)}

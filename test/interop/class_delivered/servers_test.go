@@ -95,7 +95,7 @@ func (s *server) startInstance(t *testing.T, program, name, class string, role b
 	return o
 }
 
-// waitForText waits until the server answers a text; "": until the server has no zone.
+// want "": until the server has no zone.
 func (o *outside) waitForText(fqdn, want string) {
 	o.t.Helper()
 	waitUntil(o.t, func() (bool, string) {
@@ -105,7 +105,6 @@ func (o *outside) waitForText(fqdn, want string) {
 	})
 }
 
-// waitForRows returns the servers of a zone's Delivery, once the rows are exactly those wanted.
 func (s *server) waitForRows(t *testing.T, class, zone string, want ...string) map[string]v1alpha1.DeliveryServer {
 	t.Helper()
 	rows := map[string]v1alpha1.DeliveryServer{}

@@ -27,7 +27,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// transferKey is the page's key, with a secret.
 var transferKey = rig.TSIGKey{Name: "transfer.example", Algorithm: "hmac-sha256", Secret: red.Secret}
 
 func readPage(t *testing.T) map[string]string {
@@ -256,7 +255,6 @@ func serialAt(t *testing.T, at netip.AddrPort) uint32 {
 	return 0
 }
 
-// proveSigned verifies the signature of an RRset with a key of the zone.
 func proveSigned(t *testing.T, at netip.AddrPort, fqdn string, of uint16) {
 	t.Helper()
 	ask := func(owner string, of uint16) (set []mdns.RR, signatures []*mdns.RRSIG) {

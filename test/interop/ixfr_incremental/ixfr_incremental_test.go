@@ -41,7 +41,7 @@ func makeFirstZone() string {
 	return b.String()
 }
 
-// growZone applies a random step: rows are removed, added and restored.
+// growZone removes, adds and restores random rows.
 func growZone(t *testing.T, serving subject.Serving, rnd *rand.Rand) *zoneview.Snapshot {
 	t.Helper()
 	z, ok := serving.ByUID(apex)

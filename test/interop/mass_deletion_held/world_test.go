@@ -31,7 +31,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// timeout is long: a loaded machine is slow, not wrong.
+// A loaded machine is slow, not wrong.
 const timeout = 3 * time.Minute
 
 var (
@@ -146,7 +146,7 @@ type place struct {
 	serial bool
 }
 
-// transferZone transfers the zone by AXFR and returns the serial and all other records, sorted.
+// transferZone sorts the records other than the SOA.
 func (p place) transferZone() (uint32, []string, error) {
 	question := new(mdns.Msg).SetAxfr("example.org.")
 	transfer := &mdns.Transfer{DialTimeout: 2 * time.Second, ReadTimeout: 5 * time.Second}
@@ -233,11 +233,10 @@ func (w *world) findPort() netip.AddrPort {
 	return must.Get(rig.FreePort())(w)
 }
 
-// empty is the initial content of a class's server.
 const empty = "example.org. 360 IN SOA ns.example.net. hostmaster.example.org. 1 86400 7200 3600000 360\nexample.org. 360 IN NS ns.example.net.\n"
 
-// startWorld starts a server, two more primaries, a secondary of each, and four servers for classes, two of them for
-// a later and a moved class.
+// startWorld has a server, two more primaries with a secondary each, and servers for four classes, a later and a
+// moved class included.
 func startWorld(t *testing.T) *world {
 	t.Helper()
 	ctx := rig.Within(t, timeout)

@@ -225,7 +225,6 @@ func (g *generator) addTTLs() {
 	g.addRecord("twice", "MX", "10 Mail", "10 mail.example.net.")
 }
 
-// addGaps adds empty non-terminals.
 func (g *generator) addGaps() {
 	g.addRecord("a.b.c.d.e.gap", "A", "192.0.2.1")
 	g.addRecord("x.c.d.e.gap", "TXT", "x")

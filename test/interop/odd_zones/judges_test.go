@@ -32,7 +32,6 @@ type judge struct {
 	changes func(line string, file bool) string
 }
 
-// fast lets BIND query hundreds of zones without delay.
 const fast = "serial-query-rate 1000; transfers-in 50; transfers-per-ns 50;"
 
 var judges = []judge{
@@ -283,7 +282,7 @@ var (
 
 const oversized = "attempt to write an oversized chunk"
 
-// findLines returns the log lines about a zone, or the end of the log if there are none.
+// findLines returns the end of the log if no line is about the zone.
 func findLines(log, fqdn string) string {
 	var lines []string
 	for _, line := range strings.Split(log, "\n") {

@@ -66,7 +66,6 @@ func (s *said) hasText(text string) bool {
 	return strings.Contains(s.String(), text)
 }
 
-// startServer runs everything in this process until the test ends.
 func startServer(t *testing.T) (*versioned.Clientset, netip.AddrPort) {
 	t.Helper()
 	rig.SpareGarbage()

@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// wired is a value with its octets, with names uncompressed.
+// wired has uncompressed names.
 type wired struct {
 	value
 	octets string // hexadecimal
@@ -59,8 +59,7 @@ func TestNoValueStopsATransfer(t *testing.T) {
 	}
 }
 
-// findStopped serves zones with these values to the judge by AXFR, and returns the values of zones that do not
-// arrive.
+// findStopped returns the values of zones that do not arrive by AXFR.
 func (j judge) findStopped(t *testing.T, zones [][]wired) (stopped [][]wired) {
 	t.Helper()
 	primary := must.Get(rig.FreePort())(t)

@@ -119,7 +119,7 @@ func everyType() (all []string) {
 	return all
 }
 
-// makeLongName returns an absolute name of n octets on the wire.
+// makeLongName counts octets on the wire.
 func makeLongName(n int) string {
 	var b strings.Builder
 	for n -= 1; n > 0; {

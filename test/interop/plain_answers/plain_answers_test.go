@@ -299,7 +299,7 @@ func TestPlainAnswers(t *testing.T) {
 	}
 }
 
-// explainDifference removes a permitted difference and returns the reason; empty if there was none.
+// explainDifference removes a permitted difference and returns the reason, or "".
 func explainDifference(peer, network string, q *mdns.Msg, theirs *said, ours said) string {
 	switch {
 	case *theirs == ours:

@@ -27,7 +27,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// Loopback is the allowed prefix for transfers; Outside is not in it.
+// Loopback is the allowed prefix for transfers.
 var Loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/16")}
 
 // Outside is a loopback address not in Loopback.
@@ -165,7 +165,7 @@ func Start(t testing.TB, c primary.Config, zones ...*zoneview.Snapshot) Serving 
 	return StartClasses(t, c, zones...)
 }
 
-// StartClasses is Start for a primary whose peers come from classes. A configured address is kept.
+// StartClasses is for peers from classes. A configured address is kept.
 func StartClasses(t testing.TB, c primary.Config, zones ...*zoneview.Snapshot) Serving {
 	t.Helper()
 	set := zoneview.NewSet(zoneview.Config{})
@@ -202,7 +202,6 @@ func Within(t testing.TB, d time.Duration) context.Context {
 	return ctx
 }
 
-// SameRecords fails the test at the first difference between two sorted lists.
 func SameRecords(t testing.TB, got, want []string) {
 	t.Helper()
 	for i := range min(len(got), len(want)) {
