@@ -32,7 +32,6 @@ func main() {
 
 const toDefinition = "#/definitions/"
 
-// run writes the files into the directory DIR.
 func run(arguments []string) error {
 	if len(arguments) != 1 {
 		return errors.New("write schemas DIR")
@@ -63,7 +62,6 @@ func run(arguments []string) error {
 	return nil
 }
 
-// readDefinitions returns the server's OpenAPI definitions by name, as plain JSON.
 func readDefinitions() (map[string]map[string]any, error) {
 	all := map[string]map[string]any{}
 	for name, definition := range openapi.GetOpenAPIDefinitions(func(name string) spec.Ref {

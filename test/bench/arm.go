@@ -74,7 +74,7 @@ func newBackend(ctx context.Context, dir string, plain bool, slow time.Duration,
 	return &b, err
 }
 
-// makeZone creates a standalone zone that delegates all names below, and waits until nothing is owed.
+// makeZone also waits until nothing is owed. The zone delegates all names.
 func (b *backend) makeZone(ctx context.Context, object, domain string) error {
 	z := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: zoneNamespace, Name: object}}
 	z.Spec.DomainName = domain
@@ -116,7 +116,7 @@ func makeAddress(net, n int) string {
 	return fmt.Sprintf("%d.%d.%d.%d", net, n>>16&0xff, n>>8&0xff, n&0xff)
 }
 
-// apiBatch writes through the API, into the zones in turn.
+// apiBatch writes into the zones in turn.
 type apiBatch struct {
 	client  versioned.Interface
 	records []*v1alpha1.Record

@@ -21,8 +21,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestRun_countsWhatAWriteIs runs the whole benchmark on a small scale. Only counts matter here: a lone write is one
-// transaction and one fsync, without a read.
+// Only counts matter on this small scale: a lone write is one transaction and one fsync, without a read.
 func TestRun_countsWhatAWriteIs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts six servers")

@@ -27,7 +27,6 @@ type process struct {
 	control *http.Client
 }
 
-// startTime bounds a start on a busy machine.
 const startTime = 2 * time.Minute
 
 func startProcess(ctx context.Context, r role) (*process, error) {
@@ -105,7 +104,6 @@ func (p *process) stop() {
 	force.Stop()
 }
 
-// overSocket sends HTTP requests for any host over a unix socket.
 func overSocket(path string) *http.Client {
 	return &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		var d net.Dialer

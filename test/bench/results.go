@@ -9,7 +9,6 @@ import (
 	"kubi.zone/kubizone/test/bench/figures"
 )
 
-// addWrites adds a round of all arms, with the ratios of pairs in that round.
 func addWrites(r *figures.Results, callers int, got map[string]map[string]sample) {
 	for _, op := range operations {
 		for _, a := range []string{armOne, armSixteen, armPlain} {

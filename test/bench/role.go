@@ -30,15 +30,13 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// roleVariable has the role of a restart of this program.
 const roleVariable = "KUBIZONE_BENCH_ROLE"
 
-// role configures a process beside the measuring process.
 type role struct {
 	Kind string // "etcd" or "server"
 	Dir  string
 	Etcd string // for a server
-	// SlowDisk is the additional delay of each wait for the disk.
+	// SlowDisk delays each wait for the disk.
 	SlowDisk time.Duration
 	// Plain leaves the ledger out of the server.
 	Plain bool
@@ -113,7 +111,6 @@ func (r role) runEtcd(ctx context.Context) error {
 	}
 }
 
-// runServer runs the API as `kubizone up` does, without etcd.
 func (r role) runServer(ctx context.Context, stop context.CancelCauseFunc) error {
 	memory.SpareHeap()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -23,8 +23,7 @@ type plan struct {
 	Load                   []load
 	Profiled               int
 	Dir, Profiles, Results string
-	// SlowDisk is the additional delay of each etcd's disk.
-	SlowDisk time.Duration
+	SlowDisk               time.Duration
 }
 
 type load struct{ Callers, Writes int }
@@ -33,7 +32,7 @@ func defaultPlan() plan {
 	return plan{Rounds: 5, Time: 4 * time.Minute, Profiled: 4, Load: []load{{1, 300}, {16, 1600}, {64, 2560}}}
 }
 
-// fewestRounds is the minimum for a median, regardless of the time.
+// fewestRounds is the minimum for a median, regardless of time.
 const fewestRounds = 3
 
 func (p plan) runPlan(ctx context.Context, log io.Writer) (_ *figures.Results, err error) {
@@ -115,7 +114,6 @@ func (s *stage) measureWrites(ctx context.Context, p plan, into *figures.Results
 	return nil
 }
 
-// makeLabel returns names that no other batch has.
 func (s *stage) makeLabel(a *arm, round int, l load) string {
 	return fmt.Sprintf("%c%02d-%03d", "abcdefgh"[s.indexOf(a)], round, l.Callers)
 }
@@ -129,7 +127,7 @@ func (s *stage) indexOf(a *arm) int {
 	return len(s.arms)
 }
 
-// takeProfiles runs further rounds with the profiler, apart from the measurement.
+// takeProfiles runs further rounds: profiling would disturb the measurement.
 func (s *stage) takeProfiles(ctx context.Context, p plan, say func(string, ...any)) error {
 	for _, a := range s.arms {
 		for _, l := range p.Load {

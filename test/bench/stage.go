@@ -19,7 +19,6 @@ type stage struct {
 
 const (
 	hotDomain = "hot.example."
-	// manyZones is the number of zones of the second arm.
 	manyZones = 16
 )
 

@@ -15,7 +15,7 @@ var operations = []string{"create", "update", "delete"}
 // sample measures an operation of a batch: n writes by several parallel callers.
 type sample struct {
 	rate float64 // writes/s
-	// p50 and p99 are latencies in milliseconds.
+	// milliseconds
 	p50, p99 float64
 	// These are per write. txns and ranges are calls to etcd; bytes are of its log.
 	txns, ranges, fsyncs, bytes float64

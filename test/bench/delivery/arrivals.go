@@ -80,10 +80,8 @@ type arm struct {
 	name string
 	// change changes a host by a request, and returns when accepted.
 	change func(ctx context.Context, host int, data string) error
-	// came records arrivals at the other end.
-	came *arrivals
-	// made counts changes, each with new data.
-	made int
+	came   *arrivals
+	made   int
 }
 
 // sample has the duration of each change, from the due time to the arrival.
@@ -101,7 +99,6 @@ func (s sample) computeQuantile(q float64) float64 {
 // breath precedes a lone change, longer than the pause of a program between two NOTIFYs or transfers.
 const breath = 300 * time.Millisecond
 
-// changeSingly makes sequential changes, each a while after the last arrival.
 func (a *arm) changeSingly(ctx context.Context, hosts, n int) (s sample, err error) {
 	for range n {
 		select {
@@ -133,8 +130,7 @@ func (a *arm) makeChange(ctx context.Context, hosts int) (*arrival, error) {
 	return one, a.change(ctx, i, data)
 }
 
-// changeSteadily makes changes at a rate. The delay by earlier changes counts: clients do not make fewer changes
-// because the server is slow.
+// changeSteadily counts the delay by earlier changes: clients do not make fewer changes because the server is slow.
 func (a *arm) changeSteadily(ctx context.Context, hosts, n int, rate float64) (s sample, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

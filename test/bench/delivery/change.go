@@ -64,7 +64,7 @@ func (s *stage) measureChanges(ctx context.Context, into *figures.Results) (err 
 	sink := newSink()
 	defer sink.Close()
 
-	// Every program must know all ports before the first starts.
+	// Every program must know all ports at the start.
 	var ports [3]netip.AddrPort
 	for i := range ports {
 		if ports[i], err = rig.FreePort(); err != nil {
@@ -252,7 +252,6 @@ func masterFile(zone string, records int) string {
 	return text.String()
 }
 
-// updateHost replaces a host's address by a signed dynamic update (RFC 2136), as nsupdate does.
 func updateHost(ctx context.Context, server netip.AddrPort, key rig.TSIGKey, zone, host, data string) error {
 	rr, err := mdns.NewRR(host + "." + zone + " 3600 IN A " + data)
 	if err != nil {

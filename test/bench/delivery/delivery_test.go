@@ -20,8 +20,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// The whole benchmark on the smallest scale. Only counts matter here: every change was seen, and a ratio is of its
-// two figures.
+// Only counts matter on the smallest scale: every change was seen, and a ratio is of its two figures.
 func TestRun_measuresAll(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts five servers")

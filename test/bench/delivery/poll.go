@@ -21,7 +21,6 @@ const (
 	pollAgain = 100 * time.Millisecond
 )
 
-// pollServer queries a name server by UDP for the expected data of a zone until ctx ends.
 func pollServer(ctx context.Context, server netip.AddrPort, zone string, came *arrivals) error {
 	conn, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(server))
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"kubi.zone/kubizone/test/bench/figures"
 )
 
-// targets are bounds for users who need quick changes.
 var targets = []figures.Target{
 	{What: "a change to BIND's answer, 100 a second, p99, ms", Name: changeLabel + toBIND + "/" + atRate + "/p99/" + pooled, Most: true, Bound: 1000},
 	{What: "a change to Knot's answer, 100 a second, p99, ms", Name: changeLabel + toKnot + "/" + atRate + "/p99/" + pooled, Most: true, Bound: 1000},

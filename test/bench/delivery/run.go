@@ -19,8 +19,7 @@ type plan struct {
 	Time   time.Duration
 	// Zone is the number of records in a zone whose records change.
 	Zone int
-	// Lone changes are sequential, each a while after the last arrival. Steady changes are due at Rate a second,
-	// regardless of earlier changes.
+	// Lone changes are sequential. Steady changes are due at Rate a second, regardless of earlier changes.
 	Lone, Steady int
 	Rate         float64
 	// Writes is the number of writes a round by each way of measureUpdates.
@@ -33,7 +32,7 @@ func defaultPlan() plan {
 	return plan{Rounds: 5, Time: 10 * time.Minute, Zone: 1000, Lone: 20, Steady: 500, Rate: 100, Writes: 2000}
 }
 
-// fewestRounds is the minimum for a median, regardless of the time, unless fewer are requested.
+// fewestRounds is the minimum for a median, regardless of time.
 const fewestRounds = 3
 
 func (p *plan) scalePlan(factor float64) {

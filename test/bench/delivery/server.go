@@ -39,7 +39,6 @@ type program struct {
 	log     string // path of the log file
 }
 
-// launchProgram starts a program and waits for a line of output that begins with ready.
 func launchProgram(ctx context.Context, dir, path string, args ...string) (*program, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -192,7 +191,7 @@ func (u *server) fillZone(ctx context.Context, object string, n int) error {
 	return err
 }
 
-// changeRecord changes a record's address by a single request, like `kubectl patch`.
+// changeRecord sends a single request, like `kubectl patch`.
 func (u *server) changeRecord(ctx context.Context, object string, i int, data string) error {
 	_, err := u.api.Records(namespace).Patch(ctx, recordObject(object, i), types.MergePatchType, []byte(`{"spec":{"rdata":"`+data+`"}}`), metav1.PatchOptions{})
 	return err

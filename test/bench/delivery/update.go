@@ -69,7 +69,6 @@ func (u *server) makeUpdated(ctx context.Context, object string, classes ...stri
 // callers of measureUpdates: the maximum of a namespace in flight and waiting (S13.9); beyond is SERVFAIL.
 const callers = 64
 
-// measureUpdates compares the server's cost for a Record, and the rate, by each way.
 func (s *stage) measureUpdates(ctx context.Context, into *figures.Results) error {
 	u, err := s.startServer(ctx, "updates")
 	if err != nil {
@@ -135,8 +134,7 @@ func (s *stage) measureUpdates(ctx context.Context, into *figures.Results) error
 	return nil
 }
 
-// measureFlood compares a tenant's writes alone with writes beside another tenant, whose key sends floodRate messages
-// a second, like the noise of test/security.
+// measureFlood compares a tenant's writes alone with writes beside another tenant's floodRate messages a second.
 func (u *server) measureFlood(ctx context.Context, writes, round int, send func(ctx context.Context, host string) error,
 	into *figures.Results) error {
 	p99 := map[string]float64{}
@@ -184,7 +182,6 @@ func (u *server) measureFlood(ctx context.Context, writes, round int, send func(
 	return nil
 }
 
-// makeUpdate returns a message that adds a host.
 func makeUpdate(host string, lease bool) *mdns.Msg {
 	m := new(mdns.Msg)
 	m.SetUpdate(domainOf("u"))

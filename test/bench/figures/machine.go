@@ -47,7 +47,7 @@ func Callers(ctx context.Context, callers, n int, f func(ctx context.Context, i 
 	return took, total, nil
 }
 
-// Quantile returns a quantile in milliseconds; it sorts took.
+// Quantile is in milliseconds; it sorts took.
 func Quantile(took []time.Duration, q float64) float64 {
 	slices.Sort(took)
 	return took[min(len(took)-1, int(q*float64(len(took))))].Seconds() * 1e3
@@ -77,7 +77,7 @@ func CPU(pid int) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	// The second field, the program's name, may have any characters but ends with the last parenthesis.
+	// The second field, the program's name, ends with the last parenthesis.
 	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
 	const user, system = 14 - 3, 15 - 3
 	if len(fields) <= system {

@@ -30,7 +30,6 @@ type Header struct {
 	LoadAfter  string `json:"loadAfter"`
 }
 
-// Series is a figure with a value a round.
 type Series struct {
 	Name   string    `json:"name"`
 	Unit   string    `json:"unit"`
@@ -52,7 +51,6 @@ type Results struct {
 	index  map[string]*Series
 }
 
-// New returns empty results of a run that begins now.
 func New(records int) *Results {
 	return &Results{
 		Header: Header{Date: time.Now().UTC().Format(time.RFC3339), Go: runtime.Version(), CPUs: runtime.NumCPU(), Records: records, LoadBefore: LoadAverage()},
@@ -96,7 +94,7 @@ func (r *Results) Write(file string) error {
 	return f.Close()
 }
 
-// roundDigits keeps four digits: more would be noise in files.
+// roundDigits keeps four digits: more would be noise.
 func roundDigits(v float64) float64 {
 	out, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64) // a formatted number always parses
 	return out

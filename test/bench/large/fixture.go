@@ -43,7 +43,7 @@ const (
 	into    = "KUBIZONE_BENCH_INTO"
 )
 
-// fixture is a filled store: one zone of many records, or many zones of ten.
+// fixture is a filled store: a big zone, or many zones of ten records.
 type fixture struct{ records, zones int }
 
 func (f fixture) nameOf() string {

@@ -34,7 +34,6 @@ func (p *plan) measureZone(ctx context.Context, r *figures.Results, n int, s, sm
 	return p.measureReads(ctx, r, n, s)
 }
 
-// addStart adds the cost of the start, and the memory held since.
 func (p *plan) addStart(ctx context.Context, r *figures.Results, s *server, of string) error {
 	held, err := s.measureMemory(ctx)
 	if err != nil {
@@ -50,7 +49,6 @@ func (p *plan) addStart(ctx context.Context, r *figures.Results, s *server, of s
 	return nil
 }
 
-// compareWrites alternates writes to a server's zone with writes to the small server's big zone.
 func (p *plan) compareWrites(ctx context.Context, r *figures.Results, of, zone string, s, small *server) error {
 	for round := range p.Rounds {
 		pair := []*server{small, s}
@@ -131,8 +129,8 @@ var masses = []struct{ what, patch string }{
 	{"withdraw", `{"spec":{"withdrawalGracePeriod":"0s","delegations":[]}}`},
 }
 
-// measureMass changes the zone in a way that affects all its records, and measures the delay of the zone, the rate of
-// its records, and a neighbour's writes during the change and before.
+// measureMass affects all records of the zone, and measures the delay of the zone, the rate of its records, and a
+// neighbour's writes.
 func (p *plan) measureMass(ctx context.Context, r *figures.Results, n int, s *server, what, patch string) error {
 	if err := s.waitForRecords(ctx, n, p.Rest); err != nil {
 		return err
@@ -215,7 +213,6 @@ func (s *server) createSingly(ctx context.Context, label string, into *neighbour
 	return nil
 }
 
-// measureZones measures many zones; writes go into one of them.
 func (p *plan) measureZones(ctx context.Context, r *figures.Results, s, small *server) error {
 	if err := s.waitForRecords(ctx, 10*p.Zones, p.Rest); err != nil {
 		return err

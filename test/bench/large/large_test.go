@@ -52,8 +52,8 @@ func chooseSize() int {
 	return 4000
 }
 
-// TestRun_costsNoMoreInABigZone runs the benchmark with a zone of many records. Only counts matter here: a write
-// makes as many allocations as in a zone of a thousand, and the server buffers nothing for a reader halfway through.
+// Only counts matter here: a write makes as many allocations as in a zone of a thousand, and the server buffers
+// nothing for a reader halfway through.
 func TestRun_costsNoMoreInABigZone(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts five servers")
@@ -147,7 +147,6 @@ func startReadsOnce(t *testing.T, fixtures string) {
 	}
 }
 
-// sink collects the data read by a start, and calls ready at the end.
 type sink struct {
 	bases []ledger.Base
 	ready func()

@@ -25,7 +25,7 @@ type plan struct {
 	Zones int
 	// Rounds of writes, each with Writes of a lone caller and Burst of many callers.
 	Rounds, Writes, Burst int
-	// Rest is the idle time of a process before its memory is measured.
+	// Rest is idle time before memory is measured.
 	Rest time.Duration
 	// Mass is the number of records of a withdrawn delegation; 0: none.
 	Mass    int
@@ -77,7 +77,7 @@ func main() {
 	defer stop()
 	began := time.Now()
 	r := figures.New(p.Sizes[len(p.Sizes)-1])
-	// After a failure or a stop, the earlier measurements are still shown.
+	// After a failure too.
 	failed := p.runPlan(ctx, r)
 	r.Header.Seconds = int(time.Since(began).Seconds())
 	report{r, p}.printReport(os.Stdout)
@@ -96,7 +96,6 @@ func sayLine(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "bench-large: "+format+"\n", args...)
 }
 
-// runPlan measures each size beside the smallest, then the zones, then the mass change.
 func (p *plan) runPlan(ctx context.Context, r *figures.Results) error {
 	dir, err := os.MkdirTemp(p.Dir, "kubizone-bench-large-")
 	if err != nil {

@@ -16,7 +16,6 @@ import (
 	"kubi.zone/kubizone/test/bench/figures"
 )
 
-// memory is a server's memory as counted by the Go runtime.
 type memory struct {
 	// live is the octets in use after a collection.
 	live    float64
@@ -58,7 +57,7 @@ func (s *server) writeHeapProfile(ctx context.Context, dir, name string) error {
 	return os.WriteFile(filepath.Join(dir, name+".heap"), profile, 0o644)
 }
 
-// measureCPU returns CPU time and allocations of the server during f, divided by n, in µs and a count.
+// measureCPU divides by n, in µs and a count.
 func (s *server) measureCPU(ctx context.Context, n int, f func() error) (cpu, mallocs float64, err error) {
 	before, err := s.measureMemory(ctx)
 	if err != nil {

@@ -18,14 +18,12 @@ import (
 	"kubi.zone/kubizone/test/bench/figures"
 )
 
-// reads are the two ways to read a whole zone.
 var reads = []struct {
 	what string
 	do   func(ctx context.Context, s *server, each func(records int) error) error
 }{{"entries", readEntries}, {"axfr", transferZone}}
 
-// measureReads measures a whole read of the zone by each way, and then stops halfway to measure the server's memory
-// for such a reader.
+// measureReads also stops halfway, to measure the server's memory for such a reader.
 func (p *plan) measureReads(ctx context.Context, r *figures.Results, n int, s *server) error {
 	for _, way := range reads {
 		got, count := 0, func(records int) error { return nil }
@@ -93,8 +91,8 @@ func readEntries(ctx context.Context, s *server, each func(int) error) error {
 	}
 }
 
-// transferZone transfers the zone and counts records by the message headers (RFC 5936 §2.2), without parsing, which
-// would take most of the time.
+// transferZone counts records by the message headers (RFC 5936 §2.2), without parsing, which would take most of the
+// time.
 func transferZone(_ context.Context, s *server, each func(int) error) error {
 	conn, err := net.Dial("tcp", s.dns.String())
 	if err != nil {
@@ -134,7 +132,6 @@ func transferZone(_ context.Context, s *server, each func(int) error) error {
 	}
 }
 
-// endsWithSOA reports whether the last record of a message is the closing SOA.
 func endsWithSOA(m []byte, answers int, first bool) (bool, error) {
 	if first && answers < 2 {
 		return false, nil

@@ -140,7 +140,7 @@ func (s *server) stop() {
 	}
 }
 
-// endServer stops the server and removes its files: several gigabytes at a million records.
+// endServer also removes the files: gigabytes at a million records.
 func (s *server) endServer() {
 	s.stop()
 	_ = os.RemoveAll(s.dir)

@@ -96,8 +96,7 @@ func run(ctx context.Context, files []string) error {
 	return failed
 }
 
-// syncAll syncs until the operation is completed. Like Argo CD's controller, each round starts with the state of the
-// last and the current objects.
+// Like Argo CD's controller, each round of syncAll starts with the state of the last and the current objects.
 func syncAll(ctx context.Context, config *rest.Config, live cache.ClusterCache, objects []*unstructured.Unstructured) (
 	phase common.OperationPhase, results []common.ResourceSyncResult, err error) {
 	message, began := "", metav1.Now()
@@ -139,7 +138,6 @@ func (ours) IsExcludedResource(group, kind, _ string) bool {
 	return group != "kubi.zone" || !slices.Contains([]string{"Zone", "Record"}, kind)
 }
 
-// override lets a program judge the objects.
 type override struct{}
 
 func (override) GetResourceHealth(o *unstructured.Unstructured) (*health.HealthStatus, error) {

@@ -53,7 +53,6 @@ func configOf(name string) map[string]string {
 	return map[string]string{"groupName": "acme.kubi.zone", "solverName": name}
 }
 
-// solver passes the suite's requests to cert-manager's own client of webhook solvers.
 type solver struct {
 	kubeconfig string
 	client     webhook.Webhook

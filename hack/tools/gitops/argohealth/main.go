@@ -30,7 +30,7 @@ func main() {
 	}
 }
 
-// scripts are the ConfigMap's resource.customizations by GROUP/KIND, which may have wildcards.
+// scripts are resource.customizations by GROUP/KIND, which may have wildcards.
 type scripts map[string]struct {
 	Health string `yaml:"health.lua"`
 }
@@ -72,8 +72,7 @@ func run(file string) error {
 	return nil
 }
 
-// judge returns an object's health: the result of the kind's script, or "none" without a script. A deleted object
-// needs no script.
+// judge returns "none" without a script. A deleted object needs no script.
 func (s scripts) judge(object *unstructured.Unstructured) (string, error) {
 	if object.GetDeletionTimestamp() != nil {
 		return "Progressing: Pending deletion", nil
@@ -118,7 +117,6 @@ func judge(object *unstructured.Unstructured, script string) (string, error) {
 	return status + ": " + lua.LVAsString(health.RawGetString("message")), nil
 }
 
-// value converts a JSON value for a script.
 func value(state *lua.LState, of any) lua.LValue {
 	switch of := of.(type) {
 	case bool:
