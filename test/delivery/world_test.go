@@ -35,7 +35,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// waitTimeout is long: a loaded machine is slow, not wrong.
+// A loaded machine is slow, not wrong.
 const waitTimeout = 5 * time.Minute
 
 var kubizone string
@@ -155,7 +155,6 @@ func startIn(t *testing.T, dir string, flags ...string) *world {
 	return w
 }
 
-// hook is a webhook server that accepts every change.
 type hook struct {
 	*httptest.Server
 
@@ -164,7 +163,7 @@ type hook struct {
 	before func(r *http.Request) *protocol.Error
 	posts  []protocol.Record
 	calls  int
-	// stands has the server's records by path, if the server supports listing.
+	// stands has the records by path, if listing is supported.
 	stands map[string]protocol.Record
 }
 
@@ -410,7 +409,6 @@ func sumCounts(counts map[string]int) int {
 	return n
 }
 
-// runAll runs f n times, sixteen at a time.
 func runAll(t *testing.T, n int, f func(i int) error) {
 	t.Helper()
 	var group errgroup.Group

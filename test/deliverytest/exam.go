@@ -71,7 +71,6 @@ func (c content) findRRset(key delivery.RRsetKey) delivery.RRset {
 	return delivery.RRset{Name: key.Name, Type: key.Type}
 }
 
-// makePlan returns the plan from before to after; nil before is an empty zone.
 func makePlan(before *content, after content) delivery.Plan {
 	p := delivery.Plan{
 		Zone: after.zone, UID: "uid-of-" + after.zone.String(), Serial: after.serial, Hash: fmt.Sprintf("%x", uint32(after.serial)),
@@ -95,7 +94,6 @@ func makePlan(before *content, after content) delivery.Plan {
 	return p
 }
 
-// makeHistory returns the journal steps through the contents, with a serial each.
 func makeHistory(contents ...content) []dns.Change {
 	steps := []dns.Change{}
 	entries := func(set delivery.RRset) (all []dns.Entry) {
@@ -122,7 +120,6 @@ func makeHistory(contents ...content) []dns.Change {
 	return steps
 }
 
-// markOwed marks the changes of a plan as possibly half written.
 func markOwed(p *delivery.Plan) {
 	p.Uncertain, p.Owed = true, nil
 	for _, change := range p.Changes {

@@ -29,7 +29,6 @@ type zoneData struct {
 	ours map[delivery.RRsetKey]bool
 }
 
-// Write is a change applied by a server.
 type Write struct {
 	Zone   name.Name
 	Serial serial.Serial
@@ -59,7 +58,7 @@ func (s *Server) Inspect(zone name.Name) []delivery.RRset {
 	return sets
 }
 
-// Disturb writes an RRset as another client would; without Data it deletes the RRset.
+// Disturb writes as another client would; without Data the RRset is deleted.
 func (s *Server) Disturb(zone name.Name, set delivery.RRset) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,7 +70,7 @@ func (s *Server) Disturb(zone name.Name, set delivery.RRset) {
 	z.sets[set.Key()] = set
 }
 
-// Adopt writes an RRset as another client would at a server that records no owners.
+// Adopt writes as another client would at a server that records no owners.
 func (s *Server) Adopt(zone name.Name, set delivery.RRset) {
 	s.Disturb(zone, set)
 	s.mu.Lock()
@@ -97,7 +96,6 @@ func (s *Server) countCall(method string) {
 	s.calls[method]++
 }
 
-// Point is a place for a fault.
 type Point struct {
 	// Method is "Deliver", "Withdraw", "Verify" or "Health", which has no Zone.
 	Method string
@@ -179,7 +177,7 @@ func (m *Memory) injectFault(ctx context.Context, at Point) error {
 	return fault(ctx, at)
 }
 
-// readRRset returns an RRset of the server, and whether a provider wrote it.
+// readRRset also reports whether a provider wrote the set.
 func (s *Server) readRRset(zone name.Name, key delivery.RRsetKey) (set delivery.RRset, there, ours bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -313,13 +311,11 @@ func equalRRsets(one, other delivery.RRset) bool {
 	return one.TTL == other.TTL && slices.Equal(slices.Sorted(slices.Values(one.Data)), slices.Sorted(slices.Values(other.Data)))
 }
 
-// Slow is a Fault: every call times out.
 func Slow(ctx context.Context, _ Point) error {
 	<-ctx.Done()
 	return &delivery.Error{Reason: delivery.ReasonServerUnreachable, Message: "no answer in time", Err: ctx.Err()}
 }
 
-// Until returns a Fault: err until the duration has passed.
 func Until(passed time.Duration, err error) func(context.Context, Point) error {
 	end := time.Now().Add(passed)
 	return func(context.Context, Point) error {

@@ -21,15 +21,14 @@ import (
 
 // Subject is a provider under examination, with the access to its server that the exam needs.
 type Subject struct {
-	// New returns a provider. All providers write to the same server, as after a restart.
+	// New returns another provider of the same server, as after a restart.
 	New func(t *testing.T) delivery.Provider
-	// Zone returns a zone for a part of the exam, ready for delivery.
+	// Zone returns a zone ready for delivery.
 	Zone func(t *testing.T) name.Name
 	// Inspect returns the server's RRsets of a zone in absolute presentation form, with or without the SOA, not by
 	// way of the provider.
 	Inspect func(t *testing.T, zone name.Name) []delivery.RRset
-	// Disturb writes an RRset as another client would, and without Data deletes it; nil if other clients cannot
-	// write.
+	// Disturb writes or, without Data, deletes an RRset as another client would; nil if others cannot write.
 	Disturb func(t *testing.T, zone name.Name, set delivery.RRset)
 	// Offer is called with the plan before each Deliver, for a provider that gets content by another way; else nil.
 	Offer func(t *testing.T, plan delivery.Plan)
@@ -44,7 +43,7 @@ type Subject struct {
 	Timeout time.Duration
 }
 
-// Run examines a provider. Each part is a subtest.
+// Run makes a subtest for each part.
 func Run(t *testing.T, subject Subject) {
 	if subject.Timeout == 0 {
 		subject.Timeout = 20 * time.Second
@@ -338,7 +337,6 @@ func examineDrift(e *exam) {
 	e.expectContent(want)
 }
 
-// expectConflict fails the test unless exactly these RRsets are reported as conflicts.
 func (e *exam) expectConflict(report delivery.Report, keys ...delivery.RRsetKey) {
 	e.Helper()
 	var failed []delivery.RRsetKey
@@ -429,7 +427,7 @@ func examineFence(e *exam) {
 	e.expectContent(first)
 }
 
-// makeManyRRsets returns more RRsets than a provider writes in a few calls.
+// makeManyRRsets: more than a provider writes in a few calls.
 func (e *exam) makeManyRRsets(zone name.Name, s serial.Serial, data string) content {
 	var sets []delivery.RRset
 	for i := range 40 {

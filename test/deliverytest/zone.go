@@ -79,7 +79,6 @@ func (w *Zone) CommitStep(changes map[string]string, settled bool) {
 	}
 }
 
-// ListWanted returns the addresses wanted at the provider, by absolute name.
 func (w *Zone) ListWanted() map[string]string {
 	want := map[string]string{}
 	for owner, data := range w.Data {

@@ -29,7 +29,7 @@ import (
 
 const chart = "../../charts/kubizone"
 
-// runHelm runs helm with its own caches and returns standard output; the error contains standard error.
+// runHelm has caches of its own. The error contains standard error.
 func runHelm(t *testing.T, environment []string, arguments ...string) (string, error) {
 	t.Helper()
 	program := rig.Need(rig.Tool("helm"))(t)
@@ -44,7 +44,7 @@ func runHelm(t *testing.T, environment []string, arguments ...string) (string, e
 	return out.String(), nil
 }
 
-// renderTemplate renders the chart without a cluster. kustomizations replace the image name.
+// renderTemplate needs no cluster. kustomizations replace the image name.
 func renderTemplate(t *testing.T, values ...string) string {
 	t.Helper()
 	arguments := []string{"template", "kubizone", chart, "-n", kuberig.InstallNamespace, "--set", "image.repository=kubizone,controller.enabled=false"}

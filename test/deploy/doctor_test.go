@@ -65,8 +65,7 @@ func TestDoctor_knowsTheRulesThatAreGranted(t *testing.T) {
 	}
 }
 
-// runDoctor returns the exit code of kubizone doctor, the status and text of each check, and as CAUSE the causing
-// check with the next step.
+// runDoctor returns status and text of each check, and as CAUSE the causing check with the next step.
 func (i *installation) runDoctor() (code int, status, text map[string]string) {
 	i.t.Helper()
 	out, err := exec.CommandContext(i.withTimeout(), i.binary, "doctor", "--kubeconfig", i.kube.AdminKubeconfig()).Output()

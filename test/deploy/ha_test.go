@@ -99,7 +99,7 @@ func (p *pod) mountVolumes(of corev1.Container) {
 	}
 }
 
-// makeCommand runs a container of the pod, with separate ports, because all pods share this machine.
+// Pods need separate ports, because all share this machine.
 func (p *pod) makeCommand(of corev1.Container, further ...string) *exec.Cmd {
 	p.r.t.Helper()
 	p.mountVolumes(of)
@@ -127,7 +127,7 @@ func (p *pod) makeCommand(of corev1.Container, further ...string) *exec.Cmd {
 	return command
 }
 
-// startContainers runs the template's containers as a kubelet does: init containers, then the server.
+// startContainers runs the init containers, then the server.
 func (p *pod) startContainers(template corev1.PodTemplateSpec) {
 	p.r.t.Helper()
 	for _, one := range template.Spec.InitContainers {
@@ -239,7 +239,7 @@ func TestHelm_threeServers(t *testing.T) {
 	w.writeUntil()
 	restart(pods[1])
 	for _, p := range pods {
-		// Each server answers the same from its own member.
+		// Each server answers from its own member.
 		service.Set(p.serving)
 		waitReady(1)
 		w.expectContents(p.name)
@@ -249,8 +249,7 @@ func TestHelm_threeServers(t *testing.T) {
 	r.mustHelm("uninstall", "kubizone")
 }
 
-// writers change Records of a zone through kube-apiserver, twenty times a second in all. Clients obey Retry-After and
-// retry nothing else.
+// writers change Records twenty times a second in all. Clients obey Retry-After and retry nothing else.
 type writers struct {
 	r      *release
 	stop   context.CancelFunc
@@ -294,7 +293,7 @@ func (r *release) startWriters() *writers {
 	return w
 }
 
-// countAnswers counts the answer to each request, including client-go's retries.
+// countAnswers includes client-go's retries.
 type countAnswers struct {
 	w    *writers
 	next http.RoundTripper
@@ -376,7 +375,7 @@ func (w *writers) stopWriting() {
 	}
 }
 
-// writeUntil creates a Record, with any number of retries.
+// writeUntil retries without bound.
 func (w *writers) writeUntil() {
 	w.r.t.Helper()
 	for start := time.Now(); ; rig.Pause(start) {

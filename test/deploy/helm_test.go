@@ -81,7 +81,7 @@ spec:
 	return text.String()
 }
 
-// release is the chart installed by helm. A post-renderer makes the two changes of newInstallation.
+// release has a post-renderer, which makes the two changes of newInstallation.
 type release struct {
 	*installation
 	plugins, values string
@@ -221,7 +221,7 @@ func TestHelm_untilUninstalled(t *testing.T) {
 	r.mustKubectl("wait", "--for=condition=Ready", "zone/z", "-n", "team-a", "--timeout=2m")
 	r.waitForDiagnosis("with a release", 0, map[string]string{"apiservice": "OK", "permissions": "OK", "ready": "OK"})
 
-	// helm recreates lost objects of the release by the command that the doctor names.
+	// helm recreates lost objects by the command that the doctor names.
 	const gone = "v1alpha1.bind9.kubi.zone"
 	r.mustKubectl("delete", "apiservice", gone)
 	r.waitForDiagnosis("without an APIService", 1, map[string]string{
@@ -273,7 +273,7 @@ func TestHelm_untilUninstalled(t *testing.T) {
 	r.mustHelm("uninstall", "kubizone")
 	stop()
 	r.expectAbsent(objects)
-	// An object not created by helm stays for the next release.
+	// Objects of others stay.
 	r.mustKubectl("get", "secret", "-n", kuberig.InstallNamespace, "kubizone-apiserver-serving")
 
 	r.mustHelm("install", "kubizone", chart)
@@ -291,8 +291,7 @@ func TestHelm_untilUninstalled(t *testing.T) {
 	t.Run("from kustomize, and the namespace deleted first", r.movedAndLost)
 }
 
-// expectHanging deletes a namespace and waits for Kubernetes' report that an APIService without a server blocks the
-// deletion.
+// expectHanging waits for Kubernetes' report that an APIService without a server blocks the deletion.
 func (r *release) expectHanging(namespace string) {
 	r.t.Helper()
 	r.runUntil("False", "get", "apiservice", kuberig.APIServiceName, "-o", `jsonpath={.status.conditions[?(@.type=="Available")].status}`)

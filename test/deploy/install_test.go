@@ -47,11 +47,10 @@ type installation struct {
 	data    string  // of the server's etcd
 	port    string  // of the server
 	log     *buffer // output of the server
-	// discovered is a private discovery cache for kubectl and helm: ports are reused by other control planes.
+	// discovered is a discovery cache: ports are reused by other control planes.
 	discovered string
 }
 
-// withTimeout bounds a program that may wait for namespaceTimeout.
 func (i *installation) withTimeout() context.Context {
 	ctx, cancel := context.WithTimeout(i.t.Context(), 2*waitTimeout)
 	i.t.Cleanup(cancel)
@@ -67,7 +66,7 @@ func (i *installation) runKubectl(stdin string, arguments ...string) (out, stder
 	return o.String(), e.String(), err
 }
 
-// mustKubectl runs kubectl without an error or warning.
+// mustKubectl permits no warning either.
 func (i *installation) mustKubectl(arguments ...string) string {
 	i.t.Helper()
 	out, stderr, err := i.runKubectl("", arguments...)
@@ -126,8 +125,7 @@ func (i *installation) startServer(objects []*unstructured.Unstructured) (stop f
 	return stop
 }
 
-// startProgram runs the binary as the pod would: the container's arguments, the service account, and arguments in
-// place of the pod's environment.
+// startProgram runs the binary as the pod would, with arguments in place of the pod's environment.
 func (i *installation) startProgram(account string, arguments []string, further ...string) (log *buffer, stop func()) {
 	t := i.t
 	t.Helper()
@@ -178,14 +176,12 @@ type buffer struct {
 	forgives bool
 }
 
-// forgiveLines begins or ends a period in which any output is permitted.
 func (b *buffer) forgiveLines(yes bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.forgives = yes
 }
 
-// readStrict returns the output outside of such periods.
 func (b *buffer) readStrict() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -39,7 +39,7 @@ func TestReadme_installs(t *testing.T) {
 	dir := t.TempDir()
 	must.Get(runHelm(t, nil, "package", chart, "-d", filepath.Join(dir, "dist")))(t)
 	copyStart(t, dir, strings.NewReplacer("address: 192.0.2.1", "address: 127.0.0.1:"+port, "\n  transfer:", "\n  allowLocalAddresses: true\n  transfer:"))
-	// helm as on the page, with the image and the changes of newInstallation; kubectl as administrator.
+	// The image and the changes of newInstallation are added.
 	program := rig.Need(rig.Tool("helm"))(t)
 	for name, script := range map[string]string{
 		"helm":    "exec " + program + ` "$@" --post-renderer rig --set image.repository=registry.example/kubizone`,

@@ -40,7 +40,6 @@ func findKubectl(t *testing.T) string {
 	return program
 }
 
-// writeKustomization returns a directory with a kustomization of the form and further YAML.
 func writeKustomization(t *testing.T, form, further string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -162,7 +161,6 @@ func TestTokens_standInSecurity(t *testing.T) {
 	}
 }
 
-// listGrants returns a line for each rule of a bound role, by subject.
 func listGrants(t *testing.T, objects []*unstructured.Unstructured) string {
 	rules := map[string][]rbacv1.PolicyRule{}
 	for _, object := range objects {

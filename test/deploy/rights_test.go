@@ -35,7 +35,7 @@ var callers = map[string][]string{
 
 type request struct{ verb, group, resource string }
 
-// byValues are requests that the chart's values permit: the Secrets of classes.
+// byValues: requests that the chart's values permit.
 var byValues = []request{{"get", "", "secrets"}, {"watch", "", "secrets"}}
 
 // TestRBAC_givesWhatTheProgramsAskFor: each component's roles permit its requests by typed clients and informers,
@@ -150,8 +150,7 @@ func answersClient(result types.Type) bool {
 	return ok && isClient.MatchString(named.Obj().Name())
 }
 
-// patchesOf returns the patches of a call that passes a typed client on for patching. The subresource is a constant
-// argument.
+// patchesOf is for a call that passes a typed client on. The subresource is a constant argument.
 func patchesOf(info *types.Info, call *ast.CallExpr) (patches []request) {
 	function, ok := info.TypeOf(call.Fun).(*types.Signature)
 	if !ok {
@@ -194,8 +193,7 @@ func resourceOf(kind string) string {
 	return strings.ReplaceAll(plural.Resource, "keies", "keys")
 }
 
-// requestsOf returns the requests of a call to a method of a typed client or informer; a request without a verb is
-// not understood. call is nil if the method is passed on.
+// In requestsOf, a request without a verb is not understood. call is nil if the method is passed on.
 func requestsOf(info *types.Info, method *ast.SelectorExpr, call *ast.CallExpr) []request {
 	if info.Selections[method] == nil {
 		return nil

@@ -194,7 +194,6 @@ func orderFiles(all, first []string, arrows map[string]map[string]string) []stri
 	return order
 }
 
-// listUp returns the arrows from a file to an earlier file.
 func listUp(order []string, arrows map[string]map[string]string) (up []string) {
 	for i, from := range order {
 		for _, to := range order[:i] {

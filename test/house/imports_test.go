@@ -505,7 +505,7 @@ type listed struct {
 	Error              *struct{ Err string }
 }
 
-// trimModule returns the package's path inside the repository, "." for the root.
+// trimModule returns "." for the root.
 func (p *listed) trimModule() string {
 	if p.ImportPath == module {
 		return "."

@@ -20,11 +20,10 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// root is the module's root, relative to this package.
 const root = "../.."
 
-// listFiles returns all files that are or could be committed, except vendor/, relative to the root. Without git (a
-// source archive), it walks the tree.
+// listFiles returns all files that are or could be committed, except vendor/. Without git (a source archive), it
+// walks the tree.
 func listFiles(t *testing.T) []string {
 	t.Helper()
 	cmd := exec.Command("git", "-c", "safe.directory=*", "ls-files", "-co", "--exclude-standard", "--", ".", ":!vendor")
@@ -97,7 +96,7 @@ func TestPackages_haveNamesOfTheDomain(t *testing.T) {
 	}
 }
 
-// isProgram reports whether the package is a program: no package imports it, and its help text explains it.
+// isProgram: no package imports a program, and its help text explains it.
 func isProgram(p *listed) bool { return path.Dir(p.trimModule()) == "cmd" }
 
 // TestPackages_explainThemselves: doc.go names the content, numbered promises, the things that the package does not

@@ -46,7 +46,6 @@ var largePackages = map[string]string{
 // and so does that of tests.
 var wideRooms = map[string]int{"pkg/law": 2, "pkg/ledger/facts": 1, "tests": 2231}
 
-// listProduction returns the hand-written Go files of pkg/ and cmd/ without tests.
 func listProduction(t *testing.T) (all []string) {
 	for _, p := range listFiles(t) {
 		if path.Ext(p) == ".go" && (strings.HasPrefix(p, "pkg/") || strings.HasPrefix(p, "cmd/")) &&
@@ -160,7 +159,7 @@ func TestPackages_largeOnesSayWhy(t *testing.T) {
 	}
 }
 
-// codeLines counts the lines with code. A line with code and a block comment counts.
+// codeLines counts a line with both code and a block comment.
 func codeLines(text string) (n int) {
 	block := false
 	for line := range strings.Lines(text) {

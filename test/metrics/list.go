@@ -57,8 +57,8 @@ func List() map[string]Metric {
 // helped matches the header of a metric in /metrics; our metrics are BETA.
 var helped = regexp.MustCompile(`(?m)^# HELP (kubizone_[a-z_]+) \[BETA\] (.*)\n# TYPE kubizone_[a-z_]+ ([a-z]+)$`)
 
-// Check compares a process's /metrics with the list and returns the differences. A metric without labels is always
-// served; a metric with labels only after counting something.
+// Check returns the differences from the list. A metric without labels is always served; a metric with labels only
+// after counting something.
 func Check(process, served string) (wrong []string) {
 	all, seen := List(), map[string]bool{}
 	for _, found := range helped.FindAllStringSubmatch(served, -1) {

@@ -60,8 +60,7 @@ metadata: {name: gone, namespace: dns, labels: {zone: corp}}
 spec: {name: gone, ipv4: 192.0.2.99}
 `
 
-// dnsEntries are two entries of external-dns-management, one with a name from bindy's objects, and an annotation for
-// a Service.
+// dnsEntries: an entry has a name of bindy's objects.
 const dnsEntries = `
 apiVersion: dns.gardener.cloud/v1alpha1
 kind: DNSEntry

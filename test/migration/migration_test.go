@@ -90,7 +90,7 @@ func startLab(t *testing.T) *lab {
 	return l
 }
 
-// installServices creates the Service and Secret that step 1 of the document expects.
+// Step 1 of the document expects these objects.
 func (l *lab) installServices(ctx context.Context) {
 	l.Helper()
 	clients := must.Get(l.kube.Clients())(l)
@@ -226,7 +226,7 @@ func (l *lab) hasObjects(flags string, shown block) {
 	}
 }
 
-// waitForSchema waits until kubectl shows the new server's schema, which kube-apiserver fetches from time to time.
+// kube-apiserver fetches the schema from time to time.
 func (l *lab) waitForSchema() {
 	l.Helper()
 	deadline := time.Now().Add(2 * time.Minute)

@@ -208,7 +208,7 @@ func describeReference(ref *v1alpha1.ZoneReference) string {
 	return ref.Namespace + "/" + ref.Name
 }
 
-// drawOperations returns the operations of all clients, determined by the seed, in the order of each client.
+// drawOperations keeps each client's order; the seed determines all.
 func drawOperations(clients int) (all []operation) {
 	for client := range clients {
 		r := rand.New(rand.NewPCG(*seed, uint64(client)))
@@ -267,7 +267,6 @@ type ran struct {
 	wrong     error
 }
 
-// runOperations runs operations and checks the history against the invariants.
 func (w *world) runOperations(t *testing.T, ops []operation) (r ran) {
 	t.Helper()
 	from := w.readRevision(t)

@@ -16,7 +16,6 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
-// makeVersion returns the resourceVersion of an object written alone at an etcd revision.
 func makeVersion(revision int64) int64 { return subrev.Version(revision, subrev.Last) }
 
 func zoneAt(revision int64, name, fqdn string, serial int64, hash string, rules ...v1alpha1.DelegationRule) change {

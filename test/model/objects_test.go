@@ -89,7 +89,6 @@ func (w *world) readHistory(t testing.TB, server int, from int64) history {
 	return h
 }
 
-// readWatch returns the changes of a kind after a revision, up to the newest object.
 func (w *world) readWatch(t testing.TB, server int, kind string, from int64) (history, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
@@ -156,7 +155,6 @@ func (w *world) markEnd(t testing.TB) {
 	w.expectSettled(t)
 }
 
-// findNewest returns the highest revision among the objects of a kind.
 func (w *world) findNewest(ctx context.Context, t testing.TB, server int, kind string) (newest int64, err error) {
 	api := w.connectServer(t, server)
 	var list runtime.Object
@@ -201,8 +199,7 @@ func checkHistory(h history) (about []string, err error) {
 	return nil, nil
 }
 
-// applyRevision applies the changes of one revision: records of a zone, in the order of decisions, and that zone
-// (I1).
+// A revision changes records of a zone, in the order of decisions, and that zone (I1).
 func (s *state) applyRevision(together []change) (about []string, err error) {
 	var zone *change
 	var records []*change

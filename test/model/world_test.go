@@ -36,7 +36,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// waitTimeout is long: a loaded machine is slow, not wrong.
+// A loaded machine is slow, not wrong.
 const waitTimeout = 3 * time.Minute
 
 var (
@@ -45,7 +45,6 @@ var (
 	clients    = flag.Int("clients", 4, "clients of the forest, each of which does so many")
 )
 
-// home is removed by TestMain.
 var home string
 
 // world is a control plane with the users, an etcd, and two servers on that etcd.
@@ -147,7 +146,7 @@ func (w *world) startServers(ctx context.Context) (err error) {
 	return err
 }
 
-// restartServer kills a running server, like a power failure, and starts it at the same address.
+// restartServer is like a power failure: the address stays.
 func (w *world) restartServer(ctx context.Context, i int) (err error) {
 	if w.servers[i] != nil {
 		w.servers[i].Kill()
@@ -187,7 +186,7 @@ func (w *world) readRevision(t testing.TB) int64 {
 	return subrev.Version(r.Header.Revision, subrev.Last)
 }
 
-// runFsck checks the store at the revision of a version; 0 is the current revision.
+// version 0 is the current revision.
 func (w *world) runFsck(t testing.TB, version int64) fsck.Report {
 	t.Helper()
 	revision, _ := subrev.Split(version)

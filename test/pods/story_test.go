@@ -43,7 +43,7 @@ import (
 	"kubi.zone/kubizone/test/rig/noderig"
 )
 
-// waitTimeout is long: a loaded machine is slow, not wrong.
+// A loaded machine is slow, not wrong.
 const waitTimeout = 5 * time.Minute
 
 // servers is the namespace of the name servers, team that of a tenant.
@@ -86,7 +86,7 @@ type world struct {
 	helm    string
 	kubectl string
 	dir     string
-	// killed are the containers, as POD/CONTAINER, ended by a test.
+	// killed are the containers ended by a test, as POD/CONTAINER.
 	killed sync.Map
 }
 
@@ -243,7 +243,6 @@ func (w *world) waitReady(t *testing.T, name string, want string) {
 	})
 }
 
-// askServer queries a server of the fleet by its Service's address, and returns the answer as text.
 func (w *world) askServer(server, name string, of uint16) (string, error) {
 	service, err := w.core.CoreV1().Services(servers).Get(w.ctx, server, metav1.GetOptions{})
 	if err != nil {
@@ -283,7 +282,7 @@ func (w *world) waitAnswer(t *testing.T, all []string, name string, of uint16, w
 	}
 }
 
-// clientAs returns a client for a user with the rights that RBAC grants to the name.
+// The user has the rights that RBAC grants to the name.
 func (w *world) clientAs(t *testing.T, user string) *versioned.Clientset {
 	t.Helper()
 	kubeconfig := must.Get(w.kube.Tenant(user))(t)

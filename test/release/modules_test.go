@@ -38,7 +38,6 @@ func TestModules_theAPIsGraphHasNoServer(t *testing.T) {
 	}
 }
 
-// goMod is the output of `go mod edit -json` and `go work edit -json`.
 type goMod struct {
 	Module  struct{ Path string }
 	Go      string
@@ -114,7 +113,6 @@ func judgeModules(t *testing.T) {
 	}
 }
 
-// nestedModules returns the directories of nested modules, as exclusions for git.
 func nestedModules(t *testing.T) (left []string) {
 	t.Helper()
 	out := must.Get(exec.CommandContext(t.Context(), "git", "-C", "../..", "ls-files", "*/go.mod").Output())(t)

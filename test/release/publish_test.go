@@ -77,7 +77,6 @@ func judgePublication(t *testing.T, dist string) {
 	}
 }
 
-// startRegistry returns the address of a registry that ends with the test.
 func startRegistry(t *testing.T, crane string) string {
 	t.Helper()
 	registry := exec.CommandContext(t.Context(), crane, "registry", "serve", "--address", "127.0.0.1:0")

@@ -55,7 +55,7 @@ func listImages(dist string) []image {
 	return all
 }
 
-// makeRelease packages small replacement programs for two platforms.
+// makeRelease packages small replacement programs.
 func makeRelease(t *testing.T) string {
 	t.Helper()
 	for _, tool := range []string{"crane", "helm"} {
@@ -250,7 +250,7 @@ func judgeManifests(t *testing.T, dist string) {
 	}
 }
 
-// judgeKrew parses the plugin's manifest as krew does: a platform for each archive, by checksum.
+// judgeKrew requires a platform for each archive, by checksum.
 func judgeKrew(t *testing.T, dist string) {
 	var plugin struct {
 		Kind     string

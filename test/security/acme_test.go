@@ -40,7 +40,7 @@ type solver struct {
 	server *kuberig.Server
 }
 
-// startSolver starts a server that solves challenges, and creates the zone of flooder and lone.
+// startSolver also creates the zone of flooder and lone.
 func (a *arena) startSolver(ctx context.Context, t *testing.T) *solver {
 	t.Helper()
 	server := a.startBeside(ctx, t, "--acme")
@@ -99,8 +99,7 @@ func (s *solver) post(ctx context.Context, action, namespace, name string) error
 
 const floodCrowd = 8
 
-// flood presents challenges of new names, floodCrowd at once, as fast as answers and -noise-rate allow, until
-// silenced.
+// flood presents challenges of new names, floodCrowd at once, as fast as -noise-rate allows.
 func (s *solver) flood(ctx context.Context, t *testing.T) (presented, refused *atomic.Int64, silence func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	presented, refused = &atomic.Int64{}, &atomic.Int64{}
@@ -133,7 +132,7 @@ func (s *solver) flood(ctx context.Context, t *testing.T) (presented, refused *a
 	return presented, refused, silence
 }
 
-// setBudget sets the budget of a namespace, which servers learn a moment later.
+// Servers learn the budget a moment later.
 func (a *arena) setBudget(ctx context.Context, t *testing.T, namespace, budget string) {
 	t.Helper()
 	admin := must.Get(a.kube.Clients())(t)

@@ -32,7 +32,7 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// waitTimeout is long: a loaded machine is slow, not wrong.
+// A loaded machine is slow, not wrong.
 const waitTimeout = 2 * time.Minute
 
 // The tenants, by namespace. No domain name contains the victim's words, so a text with such a word has it from the
@@ -227,7 +227,7 @@ func (a *arena) reachTenant(namespace, kubeconfig string) (*tenant, error) {
 	return t, nil
 }
 
-// tenantAt returns the tenant at a server, without the aggregator.
+// tenantAt bypasses the aggregator.
 func (t *tenant) tenantAt(test *testing.T, server *kuberig.Server) *tenant {
 	test.Helper()
 	there := *t

@@ -83,7 +83,6 @@ func largeObjects(t *testing.T, a *arena) {
 	says("a record of 180 KB", err, "metadata: Too long")
 }
 
-// glutton is a tenant with budgets set by the cluster's operator.
 const glutton = "glutton"
 
 // 73: S9. A tenant stores and writes only the octets of its budgets, by any way; others are served.
@@ -257,7 +256,6 @@ func TestNoise_octets(t *testing.T) {
 	}
 }
 
-// etcdSize returns the size of etcd's file, compacted or not.
 func (a *arena) etcdSize(ctx context.Context, t *testing.T) float64 {
 	t.Helper()
 	client := must.Get(clientv3.New(clientv3.Config{Endpoints: []string{a.etcd.Endpoint}, Logger: zap.NewNop()}))(t)

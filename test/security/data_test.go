@@ -28,7 +28,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// readEntries returns a zone's export, read by an independent parser.
+// readEntries reads the export by an independent parser.
 func readEntries(ctx context.Context, t *testing.T, as *tenant, namespace, name string) []mdns.RR {
 	t.Helper()
 	text, err := as.RESTClient().Get().Namespace(namespace).Resource("zones").Name(name).SubResource("entries").Param("format", "text").DoRaw(ctx)
@@ -417,7 +417,7 @@ func (t *tenant) measureHeap(ctx context.Context, test *testing.T) (octets int) 
 	return octets
 }
 
-// endedWatches returns the number of watches of Records that the server ended for being slow.
+// endedWatches counts the watches of Records ended for being slow.
 func (t *tenant) endedWatches(ctx context.Context, test *testing.T) (count int) {
 	test.Helper()
 	text := string(must.Get(t.RESTClient().Get().AbsPath("/metrics").DoRaw(ctx))(test))

@@ -41,7 +41,7 @@ func (a *arena) putRecord(ctx context.Context, t *testing.T, who, name, domain, 
 	})
 }
 
-// tryRecords tries records as mallory, a line each, which must all be refused.
+// tryRecords, a line each, must all be refused.
 func (a *arena) tryRecords(ctx context.Context, t *testing.T, prefix string, lines ...string) {
 	t.Helper()
 	for i, line := range lines {

@@ -156,8 +156,8 @@ func twoClaims(t *testing.T, a *arena) {
 	}
 }
 
-// contestName lets both tenants claim a name at once, repeatedly; the winner deletes the zone. Both servers write the
-// last zone. A tenant at one server in claimants is at the other in others.
+// In contestName, the winner of each claim deletes the zone. Both servers write the last zone. A tenant at one server
+// in claimants is at the other in others.
 func contestName(ctx context.Context, t *testing.T, name string, claimants, others [2]*tenant) {
 	domain, last := name+".example.", int64(0)
 	for round := range rounds {

@@ -88,8 +88,7 @@ func (t *tenant) makeNoise(ctx context.Context, pace *rate.Limiter) (done map[st
 // noiseOf turns this program into a noisy tenant: namespace, pace and kubeconfig.
 const noiseOf = "KUBIZONE_TEST_NOISE_OF"
 
-// makeNoise is the main function of that process. It ends after the end of input, once each kind was done, and prints
-// the counts.
+// Main of that process ends after the end of input, once each kind was done, and prints the counts.
 func makeNoise(of string) error {
 	namespace, rest, _ := strings.Cut(of, " ")
 	limit, kubeconfig, _ := strings.Cut(rest, " ")
@@ -162,7 +161,7 @@ func (t *tenant) changeQuietly(ctx context.Context, test *testing.T, changes int
 	return took
 }
 
-// loadAverage returns the number of running and waiting processes over the last minute.
+// loadAverage is over the last minute.
 func loadAverage() (load float64, err error) {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err == nil {

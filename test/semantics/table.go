@@ -30,7 +30,6 @@ var (
 	title    = regexp.MustCompile("^[\"`]S[1-9]\\.\\d+\\b")
 )
 
-// table maps sentences to the tests naming them.
 type table struct {
 	order []string            // sentences in the order of the document
 	text  map[string]string   // sentence to its first words
@@ -111,8 +110,8 @@ func (t *table) addClaims(test, text string) {
 	}
 }
 
-// readPackage follows each test function through the functions, methods and variables of the package's tests. A
-// method is found by name only, which finds too much if two types have a method of that name.
+// readPackage follows each test through the package's functions, methods and variables. A method is found by name
+// only, which finds too much if two types have a method of that name.
 func (t *table) readPackage(root fs.FS, dir string, files []string) error {
 	declared := map[string][]ast.Node{}
 	comments := map[ast.Node]string{} // above and inside of tests and their parts

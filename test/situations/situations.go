@@ -59,8 +59,7 @@ func Read(file string) (all []Situation, err error) {
 	return all, nil
 }
 
-// outcomes match the beginnings of answers, of the law and of a server, and give the words of the page for them. $1
-// is the reason.
+// outcomes match the beginnings of answers, and give the page's words for them. $1 is the reason.
 var outcomes = []struct {
 	answer *regexp.Regexp
 	words  string
