@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Only counts matter on this small scale: a lone write is one transaction and one fsync, without a read.
+// Only counts matter on this small scale: a lone write is a transaction and an fsync, without a read.
 func TestRun_countsWhatAWriteIs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts six servers")

@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Subject is a provider under examination, with the access to its server that the exam needs.
+// Subject is a provider under examination, with the exam's access to its server.
 type Subject struct {
 	// New returns another provider of the same server, as after a restart.
 	New func(t *testing.T) delivery.Provider

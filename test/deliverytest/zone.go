@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// Zone makes the journal steps of a zone, as the ledger would, and applies them to the views that follow the zone.
+// Zone makes the journal steps of a zone, as the ledger would, and applies them to the following views.
 type Zone struct {
 	t *testing.T
 	zoneview.Zone

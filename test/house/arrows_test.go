@@ -101,7 +101,7 @@ func listReadFirst(files map[string]*ast.File) (first []string) {
 	return first
 }
 
-// drawArrows returns, for each file of a package, the files that declare its used names, with an example. A method
+// drawArrows returns, for each file of a package, the files declaring its used names, with an example. A method
 // counts if elsewhere is false for its name, and the package has no other method or field of that name. Receivers do
 // not count: they are the reader's way down.
 func drawArrows(files map[string]*ast.File, elsewhere func(method string) bool) map[string]map[string]string {

@@ -78,7 +78,7 @@ func TestFiles_carryTheLicenseHeader(t *testing.T) {
 	}
 }
 
-// machineWritten are the packages that hack/update-codegen.sh writes completely.
+// hack/update-codegen.sh writes all of machineWritten.
 var machineWritten = []string{"pkg/generated/...", "api/client/..."}
 
 func TestPackages_haveNamesOfTheDomain(t *testing.T) {

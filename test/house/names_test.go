@@ -31,7 +31,7 @@ const (
 	commentColumns = 120
 	// codeColumns bounds a line of code, without field tags; a tab is four columns.
 	codeColumns = 140
-	// packageLines is the size of a package, in lines of code, that needs a reason.
+	// A package with more than packageLines of code needs a reason.
 	packageLines = 3000
 )
 

@@ -143,7 +143,7 @@ func (w *world) readWatch(t testing.TB, server int, kind string, from int64) (hi
 	return h, nil
 }
 
-// markEnd creates an object of each kind, so that every watch reaches an end after the operations.
+// markEnd creates an object of each kind, so every watch reaches an end after the operations.
 func (w *world) markEnd(t testing.TB) {
 	t.Helper()
 	api, name := w.connectServer(t, 0), fmt.Sprintf("mark-%d", w.readRevision(t))
@@ -383,7 +383,7 @@ func (s *state) applyRecord(before, r *v1alpha1.Record, zone *change, was int64)
 	return nil
 }
 
-// givesNothingNew reports whether other records have all values of a record, so that no definition changes (S5.2).
+// givesNothingNew reports whether other records have all values of a record, so no definition changes (S5.2).
 func (s *state) givesNothingNew(r *v1alpha1.Record) bool {
 	var given []string
 	for _, o := range s.records {

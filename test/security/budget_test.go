@@ -147,7 +147,7 @@ func octetsOfATenant(t *testing.T, a *arena) {
 	must.Succeed(t, budget(admin, "written=16Ki"))
 	until(ctx, t, "the annotation is known", func() error {
 		if of := a.readFigure(ctx, t, "kubizone_namespace_written_limit_bytes", glutton); of != 60*16<<10 {
-			_ = them.putRecord(ctx, "small", "small.glutton.example.", "A", "192.0.2.1") // the metric names only namespaces that write
+			_ = them.putRecord(ctx, "small", "small.glutton.example.", "A", "192.0.2.1") // the metric names only writing namespaces
 			return fmt.Errorf("the limit is %.0f", of)
 		}
 		return nil

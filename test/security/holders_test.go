@@ -86,7 +86,7 @@ func belowAWildcard(t *testing.T, a *arena) {
 	expectRefusal(t, "zone ns1.dev.cut.example.", err, forbidden)
 	a.putRecord(ctx, t, victim, "quietvictim-glue", "ns1.dev.cut.example.", "A", "192.0.2.1")
 
-	// A name that mallory holds is delegated away by the platform.
+	// Mallory's name is delegated away by the platform.
 	a.putRecord(ctx, t, mallory, "early", "team.cut.example.", "TXT", "x")
 	a.putRecord(ctx, t, platform, "team-cut", "team.cut.example.", "NS", "ns1.team.cut.example.")
 	a.tryRecords(ctx, t, "early-glue", "ns1.team.cut.example. A 192.0.2.66", "x.ns1.team.cut.example. A 192.0.2.66",

@@ -85,7 +85,7 @@ func Testament() { _ = "@2.6" }
 	}
 }
 
-// CI must fail on a sentence without a test and on a test of an unknown sentence: it runs tests, not `make verify`.
+// CI must fail on a sentence without a test and on a test of an unknown sentence: CI runs tests, not `make verify`.
 func TestTable_ofTheRealTreeIsComplete(t *testing.T) {
 	table := must.Get(readTable(os.DirFS("../..")))(t)
 	for _, wrong := range table.listWrong() {
