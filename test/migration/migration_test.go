@@ -27,7 +27,6 @@ import (
 
 const document = "../../docs/migration.md"
 
-// block is one fenced block of the document.
 type block struct {
 	info, text string
 	line       int
@@ -43,7 +42,7 @@ func readBlocks(t *testing.T) []block {
 	return all
 }
 
-// lab is a cluster with v0's custom resources and the new server beside them, not registered.
+// lab is a cluster with v0's custom resources and the new server, not yet registered.
 type lab struct {
 	*testing.T
 	kube   *kuberig.Kube
@@ -91,7 +90,7 @@ func startLab(t *testing.T) *lab {
 	return l
 }
 
-// installServices makes what step 1 of the document finds: the Service and the Secret of an installation.
+// Step 1 of the document expects these objects.
 func (l *lab) installServices(ctx context.Context) {
 	l.Helper()
 	clients := must.Get(l.kube.Clients())(l)
@@ -107,7 +106,6 @@ func (l *lab) installServices(ctx context.Context) {
 	}
 }
 
-// runShell runs a script as the administrator, with the variables that earlier ones exported.
 func (l *lab) runShell(script string) (out string, exit int) {
 	l.Helper()
 	ctx, cancel := context.WithTimeout(l.Context(), 12*time.Minute)
@@ -146,7 +144,6 @@ func (l *lab) applyFile(path string) {
 	l.applyText(string(text))
 }
 
-// waitDefinitions returns when kubectl knows the kinds of all CustomResourceDefinitions.
 func (l *lab) waitDefinitions() {
 	l.Helper()
 	ctx, cancel := context.WithTimeout(l.Context(), 2*time.Minute)
@@ -154,7 +151,6 @@ func (l *lab) waitDefinitions() {
 	must.Succeed(l, l.kube.WaitDefinitions(ctx))
 }
 
-// writeStatuses writes what v0's controllers had.
 func (l *lab) writeStatuses(change func(zone string, status map[string]any)) {
 	l.Helper()
 	text := must.Get(os.ReadFile("testdata/statuses.yaml"))(l)
@@ -168,7 +164,6 @@ func (l *lab) writeStatuses(change func(zone string, status map[string]any)) {
 	}
 }
 
-// getObject returns an object through kube-apiserver, or with direct flags past it.
 func (l *lab) getObject(flags, kind, namespace, name string) map[string]any {
 	l.Helper()
 	var object map[string]any
@@ -189,7 +184,6 @@ func readNumber(object map[string]any, fields ...string) int64 {
 	return int64(n)
 }
 
-// findMissing says where object lacks what want has.
 func findMissing(path string, object, want any) []string {
 	switch want := want.(type) {
 	case map[string]any:
@@ -216,7 +210,6 @@ func findMissing(path string, object, want any) []string {
 	return nil
 }
 
-// hasObjects requires the objects of a block of the document, in the words that it has them.
 func (l *lab) hasObjects(flags string, shown block) {
 	l.Helper()
 	for _, text := range strings.Split(shown.text, "\n---\n") {
@@ -233,7 +226,7 @@ func (l *lab) hasObjects(flags string, shown block) {
 	}
 }
 
-// waitForSchema waits until kubectl shows the schema of the new server: kube-apiserver fetches it now and then.
+// kube-apiserver fetches the schema from time to time.
 func (l *lab) waitForSchema() {
 	l.Helper()
 	deadline := time.Now().Add(2 * time.Minute)
@@ -254,7 +247,7 @@ func TestMigration_goesAsTheDocumentSays(t *testing.T) {
 	var yamls, shells, reports []block
 	for _, b := range readBlocks(t) {
 		if strings.HasSuffix(b.info, bindyBlock) || strings.HasSuffix(b.info, bindyBlock+"-fleet") {
-			continue // of TestBindy, and of test/fleet
+			continue // of TestBindy and test/fleet
 		}
 		switch kind, _, _ := strings.Cut(b.info, " "); kind {
 		case "yaml":
@@ -301,7 +294,7 @@ func TestMigration_goesAsTheDocumentSays(t *testing.T) {
 		}
 	}
 
-	// 1, 2: beside, import, compare, mend.
+	// 1, 2: install beside, import, compare, mend.
 	step(0)
 	contains(step(1), strings.Split(strings.TrimSpace(reports[0].text), "\n")...)
 	out := step(2)
@@ -320,7 +313,7 @@ func TestMigration_goesAsTheDocumentSays(t *testing.T) {
 		t.Errorf("marks of v0: %v", metadata)
 	}
 
-	// 3: what v0 did until the freeze goes in as well.
+	// 3: changes made by v0 before the freeze are imported too.
 	l.applyText("apiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {namespace: blue, name: late}\nspec: {domainName: " +
 		"late.apps.corp.test., type: A, rdata: 192.0.2.99}\n")
 	l.writeStatuses(func(zone string, status map[string]any) {
@@ -346,7 +339,7 @@ func TestMigration_goesAsTheDocumentSays(t *testing.T) {
 	l.waitForSchema()
 	l.mustRun("kubectl delete record -n blue late")
 
-	// 5: back, where nothing was touched, and forward again, where everything still is.
+	// 5: back with unchanged resources, and forward again with everything kept.
 	step(7)
 	l.hasObjects("", yamls[0])
 	contains(l.mustRun("kubectl get records.kubi.zone -n blue late -o name"), "late")
