@@ -376,7 +376,7 @@ func TestDeletions_ofKnownShapes_S7_5(t *testing.T) {
 	}
 }
 
-// S7.6 warns at the very deletion that would hold the zone if all RRsets were an hour old.
+// The warning comes at the very deletion that would hold the zone if all RRsets were an hour old.
 func TestDeletions_tellsOfYoung_S7_6(t *testing.T) {
 	t.Parallel()
 	told := 0
