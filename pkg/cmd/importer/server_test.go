@@ -23,7 +23,7 @@ import (
 	"kubi.zone/kubizone/test/standalone"
 )
 
-// server is a whole kubizone in this process, and what a user types against it.
+// server is an in-process kubizone with its command line.
 type server struct {
 	t          *testing.T
 	kubeconfig string
@@ -36,7 +36,7 @@ func startServer(t *testing.T) *server {
 	return &server{t: t, kubeconfig: up.Kubeconfig, Interface: up}
 }
 
-// said is what a command left behind.
+// said is the result of a command.
 type said struct {
 	t        *testing.T
 	out, err string
@@ -103,7 +103,7 @@ func (s *server) makeZone(namespace, name string, spec v1alpha1.ZoneSpec) *v1alp
 	return zone
 }
 
-// expectRemarks requires each of the parts on standard error.
+// expectRemarks requires each part on standard error.
 func (s said) expectRemarks(parts ...string) {
 	s.t.Helper()
 	for _, part := range parts {

@@ -205,7 +205,7 @@ func TestLoop_comparesAfterAFailure(t *testing.T) {
 }
 
 // A zone that disappears at the provider and comes back empty is written whole, whether a change or a comparison
-// meets it, and whether the provider reports the zone or each RRset.
+// finds out, and whether the provider reports the zone or each RRset.
 func TestLoop_zoneLostAndMadeAgain(t *testing.T) {
 	for n := range 16 {
 		changes, beside, restarts, alone := n&1 > 0, n&2 > 0, n&4 > 0, n&8 > 0
@@ -309,8 +309,8 @@ func TestLoop_zoneLostAndFound(t *testing.T) {
 	}
 }
 
-// A requested comparison runs at once and once, and the state confirms it: beside a refused record, after a restart
-// meanwhile, and with a provider that cannot list.
+// A requested comparison runs at once and once, and the state confirms the request: beside a refused record, after a
+// restart meanwhile, and with a provider that cannot list.
 func TestLoop_comparisonOnRequest(t *testing.T) {
 	for _, beside := range []bool{false, true} {
 		for _, restarts := range []bool{false, true} {

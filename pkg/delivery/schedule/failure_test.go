@@ -361,7 +361,7 @@ func (f followers) Deliver(_ context.Context, plan delivery.Plan, _ delivery.Fen
 	return f.report(plan), nil
 }
 
-// A class confirms the serial of its slowest server, is asked again, and writes the state only if it differs.
+// A class confirms the serial of its slowest server, is asked again, and writes the state only after a change.
 func TestLoop_serversOnTheirWay(t *testing.T) {
 	inScene(t, func(s *scene) {
 		var asked atomic.Int64
@@ -405,7 +405,7 @@ func TestLoop_serversOnTheirWay(t *testing.T) {
 	})
 }
 
-// The provider stuck returns only when its context ends, without a call of the fence.
+// Deliver returns when its context ends, without a call of the fence.
 type stuck struct{ *deliverytest.Memory }
 
 func (stuck) Deliver(ctx context.Context, _ delivery.Plan, _ delivery.Fence) (delivery.Report, error) {
@@ -424,7 +424,7 @@ func TestLoop_stalledProvider(t *testing.T) {
 	})
 }
 
-// A pause stops a delivery before its next call; the delivery resumes after the pause.
+// A pause stops a delivery before its next call.
 func TestLoop_pausedMeanwhile(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.class.RequestsPerSecond = 1
@@ -651,7 +651,7 @@ func TestLoop_driftIsCountedOnce(t *testing.T) {
 	})
 }
 
-// Retries of a refused RRset slow down to one in ten minutes, independent of deliveries beside it.
+// Retries of a refused RRset slow down to every ten minutes, independent of other deliveries.
 func TestLoop_refusedSlowsDown(t *testing.T) {
 	for _, busy := range []bool{false, true} {
 		inScene(t, func(s *scene) {

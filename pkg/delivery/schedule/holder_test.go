@@ -20,8 +20,8 @@ import (
 
 var errAway = errors.New("etcd is away")
 
-// F22: a worker without an intent is fenced like a worker with one. Paused between two writes while another takes
-// over, the worker writes nothing after it wakes.
+// F22: a worker without an intent is fenced too. Paused between two writes while another takes over, the worker
+// writes nothing after the pause.
 func TestLoop_pausedHolderWritesNothing_F22(t *testing.T) {
 	for _, known := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -241,8 +241,7 @@ func TestLoop_anotherConfirmedMeanwhile_F22(t *testing.T) {
 	})
 }
 
-// RRsets refused in a delivery that was taken over stay pending for the next takeover, before the repeat and after
-// it.
+// RRsets refused in a delivery that was taken over stay pending for the next takeover, before the repeat and after.
 func TestLoop_refusedAndTakenOverTwice(t *testing.T) {
 	inScene(t, func(s *scene) {
 		poison := name.MustParse("poison.example.org.")

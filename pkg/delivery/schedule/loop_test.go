@@ -215,7 +215,7 @@ func callOnTheWire(t *testing.T, call, repeated time.Duration) {
 	zone.PutAddresses(map[string]string{"a": "192.0.2.2"})
 	synctest.Wait()
 
-	// The zone changes back: nothing differs from the confirmed content, yet it is written.
+	// The zone changes back: a write although nothing differs from the confirmed content.
 	zone.Sets = zone.Sets[1:]
 	zone.PutAddresses(map[string]string{"a": "192.0.2.1"})
 	second := startWorker(t, store, newView, patient)
@@ -324,7 +324,7 @@ func TestLoop_abandonedIntent(t *testing.T) {
 	}
 }
 
-// F23: a write that failed after it was applied is overwritten, even if the zone has changed back.
+// F23: a failed write is overwritten, even if the zone has changed back: the provider may have applied the write.
 func TestLoop_changedBackAfterAnUnknownOutcome_F23(t *testing.T) {
 	for _, blind := range []bool{false, true} {
 		inScene(t, func(s *scene) {

@@ -56,8 +56,8 @@ func (s *scene) restartWorker(zones ...delivery.Zone) {
 	synctest.Wait()
 }
 
-// H7: a provider has one zone of a name. Of two Zones in different views the first delivered keeps the name, also
-// after a restart, until it goes or leaves the class; then the other is delivered at once.
+// H7: a provider has only one zone of a name. Of two Zones in different views the first delivered keeps the name,
+// also after a restart, until that Zone goes or leaves the class; then the other is delivered at once.
 func TestLoop_oneZoneOfAName_H7(t *testing.T) {
 	for _, leaves := range []string{"goes", "is gone", "another class", "retained"} {
 		for _, restarts := range []bool{false, true} {
@@ -110,7 +110,7 @@ func TestLoop_oneZoneOfAName_H7(t *testing.T) {
 	}
 }
 
-// H7: if two Zones have one name at the start of a process, the older delivery holds it and the other changes
+// H7: if two Zones share a name at the start of a process, the older delivery keeps the name and the other changes
 // nothing.
 func TestLoop_twoOfANameFromBefore_H7(t *testing.T) {
 	for _, secondGoes := range []bool{true, false} {
@@ -163,7 +163,7 @@ func (p *listening) Remove(ctx context.Context, plan delivery.Plan, fence delive
 	return p.Memory.Remove(ctx, plan, fence)
 }
 
-// H7: two zones of one name that swap classes are both delivered.
+// H7: two zones of the same name that swap classes are both delivered.
 func TestLoop_classesAreSwapped_H7(t *testing.T) {
 	inScene(t, func(s *scene) {
 		elsewhere := deliverytest.NewServer()

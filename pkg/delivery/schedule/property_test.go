@@ -39,7 +39,7 @@ func (c *chance) drawNumber(n int) int {
 	return c.rand.IntN(n)
 }
 
-// trouble draws a fault at each point while it is on.
+// trouble draws a fault at each point while on.
 type trouble struct {
 	chance *chance
 	mu     sync.Mutex

@@ -80,7 +80,7 @@ func TestLoop_recoveryIsNoticed(t *testing.T) {
 	}
 }
 
-// A health check that passes while deliveries fail causes one early retry, then none before the class's own.
+// A health check that passes while deliveries fail causes a single early retry.
 func TestLoop_misleadingHealth(t *testing.T) {
 	inScene(t, func(s *scene) {
 		var mu sync.Mutex

@@ -199,7 +199,6 @@ func zoneOf(uid string, classes ...string) delivery.Zone {
 	return delivery.Zone{UID: uid, Classes: classes}
 }
 
-// scene has one worker, one class "main" and one zone "z", example.org.
 type scene struct {
 	*testing.T
 	store  *memoryStore

@@ -289,7 +289,7 @@ func TestDeliver_findsWhatSignersHave_S6_14(t *testing.T) {
 	if whole, _ := s.countTransfers(); whole != 8 { // the first, one for each altered zone, and the last three
 		t.Errorf("%d transfers of the whole zone", whole)
 	}
-	// After a restart one comparison suffices for a server behind the signer, although the signer is transferred
+	// After a restart a single comparison suffices for a server behind the signer, although the signer is transferred
 	// first.
 	s.changeServer(func() { public.serial.Store(s.serial) })
 	p = w.makeProvider(t, Secondary{Name: "public", Addr: public.addr, Signer: "signer"}, Secondary{Name: "signer", Addr: s.addr,
