@@ -46,7 +46,7 @@ func TestMain_printsVersionAndHelp(t *testing.T) {
 	}
 }
 
-// TestMain_everyCommandIsInTheIndex: docs/README.md lists every command.
+// docs/README.md lists every command.
 func TestMain_everyCommandIsInTheIndex(t *testing.T) {
 	readme := must.Get(os.ReadFile("../../docs/README.md"))(t)
 	_, table, _ := strings.Cut(string(readme), "\n| command | does |\n")

@@ -438,7 +438,7 @@ func expectForm(t *testing.T, form, out string) {
 	}
 }
 
-// TestMain_logsNoTenant: klog does not escape texts without keys (attack 28).
+// klog does not escape texts without keys (attack 28).
 func TestMain_logsNoTenant(t *testing.T) {
 	defer klog.ClearLogger()
 	for _, format := range []string{logText, logJSON} {

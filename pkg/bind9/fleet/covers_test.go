@@ -21,7 +21,7 @@ import (
 )
 
 // Two installations with disjoint namespaces leave each other's servers and clusters alone: neither writes their
-// status, and neither lets a deleted one go before the other has removed its objects, unless there is no other.
+// status, nor releases a deleted object before the other has removed its children, unless the other is gone.
 func TestFleet_leavesWhatAnotherInstallationHas_S11_12(t *testing.T) {
 	at := clocktesting.NewFakeClock(time.Now())
 	metaOf := func(name string, finalizers ...string) metav1.ObjectMeta {

@@ -49,8 +49,8 @@ func readAuthority(t *testing.T, dir string) *x509.CertPool {
 	return pool
 }
 
-// TestCommand_serves: before a real named, the command serves HTTPS, accepts a token, reloads certificate and key,
-// and ends with its context (B2, B3, B4).
+// Before a real named, the command serves HTTPS, accepts a token, reloads certificate and key, and ends with its
+// context (B2, B3, B4).
 func TestCommand_serves(t *testing.T) {
 	control := must.Get(rig.FreePort())(t)
 	key := rig.TSIGKey{Name: "agent", Algorithm: "hmac-sha256", Secret: "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="}
@@ -120,7 +120,7 @@ func TestCommand_serves(t *testing.T) {
 	}
 }
 
-// TestOptions_areJudgedTogether: one error names the flag of each fault (B1, B5).
+// One error names the flag of each fault (B1, B5).
 func TestOptions_areJudgedTogether(t *testing.T) {
 	short := filepath.Join(t.TempDir(), "tokens")
 	must.Succeed(t, os.WriteFile(short, []byte("short"), 0o600))

@@ -164,7 +164,7 @@ func TestNewSupervisor_startsAnAgent(t *testing.T) {
 	}
 }
 
-// TestSupervisor_judgesItsAddress: the error of an unusable address names its flag (B1).
+// The error of an unusable address names its flag (B1).
 func TestSupervisor_judgesItsAddress(t *testing.T) {
 	taken := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer taken.Close()

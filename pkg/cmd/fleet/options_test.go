@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// TestOptions_areJudgedTogether: one error names the flag of each fault.
+// One error names the flag of each fault.
 func TestOptions_areJudgedTogether(t *testing.T) {
 	command := NewCommand()
 	command.SilenceErrors, command.SilenceUsage = true, true
@@ -58,8 +58,7 @@ func TestOptions_markTheInstallation(t *testing.T) {
 	}
 }
 
-// TestPrimaries_areReadOnce: the reconciles of a thousand servers at a start read the primary's Service once. An
-// error is not cached.
+// The reconciles of a thousand servers at a start read the primary's Service once. An error is not cached.
 func TestPrimaries_areReadOnce(t *testing.T) {
 	cluster := fake.NewClientset()
 	reads := 0

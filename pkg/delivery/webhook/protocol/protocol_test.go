@@ -193,7 +193,7 @@ func TestTimestamp_isUTCWithSeconds(t *testing.T) {
 	}
 }
 
-// FuzzDecode: an accepted record survives encoding and decoding unchanged.
+// An accepted record survives encoding and decoding unchanged.
 func FuzzDecode(f *testing.F) {
 	var all []recordVector
 	readVectors(f, "records.json", &all)
