@@ -300,7 +300,7 @@ func TestListZones_takesALongList(t *testing.T) {
 	}
 }
 
-// Bindcar's invalid names are refused with the reason, the agent accepts them (C3).
+// bindcar's invalid names are refused with the reason, the agent accepts them (C3).
 func TestEnsure_refusesWhatHasNoForm(t *testing.T) {
 	eachServer(t, func(t *testing.T, s *served) {
 		for _, text := range []string{"_tcp.example.org.", "0/25.2.0.192.in-addr.arpa.", "."} {
