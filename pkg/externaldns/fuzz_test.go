@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// FuzzChoose: X2, X3: an RRset of any endpoints has one endpoint, expressible as a Record. With those Records the
-// next cycle has the same answer, in any order.
+// X2, X3: an RRset of any endpoints has one endpoint, expressible as a Record. With those Records the next cycle has
+// the same answer, in any order.
 func FuzzChoose(f *testing.F) {
 	f.Add([]byte(`[{"dnsName":"www.example.org","recordType":"A","targets":["192.0.2.1"],"labels":{"resource":"ingress/a/x"}},
 		{"dnsName":"WWW.example.org","recordType":"A","targets":["192.0.2.2","192.0.2.1"],"labels":{"resource":"crd/b/x"}}]`))

@@ -455,8 +455,8 @@ func TestConvertBindy_passesNoFieldOver(t *testing.T) {
 	}
 }
 
-// FuzzConvert: each object of arbitrary spec is converted or reported, deterministically, and no unknown field is
-// dropped silently.
+// Each object of arbitrary spec is converted or reported, deterministically, and no unknown field is dropped
+// silently.
 func FuzzConvert(f *testing.F) {
 	for kind, spec := range map[string]string{
 		"DNSZone":       `{"zoneName":"example.net","soaRecord":{"primaryNs":"ns.example.net.","adminEmail":"a.example.net.","serial":4294967295,"refresh":1,"retry":0,"expire":0,"negativeTtl":2147483647},"nameServers":[{"hostname":"ns.example.net","ipv4Address":"192.0.2.1"}]}`,
