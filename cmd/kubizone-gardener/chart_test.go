@@ -27,7 +27,6 @@ var update = flag.Bool("update", false, "write testdata/rbac.golden anew")
 
 const chart = "charts/kubizone-gardener"
 
-// renderChart returns the output of helm template.
 func renderChart(t *testing.T, arguments ...string) string {
 	t.Helper()
 	tool := exec.Command("hack/build-tool.sh", "helm", "--cached")
@@ -102,7 +101,6 @@ func TestChart_startsTheControllerWithFlagsThatItHas(t *testing.T) {
 	}
 }
 
-// chartVersion is the chart's appVersion, the default tag of the image.
 func chartVersion(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile("../../" + chart + "/Chart.yaml")

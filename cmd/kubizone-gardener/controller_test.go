@@ -38,9 +38,9 @@ import (
 )
 
 const (
-	// landscape is the namespace of the landscape's Records.
+	// The namespace of the landscape's Records.
 	landscape = "gardener"
-	// gardenlet's own interval is five seconds.
+	// Five seconds in gardenlet.
 	pollInterval = 100 * time.Millisecond
 )
 
@@ -53,7 +53,7 @@ type shoot struct {
 	secret map[string][]byte
 }
 
-// newShoot creates the namespace of a shoot, its Cluster, and a zone for its names.
+// newShoot creates a shoot's namespace and Cluster, and a zone for its names.
 func newShoot(t *testing.T, s *seed, name string) *shoot {
 	t.Helper()
 	h := &shoot{t: t, seed: s, ns: "shoot--test--" + name, domain: name + ".example"}
@@ -61,7 +61,6 @@ func newShoot(t *testing.T, s *seed, name string) *shoot {
 	return h.inSeed(s)
 }
 
-// inSeed returns the shoot in another seed.
 func (h *shoot) inSeed(s *seed) *shoot {
 	h.t.Helper()
 	other := &shoot{t: h.t, seed: s, ns: h.ns, domain: h.domain}
@@ -72,7 +71,6 @@ func (h *shoot) inSeed(s *seed) *shoot {
 	return other
 }
 
-// setCluster writes the shoot's Cluster, as gardenlet does.
 func (h *shoot) setCluster(change func(*gardencorev1beta1.Shoot)) {
 	h.t.Helper()
 	it := &gardencorev1beta1.Shoot{ObjectMeta: metav1.ObjectMeta{Namespace: "garden-test", Name: h.ns}}
@@ -93,7 +91,7 @@ func (h *shoot) makeComponent(values *gardenlet.Values) gardenlet.Interface {
 	return gardenlet.New(logr.Discard(), h.seed.Client, values, pollInterval, gardenlet.DefaultSevereThreshold, waitTimeout, gardenlet.DeploySecretCredentials(h.secret))
 }
 
-// deployRecord writes the DNSRecord as gardenlet does, and waits for success.
+// deployRecord deploys and waits, as gardenlet does.
 func (h *shoot) deployRecord(values *gardenlet.Values) *extensionsv1alpha1.DNSRecord {
 	h.t.Helper()
 	c := h.makeComponent(values)
@@ -106,7 +104,7 @@ func (h *shoot) deployRecord(values *gardenlet.Values) *extensionsv1alpha1.DNSRe
 	return h.getDNSRecord(values)
 }
 
-// migrateRecord ends this seed's work at the DNSRecord, as gardenlet does. The Record stays.
+// migrateRecord migrates and waits, as gardenlet does. The Record stays.
 func (h *shoot) migrateRecord(values *gardenlet.Values) {
 	h.t.Helper()
 	c := h.makeComponent(values)
@@ -155,7 +153,6 @@ func (h *shoot) requestOperation(values *gardenlet.Values, operation string) {
 	})
 }
 
-// createDNSRecord creates a DNSRecord that waits for its state, with its Secret.
 func (h *shoot) createDNSRecord(values *gardenlet.Values) *extensionsv1alpha1.DNSRecord {
 	h.t.Helper()
 	dns := &extensionsv1alpha1.DNSRecord{
@@ -171,7 +168,6 @@ func (h *shoot) createDNSRecord(values *gardenlet.Values) *extensionsv1alpha1.DN
 	return dns
 }
 
-// createWithZone creates a DNSRecord with a zone in its status.
 func (h *shoot) createWithZone(values *gardenlet.Values, zone string) {
 	h.t.Helper()
 	if err := h.seed.Create(h.t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: values.SecretName}, Data: h.secret}); err != nil && !apierrors.IsAlreadyExists(err) {
@@ -218,7 +214,7 @@ func (h *shoot) waitFor(values *gardenlet.Values, f func(*extensionsv1alpha1.DNS
 	return &dns
 }
 
-// hasError is a condition of waitFor: an error with exactly this code.
+// hasError is a condition of waitFor.
 func hasError(code gardencorev1beta1.ErrorCode) func(*extensionsv1alpha1.DNSRecord) error {
 	return func(dns *extensionsv1alpha1.DNSRecord) error {
 		operation, lastError := dns.Status.LastOperation, dns.Status.LastError
@@ -361,7 +357,6 @@ func TestTimestamp_thatIsLaterAsksForAReconciliation(t *testing.T) {
 		t.Error("gardenlet is content before the reconciliation")
 	}
 	waitUntil(t, func() error {
-		// Each of gardenlet's reconciliations checks again.
 		if err := h.makeComponent(values).Deploy(t.Context()); err != nil {
 			return err
 		}
@@ -500,7 +495,6 @@ func TestMigration_leavesNoGap(t *testing.T) {
 	if after == nil || after.UID != before.UID || after.ResourceVersion != before.ResourceVersion {
 		t.Fatalf("the Record was\n%+v\nand is\n%+v", before, after)
 	}
-	// The other seed has another load balancer.
 	values.Values = []string{"198.51.100.1"}
 	target.deployRecord(values)
 	if record := recordOf(t, from, values); record.UID != before.UID || !slices.Equal(record.Spec.Values, values.Values) {
@@ -729,7 +723,7 @@ func TestZone_specThenStatusThenLongest(t *testing.T) {
 	if dns := h.deployRecord(split); *dns.Status.Zone != "kubi.zone/platform/zones-example" {
 		t.Errorf("status.zone %s", *dns.Status.Zone)
 	}
-	// Times have whole seconds, so gardenlet may accept the former operation of the same second.
+	// Times have whole seconds, so gardenlet may accept the former operation.
 	waitUntil(t, inLater)
 }
 
@@ -778,7 +772,6 @@ func TestReady_isWaitedForNoLongerThanItsBound(t *testing.T) {
 		t.Errorf("%s; conditions %+v", dns.Status.LastError.Description, dns.Status.Conditions)
 	}
 
-	// Deletion removes the Record although creation never succeeded.
 	h.destroyRecord(values)
 	if record := h.findRecord(values); record != nil {
 		t.Errorf("the Record is left: %+v", record)
@@ -937,8 +930,8 @@ func TestClassesAndTypes_areThoseOfTheFlags(t *testing.T) {
 	}
 }
 
-// An alert about a missing metric never fires. controller-runtime counts no failure as an error, as the controller
-// sets its own retry.
+// An alert about a missing metric never fires. controller-runtime counts no failure: the controller sets its own
+// retry.
 func TestAlerts_areOfMetricsThatAFailureMoves(t *testing.T) {
 	s := requireSeed(t, &first)
 	// Ports below 32768 are not ephemeral, so no other program takes the port meanwhile.

@@ -22,10 +22,10 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// gardenlets is the number of concurrent reconciliations, as in gardenlet's concurrentSyncs.
+// As gardenlet's concurrentSyncs.
 const gardenlets = 20
 
-// landscapeSize returns the numbers of shoots and of migrations; the long form has a real landscape's.
+// The long form has the numbers of a real landscape.
 func landscapeSize() (shoots, migrated int) {
 	if os.Getenv("KUBIZONE_TEST_LONG") != "" {
 		return 1000, 200
@@ -53,7 +53,7 @@ func (h *shoot) makeShootValues(shoot int, address string) []*gardenlet.Values {
 	return all
 }
 
-// forEach runs f for the shoots with gardenlet's concurrency, and returns the time of each.
+// forEach runs f with gardenlet's concurrency, and returns the time of each.
 func forEach(t *testing.T, shoots []int, f func(shoot int) error) (each []time.Duration) {
 	t.Helper()
 	each = make([]time.Duration, len(shoots))
@@ -77,7 +77,6 @@ func forEach(t *testing.T, shoots []int, f func(shoot int) error) (each []time.D
 // Leaves the CPU to the servers.
 const askInterval = 2 * time.Millisecond
 
-// asker queries a name server for names in turn, and counts missing answers.
 type asker struct {
 	resolver *net.Resolver
 	end      context.CancelFunc
@@ -126,9 +125,9 @@ func (a *asker) stop() {
 	<-a.ended
 }
 
-// Gardenlet accepts every DNSRecord of a landscape, a reconciliation without a change writes no Record, concurrent
-// migrations change nothing in the zone, a restart of Kubizone loses no change, and a secondary answers for every
-// name throughout.
+// gardenlet accepts every DNSRecord of a landscape, a reconciliation without a change writes no Record, concurrent
+// migrations change nothing in the zone, a restart of Kubizone loses no change, and a secondary always answers for
+// every name.
 func TestLandscape(t *testing.T) {
 	from, to := requireSeed(t, &first), requireSeed(t, &second)
 	from.startController(t)

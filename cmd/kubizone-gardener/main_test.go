@@ -38,10 +38,10 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// With asController in the environment this test binary is the controller.
+// asController in the environment makes this test binary the controller.
 const asController = "KUBIZONE_GARDENER_TEST_AS_CONTROLLER"
 
-// logs prefixes whether controller-runtime has a logger at the end: without a logger it prints a stack trace.
+// Without a logger controller-runtime prints a stack trace.
 const logs = "controller-runtime logs:"
 
 // Generous, as a loaded machine is slow, not wrong.
@@ -77,7 +77,6 @@ type seed struct {
 	home    string
 }
 
-// once is a seed started on first use.
 type once struct {
 	sync.Once
 	made *seed
@@ -220,7 +219,6 @@ func (s *seed) close() {
 	}
 }
 
-// executeCommand returns the value in the control plane's answer.
 func (s *seed) executeCommand(t *testing.T, command string) (value string) {
 	t.Helper()
 	if _, err := fmt.Fprintln(s.in, command); err != nil {
@@ -258,7 +256,6 @@ func waitUntil(t *testing.T, f func() error) {
 	}
 }
 
-// startController runs the controller until the test ends, with the rights of its ClusterRole.
 func (s *seed) startController(t *testing.T, flags ...string) *controllerProcess {
 	t.Helper()
 	p := &controllerProcess{log: &buffer{}}
@@ -308,7 +305,7 @@ func (p *controllerProcess) stop(t *testing.T) {
 	}
 }
 
-// controllerKubeconfig is a kubeconfig of the controller's service account with exactly the chart's rights.
+// The service account has exactly the chart's rights.
 func (s *seed) controllerKubeconfig(t *testing.T) string {
 	t.Helper()
 	s.makeNamespace(t, "garden", nil)
@@ -356,7 +353,6 @@ func (s *seed) makeNamespace(t *testing.T, name string, labels map[string]string
 	}
 }
 
-// makeAccount creates a service account with rules in its namespace, and returns a kubeconfig.
 func (s *seed) makeAccount(t *testing.T, namespace, name string, rules ...rbacv1.PolicyRule) string {
 	t.Helper()
 	ctx := t.Context()
@@ -397,7 +393,6 @@ func (s *seed) makeKubeconfig(t *testing.T, host, token string) string {
 	return string(text)
 }
 
-// recordRules are the rights that a DNSRecord's credentials need.
 var recordRules = rbacv1.PolicyRule{APIGroups: []string{"kubi.zone"}, Resources: []string{"records"}, Verbs: []string{"get", "create", "update", "delete"}}
 
 // makeZone creates a zone in namespace platform in which another namespace may write any name.
@@ -422,7 +417,6 @@ func (s *seed) makeZone(t *testing.T, domain, for_ string, change ...func(*v1alp
 	return made
 }
 
-// putRecord creates a Record without a DNSRecord.
 func (s *seed) putRecord(t *testing.T, namespace, domain, of, value string) {
 	t.Helper()
 	record := &v1alpha1.Record{

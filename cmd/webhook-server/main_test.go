@@ -200,7 +200,7 @@ func TestRun_servesUntilItsContextEnds(t *testing.T) {
 	}
 }
 
-// A panic in a handler costs only its request, and is logged at the default level.
+// A panic in a handler costs only that request, and is logged at the default level.
 func TestRun_logsAPanic(t *testing.T) {
 	log := new(output)
 	logger := must.Get(newLogger(log, 0, "text"))(t)

@@ -39,8 +39,7 @@ func TestHeld_isTold_S7_8(t *testing.T) {
 	(&announcer{}).announceHeld(zone) // standalone: to the log
 }
 
-// S2.12: an Event names the revoked content and its end. Beyond a thousand queued Events more are dropped: no write
-// waits.
+// S2.12: an Event names the revoked content and its end. Beyond a thousand queued Events more are dropped.
 func TestWithdrawn_isTold_S2_12(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		recorder := events.NewFakeRecorder(2 * maxQueued)
@@ -95,8 +94,8 @@ func TestRefused_isTold_S13_7(t *testing.T) {
 	})
 }
 
-// S4.25, S4.26: an Event of the Zone names each name hidden by underscore rules once in ten seconds, and hosts of
-// another namespace. An Event of the wildcard's Record tells its own namespace.
+// S4.25, S4.26: an Event of the Zone names hidden names, once in ten seconds each, and hosts of another namespace.
+// The wildcard's Record gets its own.
 func TestNews_areTold_S4_25(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := announcer{recorder: events.NewFakeRecorder(9), queue: newEventQueue(), refused: cache.NewLRUExpireCache(maxRefused)}

@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// startBoundedServer has a zone in which two namespaces may write.
+// Two namespaces may write in the zone.
 func startBoundedServer(t *testing.T, options budget.Limits) typed.KubizoneV1alpha1Interface {
 	t.Helper()
 	api := startWholeServer(t, func(c *Config) { c.Budgets = &options })
@@ -37,8 +37,8 @@ func makeLongRecord(name string, octets int) *v1alpha1.Record {
 	return record
 }
 
-// S9.1, S9.3: the budget bounds every kind of growth. A write that deletes, shrinks or sets status passes, as do
-// other namespaces; a dry run is judged like the write.
+// S9.1, S9.3: the budget bounds growth. A deletion, a shrink, a status write and other namespaces pass; a dry run is
+// judged like the write.
 func TestBudgets_stored_S9_1(t *testing.T) {
 	api := startBoundedServer(t, budget.Limits{Stored: budget.Stock{Octets: 512 << 10}})
 	ctx, dry := t.Context(), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}

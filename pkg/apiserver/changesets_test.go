@@ -41,7 +41,7 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// watched is a server with scripted authorization and admission, and recorded audit events.
+// watched has scripted authorization and admission, and records audit events.
 type watched struct {
 	api      typed.KubizoneV1alpha1Interface
 	reach    *restclient.Config
@@ -51,8 +51,7 @@ type watched struct {
 	mu sync.Mutex
 	// denied are `VERB RESOURCE NAME` forbidden to all; refused are Records that admission refuses.
 	denied, refused []string
-	// admit is called for each Record before refused applies.
-	admit func(ctx context.Context, operation admission.Operation, name string)
+	admit           func(ctx context.Context, operation admission.Operation, name string)
 	// rights, mutate and validate replace the decisions about Records.
 	rights           func(authorizer.Attributes) (authorizer.Decision, string, error)
 	mutate, validate func(context.Context, admission.Attributes) error
@@ -176,7 +175,7 @@ func newWatched(t *testing.T, budgets *budget.Limits, change ...func(*Server)) *
 	return w
 }
 
-// ended receives the errors of Run and RunLedger, which fail the test.
+// ended receives the errors of Run and RunLedger.
 func closeAfterTest(t testing.TB, server *Server, stop context.CancelFunc, ended <-chan error) {
 	t.Cleanup(func() {
 		stop()
@@ -226,7 +225,6 @@ func (w *watched) sendSet(t *testing.T, set *v1alpha1.ChangeSet) (*v1alpha1.Chan
 	return w.api.ChangeSets("team").Create(t.Context(), set, metav1.CreateOptions{})
 }
 
-// postSet sends a set with a query and no Go client.
 func (w *watched) postSet(t *testing.T, query string, set *v1alpha1.ChangeSet) (code int, text string, err error) {
 	t.Helper()
 	client := must.Get(restclient.HTTPClientFor(w.reach))(t)
@@ -262,7 +260,6 @@ func (w *watched) listNames(t *testing.T) (names []string) {
 	return names
 }
 
-// listCauses returns `FIELD: TYPE` for each cause of an error.
 func listCauses(err error) (out []string) {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && status.Status().Details != nil {
@@ -587,7 +584,7 @@ func TestChangeSets(t *testing.T) {
 			t.Error("a client that has gone is answered")
 		}
 		code, text, err := w.postSet(t, "timeout=1s", makeChangeSet(applyItem("slow", "192.0.2.1"), applyItem("beside", "192.0.2.1")))
-		// If the time ends during the answer, upstream's filter aborts the stream with its own error.
+		// If the time ends during the answer, upstream's filter aborts the stream.
 		if aborted := err != nil && strings.Contains(err.Error(), "INTERNAL_ERROR"); code != http.StatusGatewayTimeout && !aborted {
 			t.Errorf("a webhook that does not answer: %d %s, %v", code, text, err)
 		}

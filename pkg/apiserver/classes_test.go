@@ -39,7 +39,7 @@ func startWholeServer(t testing.TB, change ...func(*Config)) typed.KubizoneV1alp
 	return client.KubizoneV1alpha1()
 }
 
-// wholeServer returns the client of a complete standalone server, and the address of its etcd.
+// wholeServer also returns the address of etcd.
 func wholeServer(t testing.TB, change ...func(*Config)) (*versioned.Clientset, string) {
 	t.Helper()
 	etcd := must.Get(kuberig.StartEtcd(t.Context(), t.TempDir()))(t)
@@ -232,7 +232,7 @@ func testClassColumns(t *testing.T, api typed.KubizoneV1alpha1Interface) {
 	}
 }
 
-// columnsOf returns the columns of a table, the wide columns after a bar.
+// Wide columns follow a bar.
 func columnsOf(t *testing.T, client rest.Interface, resource string) string {
 	t.Helper()
 	body, err := client.Get().Resource(resource).SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").DoRaw(t.Context())

@@ -316,8 +316,8 @@ func TestFleet_budget_S11_2(t *testing.T) {
 	}
 }
 
-// S9.1: concurrent creations stay within the namespace's limit, changes pass at the limit, and deletions free slots.
-// Each namespace has its own limit. Server-side apply creates, too.
+// S9.1: concurrent creations stay within a namespace's limit, changes pass there, and deletions free slots.
+// Server-side apply creates, too.
 func TestFleet_clusters_S9_1(t *testing.T) {
 	client, _ := wholeServer(t, func(c *Config) {
 		c.Budgets = &budget.Limits{Clusters: 3}

@@ -37,7 +37,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// twinWrite is a write of a Record, sent both as a request and as a change set of one item.
+// twinWrite is a write of a Record.
 type twinWrite struct {
 	user, verb, name string
 	// UID and VERSION in body stand for the values of the Record at the receiving server.
@@ -52,7 +52,7 @@ type twinServer struct {
 	users map[string]typed.KubizoneV1alpha1Interface
 }
 
-// theUnknown is a user whose authorization fails: the request's answer is a text, the set's a Status.
+// theUnknown fails authorization: the request's answer is a text, the set's a Status.
 const theUnknown = "unknown"
 
 // Rights follow from twinRights.
@@ -69,7 +69,7 @@ func twinRights(a authorizer.Attributes) (authorizer.Decision, string, error) {
 	return authorizer.DecisionAllow, "by a role", nil
 }
 
-// Admission treats the later names as their words say.
+// Admission acts on the later names by their words.
 var twinNames = []string{"a", "b", "c", "d", "mutated", "damaged", "warned", "refused", "throttled", "failing", "invalid"}
 
 func mutateTwin(ctx context.Context, a admission.Attributes) error {
@@ -153,7 +153,7 @@ func makeTwinWrite(random *rand.Rand) twinWrite {
 	return w
 }
 
-// twinAnswer has all observable effects of a write in a common form.
+// twinAnswer has all observable effects of a write.
 type twinAnswer struct {
 	Code     int32
 	Reason   metav1.StatusReason
@@ -171,7 +171,7 @@ var (
 	twinVersion = regexp.MustCompile(`\b\d{4,}\b`)
 )
 
-// maskOwn hides UIDs, times and versions, which differ between servers. A serial has ten digits.
+// maskOwn hides values that differ between servers. A serial has ten digits.
 func maskOwn(text string) string {
 	text = twinTime.ReplaceAllString(twinUID.ReplaceAllString(text, "UID"), "TIME")
 	return twinVersion.ReplaceAllStringFunc(text, func(number string) string {
@@ -194,7 +194,6 @@ func startTwin(t *testing.T) *twinServer {
 	return s
 }
 
-// carryOut sends a write and returns its answer, its event and the stored Record.
 func (s *twinServer) carryOut(t *testing.T, w twinWrite, send func(w twinWrite) error) twinAnswer {
 	t.Helper()
 	record, err := s.api.Records("team").Get(t.Context(), w.name, metav1.GetOptions{})
@@ -388,7 +387,7 @@ func (a twinAnswer) asOfItem() twinAnswer {
 }
 
 // S10.3: an item of a change set is authorized, admitted, counted, audited, answered and stored like a single
-// request. Random writes of random users go to one server as requests and to an equal server as items.
+// request. Random writes go to one server as requests and to an equal server as items.
 func TestItems_areAsRequests_S10_3(t *testing.T) {
 	const seed = 52
 	random := rand.New(rand.NewPCG(seed, 0))

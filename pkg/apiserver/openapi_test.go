@@ -27,7 +27,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// readSchemas returns the schemas by name; references use the names.
 func readSchemas() map[string]spec.Schema {
 	found := map[string]spec.Schema{}
 	for name, definition := range generatedopenapi.GetOpenAPIDefinitions(func(path string) spec.Ref { return spec.MustCreateRef("#" + path) }) {
@@ -59,7 +58,7 @@ func schemaOf(all map[string]spec.Schema, kind string) spec.Schema {
 	return all[ourSchemas+kind]
 }
 
-// checkSchema returns an editor's errors about a value, for the subset of JSON Schema in use.
+// checkSchema validates a value like an editor, for the subset of JSON Schema in use.
 func checkSchema(all map[string]spec.Schema, schema spec.Schema, value any, path string) (wrong []string) {
 	for _, one := range schema.AllOf {
 		wrong = append(wrong, checkSchema(all, one, value, path)...)

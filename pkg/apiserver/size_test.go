@@ -50,14 +50,14 @@ func TestZone_isSmallBesideItsSpec_S6_12(t *testing.T) {
 		data := must.Get(runtime.Encode(install.New().StorageCodec(), stored))(t)
 		got := len(data) - zone.Spec.Size()
 		t.Logf("%s: %d octets beside its spec, %d of them status", what, got, zone.Status.Size())
-		if got > 2200 { // octets: the message has the longest name and the parent's
+		if got > 2200 { // octets: the longest name and the parent's
 			t.Errorf("%s: %d octets beside its spec: %+v", what, got, zone.Status)
 		}
 	}
 	ready := func(zone *v1alpha1.Zone, message string) *v1alpha1.Zone {
 		t.Helper()
 		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": zone.UID}, "status": map[string]any{"serial": zone.Status.Serial, "conditions": []metav1.Condition{{
-			Type: v1alpha1.ConditionReady, Status: "False", Reason: "ConnectionFailed", Message: message, ObservedGeneration: zone.Generation, LastTransitionTime: metav1.NewTime(time.Now().Add(-time.Hour))}}}}) // another time than the server's: whose it is is kept too
+			Type: v1alpha1.ConditionReady, Status: "False", Reason: "ConnectionFailed", Message: message, ObservedGeneration: zone.Generation, LastTransitionTime: metav1.NewTime(time.Now().Add(-time.Hour))}}}}) // another time than the server's, so managedFields has an entry
 		if err != nil {
 			t.Fatal(err)
 		}

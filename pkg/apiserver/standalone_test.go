@@ -64,7 +64,6 @@ func startBareServer(t *testing.T) (url string, us *pki.Bundle) {
 	return "https://" + listener.Addr().String(), us
 }
 
-// makeHTTPClient trusts the server, and presents cert unless nil.
 func makeHTTPClient(t *testing.T, us *pki.Bundle, cert, key []byte) *http.Client {
 	t.Helper()
 	pool := x509.NewCertPool()

@@ -86,8 +86,8 @@ func (f *following) countRequests() (sum int) {
 	return sum
 }
 
-// writeThrough writes the first objects Records, each time in one transaction, at intervals of every, or if zero as
-// soon as all informers are current. It checks the events, and returns the number of relists and rewatches.
+// writeThrough writes the first Records, each time in one transaction, at intervals of every, or when all informers
+// are current. It checks the events, and returns the number of relists and rewatches.
 func (f *following) writeThrough(ctx context.Context, t testing.TB, objects, times int, every time.Duration) (anew int) {
 	t.Helper()
 	asked, before := f.countRequests(), make([]kuberig.Informed, len(f.all))
@@ -131,8 +131,8 @@ func TestVersions_aTransactionClosesNoInformer(t *testing.T) {
 	t.Errorf("each time informers asked anew, in the end %d", anew)
 }
 
-// BenchmarkVersions_informers measures the write rate at which informers on the same machine are closed: go test -run
-// none -bench Versions -benchtime 1x
+// BenchmarkVersions_informers measures the write rate at which informers are closed: go test -run none -bench
+// Versions -benchtime 1x
 func BenchmarkVersions_informers(b *testing.B) {
 	f := newFollowing(b.Context(), b, 24)
 	for _, callers := range []int{1, 16, 64} { // of the API, in one zone

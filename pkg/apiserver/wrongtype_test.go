@@ -24,7 +24,6 @@ const (
 		`"spec":{"domainName":"example.","delegations":[{"namespace":"team","records":[{"pattern":"*"}]}]}}`
 )
 
-// writer sends raw bodies into namespace team.
 type writer struct {
 	*testing.T
 	rest restclient.Interface
@@ -64,8 +63,8 @@ func startWriter(t *testing.T) writer {
 	return w
 }
 
-// S5.13: every kind of write refuses a wrong type, a number out of range and an unknown field with 400, the field,
-// its value and the right form.
+// S5.13: every kind of write refuses a wrong type, a number out of range and an unknown field with the field, its
+// value and the right form.
 func TestWrite_namesTheFieldThatDoesNotFit_S5_13(t *testing.T) {
 	w := startWriter(t)
 	for _, test := range []struct{ resource, patch, says string }{

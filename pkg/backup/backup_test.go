@@ -42,7 +42,6 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// running is the store of a server in a data directory.
 type running struct {
 	*store.Server
 	member *embed.Member
@@ -82,8 +81,8 @@ func lastSerial(t *testing.T, s *running, zone string) serial.Serial {
 	return serial.Serial(s.Zone("dns", zone).Status.Serial)
 }
 
-// B1, B3, B4, S6.9, S6.11: a backup under load restores clean, with every serial ahead of the serials handed out
-// since, and no watch can resume from before.
+// B1, B3, B4, S6.9, S6.11: a backup under load restores clean, every serial is ahead of the serials handed out since,
+// and no watch resumes from before.
 func TestBackup_underLoadIsRestoredAheadOfWhatWasHandedOut(t *testing.T) {
 	old := startStore(t, t.TempDir())
 	store.Must(old.CreateZone(store.Zone("dns", "org", "example.org.", store.Allow("", "*"))))
@@ -182,7 +181,7 @@ func TestBackup_underLoadIsRestoredAheadOfWhatWasHandedOut(t *testing.T) {
 	}
 }
 
-// B2, B3: a damaged file under correct checksums is refused, whichever page is damaged, and leaves nothing behind.
+// B2, B3: damage in any page under correct checksums is refused, and leaves nothing behind.
 func TestRestore_ofDamageUnderRightChecksumsIsRefused(t *testing.T) {
 	old := startStore(t, t.TempDir())
 	store.Must(old.CreateZone(store.Zone("dns", "org", "example.org.", store.Allow("", "*"))))
@@ -201,7 +200,7 @@ func TestRestore_ofDamageUnderRightChecksumsIsRefused(t *testing.T) {
 	if err := embed.CheckSnapshot(file); err != nil {
 		t.Fatalf("a whole file: %v", err)
 	}
-	// damage writes a changed file with matching checksums in file and manifest.
+	// damage adapts the checksums in file and manifest.
 	damage := func(change func(pages []byte)) {
 		t.Helper()
 		content := slices.Clone(whole)
@@ -246,7 +245,6 @@ func TestRestore_ofDamageUnderRightChecksumsIsRefused(t *testing.T) {
 	}
 }
 
-// versionsOf returns the records' data and versions by name, and the list's version.
 func versionsOf(t *testing.T, s *running) (objects map[string]string, list int64) {
 	t.Helper()
 	all := &v1alpha1.RecordList{}
@@ -259,8 +257,7 @@ func versionsOf(t *testing.T, s *running) (objects map[string]string, list int64
 	return objects, store.Must(strconv.ParseInt(all.ResourceVersion, 10, 64))
 }
 
-// Objects of a shared revision keep their versions after a restore, in every program; later writes are ahead of all
-// versions handed out before the loss.
+// Objects of a shared revision keep their versions after a restore; later versions are ahead of all before the loss.
 func TestRestore_keepsVersionsInsideARevision(t *testing.T) {
 	for _, encrypted := range []bool{false, true} {
 		t.Run(fmt.Sprint("encrypted: ", encrypted), func(t *testing.T) {
@@ -331,8 +328,8 @@ func TestRestore_keepsVersionsInsideARevision(t *testing.T) {
 	}
 }
 
-// S6.8: only with --ahead-of is a backup ahead of an older backup restored later. A backup too old for the clock is
-// reported.
+// S6.8: a restored backup is ahead of an older backup's restore only if --ahead-of names the older. A backup too old
+// for the clock is reported.
 func TestRestore_aheadOfAnOlderBackup(t *testing.T) {
 	s := startStore(t, t.TempDir())
 	store.Must(s.CreateZone(store.Zone("dns", "org", "example.org.")))
@@ -437,7 +434,6 @@ func TestRestore_refusesWhatIsNoWholeBackup(t *testing.T) {
 	}
 }
 
-// writeEncryption returns a configuration file with one key, and its transformer.
 func writeEncryption(t *testing.T, name string, key [32]byte) (file string, records value.Transformer) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "encryption.yaml")

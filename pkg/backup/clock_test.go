@@ -15,7 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
-// counted has a store's counters: the serials of a zone, of a later zone and of a catalog, and the revision.
+// counted has serials of a zone, a later zone and a catalog.
 type counted struct {
 	zone, late, catalog serial.Serial
 	revision            int64
@@ -61,8 +61,8 @@ type taken struct {
 	restored []time.Time
 }
 
-// S6.10: for any backups, restores and writes of at most one a millisecond, each restore is ahead of all serials
-// handed out before, and of its backup.
+// S6.10: for any backups, restores and writes of at most one a millisecond, each restore is ahead of all former
+// serials, and of its backup.
 func TestClock_isAheadOfEveryEarlierRestore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now := time.Date(2027, time.Month(rapid.IntRange(1, 12).Draw(t, "month")), 28, 12, 0, 0, 0, time.UTC).Add(time.Duration(rapid.IntRange(0, 1<<30).Draw(t, "begin")) * time.Millisecond)
@@ -162,7 +162,7 @@ func TestClock_revisionsRiseInASpan(t *testing.T) {
 	}
 }
 
-// Two backups restored at the same age, as by a timer, begin apart, without knowledge of each other.
+// Backups restored at the same age, as by a timer, begin apart.
 func TestClock_equalAgesAreNotEqualSerials(t *testing.T) {
 	last, now := serial.Serial(2027010100), time.Date(2027, time.January, 1, 3, 0, 0, 0, time.UTC)
 	seen := map[serial.Serial]time.Time{}
@@ -178,8 +178,7 @@ func TestClock_equalAgesAreNotEqualSerials(t *testing.T) {
 	}
 }
 
-// A serial far ahead of the date has less room: eleven days later the jump is smaller than nine days later, and
-// reported.
+// A serial far ahead of the date has less room: after eleven days the jump is smaller than after nine, and reported.
 func TestClock_saysWhereItGoesAheadByLess(t *testing.T) {
 	taken := time.Date(2026, time.November, 10, 0, 0, 0, 0, time.UTC)
 	for _, c := range []struct {

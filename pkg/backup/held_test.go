@@ -17,9 +17,8 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// S7.5, S6.8: a held zone is still held after a restore, with the delivered serial that secondaries have. Its steps
-// lead back to that serial across the restore's jump; the serial releases the deletions, and the next delivered
-// serial is ahead of all handed out.
+// S7.5, S6.8: a held zone is still held after a restore, at the delivered serial that secondaries have. Steps lead
+// back to that serial, which releases the deletions; the next delivered serial is ahead of all handed out.
 func TestRestore_ofAHeldZone_S7_8(t *testing.T) {
 	old, clock := startStore(t, t.TempDir()), store.Clock{}
 	old.Server = old.store.Server(func(c *ledger.Config) { c.Now = clock.Now })

@@ -66,7 +66,7 @@ func TestMain_everyCommandIsInTheIndex(t *testing.T) {
 	}
 }
 
-// Updaters compare versions: the predecessor was v0.1 to v0.4, and every reference to the image has the same version.
+// Updaters compare versions: the predecessor was v0.1 to v0.4, and the image has the same version everywhere.
 func TestVersion_isOneEverywhere(t *testing.T) {
 	next, unreleased := strings.CutSuffix(version.Number(), "-dev")
 	if !unreleased || semver.MustParseSemantic(next).LessThan(semver.MustParseSemantic("0.5.0")) {
@@ -177,8 +177,7 @@ func TestLog_isQuietUnlessAsked(t *testing.T) {
 	}
 }
 
-// Each log line is a JSON object with level, time, message and values, from any call of klog. Verbosity is as in
-// text.
+// Each log line is a JSON object, from any call of klog. Verbosity is as in text.
 func TestLog_isJSONWhereAsked(t *testing.T) {
 	defer klog.ClearLogger()
 	type line struct {

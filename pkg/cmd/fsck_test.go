@@ -46,7 +46,7 @@ func putKey(t *testing.T, member *embed.Member, do func(*clientv3.Client) error)
 	must.Succeed(t, do(client))
 }
 
-// F2, F3: clean and damaged, through the running process and after its end.
+// F2, F3: clean and damaged, through the running process and after the end.
 func TestFsck_findsDamageBesideAServerAndAfterIt(t *testing.T) {
 	t.Parallel()
 	path, member, stop := startStore(t)

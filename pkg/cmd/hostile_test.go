@@ -35,8 +35,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// hostile is a tenant's text with terminal controls and a forged second line. Only "owned" and "forged" are
-// printable.
+// hostile has terminal controls and a forged second line. Only "owned" and "forged" are printable.
 var hostile = func() string {
 	text := "owned\x1b]0;t\x07\x1b[31m\b\x7f\r\nforged: \u061c\u200e\u200f\u2028\u2029\ufeff\U000e0041"
 	for r := '\u0080'; r <= '\u009f'; r++ {
@@ -55,7 +54,6 @@ var oneLine = strings.NewReplacer("\r", "", "\n", "").Replace(hostile)
 
 func isUnprintable(r rune) bool { return !unicode.IsPrint(r) && r != '\n' && r != '\t' }
 
-// expectTame fails for control characters and forged lines.
 func expectTame(t *testing.T, text string) {
 	t.Helper()
 	if at := strings.IndexFunc(text, isUnprintable); at >= 0 {
@@ -124,14 +122,13 @@ func makeConditions(types ...string) (all []metav1.Condition) {
 
 type hostileObject map[string]any
 
-// asKind adds the kind that clients need.
 func (o hostileObject) asKind(version, kind string) hostileObject {
 	typed := maps.Clone(o)
 	typed["apiVersion"], typed["kind"] = version, kind
 	return typed
 }
 
-// hostileObjects has objects by resource, valid where a command depends on the value.
+// Objects are valid where a command depends on the value.
 func hostileObjects(t *testing.T) map[string]hostileObject {
 	objects := map[string]any{
 		"records": &v1alpha1.Record{Spec: v1alpha1.RecordSpec{Type: "TXT"}, Status: v1alpha1.RecordStatus{
@@ -163,8 +160,7 @@ func hostileObjects(t *testing.T) map[string]hostileObject {
 	return written
 }
 
-// serveHostile plays an API server with hostile in every text, or in a refusal of every request. It returns a
-// kubeconfig.
+// serveHostile has hostile in every text, or in a refusal of every request, and returns a kubeconfig.
 func serveHostile(t *testing.T, refuses bool) string {
 	t.Helper()
 	objects := hostileObjects(t)
@@ -241,8 +237,8 @@ func serveHostile(t *testing.T, refuses bool) string {
 	return path
 }
 
-// hostileRows are the arguments of each command that queries an API server, without the output flag. HOSTILE is the
-// text, MANIFEST and ZONEFILE are hostile files.
+// hostileRows are the arguments of commands that query an API server, without the output flag. HOSTILE is the text,
+// MANIFEST and ZONEFILE are hostile files.
 var hostileRows = map[string][]string{
 	"kubizone apply":   {"-f MANIFEST", "-f RECORDS", "-f HOSTILE", "--delete HOSTILE"},
 	"kubizone changes": {"team/raw", "team/zone --follow", "HOSTILE"},
@@ -294,7 +290,6 @@ func eachCommand(command *cobra.Command, do func(*cobra.Command)) {
 	}
 }
 
-// listForms returns the output flags of a command.
 func listForms(t *testing.T, command *cobra.Command) []string {
 	t.Helper()
 	forms := []string{""}
@@ -316,8 +311,8 @@ func listForms(t *testing.T, command *cobra.Command) []string {
 	return forms
 }
 
-// TestMain_obeysNoTenant runs every command in every output form against objects, files and refusals full of control
-// characters, bidirectional controls and line breaks (attack 28).
+// Every command in every output form, with objects, files and refusals full of control characters, bidirectional
+// controls and line breaks (attack 28).
 func TestMain_obeysNoTenant(t *testing.T) {
 	root := New()
 	root.InitDefaultHelpCmd()

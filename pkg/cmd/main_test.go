@@ -10,6 +10,6 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// The tests of commands that link the whole server share this package: a link takes 6 s of CPU time, ten times as
-// long as any of these tests.
+// The tests that link the whole server share this package: a link takes 6 s of CPU time, ten times as long as any of
+// them.
 func TestMain(m *testing.M) { os.Exit(store.Main(m)) }

@@ -50,7 +50,6 @@ func (s *said) String() string {
 	return s.text.String()
 }
 
-// findLine waits for a line and returns its only group.
 func (s *said) findLine(t *testing.T, ended <-chan error, pattern string) string {
 	t.Helper()
 	expression := regexp.MustCompile(`(?m)` + pattern)
@@ -68,7 +67,6 @@ func (s *said) findLine(t *testing.T, ended <-chan error, pattern string) string
 	return ""
 }
 
-// runUntilEnd stops run at the end of the test, or earlier by stop.
 func runUntilEnd(t *testing.T, run func(ctx context.Context) error) (ended chan error, stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -114,7 +112,7 @@ func transferZone(t *testing.T, server string) string {
 	return string(text)
 }
 
-// transferredWith repeats the transfer until the text arrives: views follow writes with a delay.
+// Views follow writes with a delay.
 func transferredWith(t *testing.T, server, want string) string {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
@@ -128,7 +126,7 @@ func transferredWith(t *testing.T, server, want string) string {
 	}
 }
 
-// A remote primary serves the same zones as the server's own, follows changes, and continues without the server (2).
+// A remote primary serves the server's zones, follows changes, and continues without the server (2).
 func TestPrimary_servesWhatTheAPIHas(t *testing.T) {
 	t.Parallel()
 	at := must.Get(rig.FreePort())(t)

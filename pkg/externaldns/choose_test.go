@@ -31,7 +31,6 @@ func showEndpoint(e *contract.Endpoint) string {
 	return fmt.Sprintf("%s %s %s %s", e.Labels[contract.LabelResource], e.DNSName, e.RecordType, strings.Join(e.Targets, ","))
 }
 
-// chooseAmong answers endpoints with the verdicts of judge.
 func chooseAmong(s Standing, endpoints []*contract.Endpoint, judge func(*Candidate) *Candidate) ([]*contract.Endpoint, []Candidate) {
 	wanted := Group(ours.MakeCandidates(s, endpoints))
 	ours.AddHolders(s, wanted)
@@ -218,8 +217,8 @@ type object struct {
 	addresses      []string
 }
 
-// joinObjects joins endpoints of a kind and host as external-dns v0.22 does: Services sorted by name, other kinds in
-// any order. A DNSEndpoint with an invalid target drops the whole host.
+// joinObjects joins endpoints of a kind and host as external-dns v0.22 does: Services sorted by name, others in any
+// order. A DNSEndpoint with an invalid target drops the host.
 func joinObjects(random *rand.Rand, objects []*object) (all []*contract.Endpoint) {
 	ordered := slices.Clone(objects)
 	random.Shuffle(len(ordered), func(i, j int) { ordered[i], ordered[j] = ordered[j], ordered[i] })
@@ -253,7 +252,7 @@ func joinObjects(random *rand.Rand, objects []*object) (all []*contract.Endpoint
 	return all
 }
 
-// While an object wants its name, no objects of other namespaces, with or without a rule, change its Record or
+// While an object wants a name, no objects of other namespaces, with or without a rule, change the Record or
 // addresses. Another namespace gets the name after the withdrawal.
 func TestChoose_noNamespaceTakesWhatAnotherHas(t *testing.T) {
 	for seed := range uint64(300) {
@@ -331,7 +330,7 @@ func TestChoose_noNamespaceTakesWhatAnotherHas(t *testing.T) {
 	}
 }
 
-// PTR endpoints of --create-ptr have no object: each namespace gets the hosts of its own objects.
+// PTR endpoints have no object: each namespace gets the hosts of its objects.
 func TestMakeCandidates_ofPointers(t *testing.T) {
 	all := ours.MakeCandidates(nil, []*contract.Endpoint{
 		endpointOf("ingress/b/web b.org A 192.0.2.1"), endpointOf("ingress/a/web a.org A 192.0.2.1"),
@@ -354,8 +353,8 @@ func TestMakeCandidates_ofPointers(t *testing.T) {
 	}
 }
 
-// Of joined targets a namespace gets only the pointers to its Record's addresses, whichever object is named (attack:
-// a pointer from the attacker's address to another namespace's host).
+// Of joined targets a namespace gets only pointers to its Record's addresses, whichever object is named (attack: a
+// pointer from the attacker's address to another namespace's host).
 func TestMakeCandidates_ofJoinedPointers(t *testing.T) {
 	endpoints := []*contract.Endpoint{
 		endpointOf("service/a/x shop.org A 192.0.2.9,203.0.113.66"),
@@ -375,8 +374,8 @@ func TestMakeCandidates_ofJoinedPointers(t *testing.T) {
 	}
 }
 
-// External-dns joins the endpoints of all objects that want a name; targets absent from the named object are dropped
-// (attack: a tenant's address in the RRset of another).
+// Targets absent from the named object are dropped, as external-dns joins the endpoints of all objects (attack: a
+// tenant's address in the RRset of another).
 func TestKeepTargets(t *testing.T) {
 	for _, c := range []struct{ texts, targets, kept string }{
 		{"192.0.2.1", "192.0.2.1,203.0.113.6", "192.0.2.1."},

@@ -146,7 +146,6 @@ func (l *lab) hasHeard(part string) bool {
 	return false
 }
 
-// takeWrites returns and clears the verbs and names written.
 func (l *lab) takeWrites() []string {
 	verbs := l.written
 	l.written = nil
@@ -230,8 +229,8 @@ func TestLoad_ofAChangedFileLeavesWhatOthersChanged(t *testing.T) {
 	}
 }
 
-// L1, L2: a refusal is reported in the server's words with its lines, and the rest is loaded. The next start tries
-// the file again.
+// L1, L2: a refusal is reported in the server's words with the lines, and the rest is loaded. The next start tries
+// again.
 func TestLoad_reportsWhatTheServerRefuses(t *testing.T) {
 	path := writeFile(t, filepath.Join(t.TempDir(), "example.org.zone"), file+"www	IN	A	192.0.2.300\n")
 	l := newLab(t, fake.NewSimpleClientset())
@@ -380,7 +379,7 @@ func TestLoad_meetsObjectsOfTheSameName(t *testing.T) {
 	}
 }
 
-// If another object takes the name meanwhile, the Record gets its alternative name, also after a lost answer.
+// If another object takes the name meanwhile, the Record gets the alternative name, also after a lost answer.
 func TestLoad_knowsItsRecordByTheOtherName(t *testing.T) {
 	path := writeFile(t, filepath.Join(t.TempDir(), "example.org.zone"), file)
 	l := newLab(t, fake.NewSimpleClientset())
@@ -645,7 +644,7 @@ sibling NS ns.sub
 	}
 }
 
-// An early record causes only two status writes: before and after the zone's name servers get addresses.
+// Name servers and their addresses are written first: the server would write the status of an earlier record twice.
 func TestLoad_makesTheZoneServableFirst(t *testing.T) {
 	path := writeFile(t, filepath.Join(t.TempDir(), "example.org.zone"), `$ORIGIN example.org.
 $TTL 3600

@@ -135,7 +135,7 @@ mail	3600	IN	A	192.0.2.4
 	}
 }
 
-// One wrong timer changes no other: the server judges them together, as validation.Zone does here.
+// A wrong timer changes no other: the server judges them together, as validation.Zone does here.
 func TestPlan_losesOneTimerAlone(t *testing.T) {
 	for timers, want := range map[string]struct {
 		spec [3]int32
@@ -212,7 +212,7 @@ func TestPlan_takesTheWholeRootZone(t *testing.T) {
 	}
 }
 
-// The server's status is no change by an apply; fields beside metadata and spec are compared too.
+// The server's status is no change; fields beside metadata and spec are compared too.
 func TestObjectChange(t *testing.T) {
 	object := func(rest string) *unstructured.Unstructured {
 		o := &unstructured.Unstructured{}

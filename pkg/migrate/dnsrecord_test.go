@@ -13,7 +13,7 @@ import (
 
 const webhookAPI = "apiVersion: " + webhookGroup + "/v1alpha1\n"
 
-// M1: a class with its Secret for the namespaces with its records, and records of each form.
+// M1: a class with its Secret, and records of each form.
 func TestConvertWebhook(t *testing.T) {
 	record := func(name, namespace, spec string) string {
 		return webhookAPI + "kind: DNSRecord\nmetadata: {name: " + name + ", namespace: " + namespace +

@@ -40,7 +40,6 @@ func parse(t *testing.T, text string) (objects []*unstructured.Unstructured) {
 	return objects
 }
 
-// converts returns the objects without status and creation, and the report.
 func converts(t *testing.T, documents ...string) (objects []string, said string) {
 	t.Helper()
 	converted, found := Convert(parse(t, strings.Join(documents, "---\n")))
@@ -77,7 +76,7 @@ func becomes(t *testing.T, want string, documents ...string) {
 	}
 }
 
-// M1: a zone of bindy with each kind of record, in all releases' forms, and with records of other namespaces.
+// M1: a zone of bindy with each kind of record, in all releases' forms, and with foreign records.
 func TestConvertBindy(t *testing.T) {
 	zone := bindyAPI + `kind: DNSZone
 metadata:
@@ -522,7 +521,7 @@ func FuzzConvert(f *testing.F) {
 	})
 }
 
-// checkConverted requires an object of this API without unknown fields. Validation may refuse it, but not panic.
+// Validation may refuse the object, but not panic.
 func checkConverted(t *testing.T, text string) {
 	t.Helper()
 	var content map[string]any

@@ -232,8 +232,8 @@ func (z *steppedZones) Difference(*zoneview.Snapshot, serial.Serial) (zoneview.D
 	return zoneview.Difference{}, errors.New("not known")
 }
 
-// A difference that cannot fit a UDP message is made only over TCP with a transfer slot: a query of 60 octets costs
-// no more than its answer (attack 112).
+// A difference beyond a UDP message is made only over TCP with a transfer slot: a query costs no more than its answer
+// (attack 112).
 func TestRespond_makesNoLongDifferenceBeforeItsPlace(t *testing.T) {
 	var values []string
 	for i := range 100 {

@@ -38,7 +38,7 @@ func TestOptions_malformed(t *testing.T) {
 }
 
 // Attack 35: a forged outsider's address gets no more octets than the query, an allowed peer's at most 512 without
-// TSIG, and ANY one RRset (RFC 8482).
+// TSIG, and ANY a single RRset (RFC 8482).
 func TestAttack35_forgedSourcesAmplifyLittle(t *testing.T) {
 	rows := makeHosts(0)
 	for i := range 30 {

@@ -172,7 +172,6 @@ func settledCatalog(t *testing.T, p *Primary, c *Class) *zoneview.Snapshot {
 	return s
 }
 
-// catalogOf reads a class's catalog without the network.
 func catalogOf(t *testing.T, p *Primary, c *Class) (at serial.Serial, members map[string]string) {
 	t.Helper()
 	s := settledCatalog(t, p, c)

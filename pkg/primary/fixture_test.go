@@ -37,7 +37,6 @@ func testKey(t testing.TB, keyName string, a tsig.Algorithm) tsig.Key {
 	return must.Get(tsig.NewKey(keyName, a, []byte("a secret of thirty-two octets ok")))(t)
 }
 
-// makeHeader has one name server outside the zone.
 func makeHeader(fqdn string) content.Header {
 	return content.Header{
 		FQDN: name.MustParse(fqdn), TTL: 300, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360,

@@ -27,7 +27,6 @@ import (
 
 func (m *message) size() int { return len(m.buf) - lengthOctets }
 
-// collectTransfer returns the messages of the transfer without length octets.
 func collectTransfer(t testing.TB, r *responder, wire []byte) [][]byte {
 	t.Helper()
 	a := r.answerMessage(wire, loopback, true)
@@ -48,7 +47,6 @@ func collectTransfer(t testing.TB, r *responder, wire []byte) [][]byte {
 	return out
 }
 
-// readTransfer returns the records of a transfer, parsed by miekg/dns.
 func readTransfer(t testing.TB, messages [][]byte) []string {
 	t.Helper()
 	var out []string
@@ -64,7 +62,6 @@ func readTransfer(t testing.TB, messages [][]byte) []string {
 	return out
 }
 
-// listWanted returns the expected records of an AXFR, parsed by miekg/dns.
 func listWanted(t testing.TB, s *zoneview.Snapshot) []string {
 	t.Helper()
 	var out []string

@@ -81,8 +81,8 @@ func (b *badLine) takeNotify(m *mdns.Msg, from *net.UDPAddr) {
 	}
 }
 
-// F21: a thousand zones get new serials at once, three times, over a bad line. Each target gets the last serial of
-// each zone, with one NOTIFY in flight a zone and a bounded total. A target with a good line does not wait.
+// F21: a thousand zones get new serials at once, three times, over a bad line. Each target gets each zone's last
+// serial, with a NOTIFY in flight a zone and a bounded total. A target with a good line does not wait.
 func TestNotify_thousandZonesOverABadLine_F21(t *testing.T) {
 	const rounds = 3
 	zones := 1000

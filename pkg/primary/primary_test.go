@@ -211,8 +211,7 @@ func TestTCP_connectionsAreBounded(t *testing.T) {
 	}
 }
 
-// Attack 78: if a key is required from any address, unsigned connections take no slot from signed ones: a signed
-// transfer is answered beside 512 connections with unsigned queries from four addresses.
+// Attack 78: if a key is required from any address, unsigned connections take no slot from signed ones.
 func TestTCP_idleConnectionsTakeNoPeersPlaces(t *testing.T) {
 	everywhere := []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}
 	key := testKey(t, "transfer.example.", tsig.HMACSHA256)
@@ -284,7 +283,7 @@ func TestTCP_slowSendersAreCut(t *testing.T) {
 	}
 }
 
-// WriteTimeout cuts a reader that never reads and frees its transfer slot; the next transfer waits until then.
+// WriteTimeout cuts a reader that never reads; the next transfer waits until then.
 func TestTCP_readerThatNeverReadsIsCut(t *testing.T) {
 	s := makeSnapshot(t, "u", "", "example.org.", 7, makeHosts(200000)...)
 	p := startPrimary(t, Config{Zones: serveZones(s), MaxTransfers: 1, WriteTimeout: 300 * time.Millisecond})

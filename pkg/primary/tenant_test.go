@@ -19,8 +19,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// tenants is a primary with a class of the platform and of two tenants, each with its own key and the same zone,
-// larger than socket buffers.
+// tenants is a primary with a class of the platform and of two tenants, all with the same zone, larger than socket
+// buffers.
 type tenants struct {
 	t *testing.T
 	*Primary
@@ -60,8 +60,8 @@ func (p tenants) sendQuery(source, tenant string, qtype uint16) net.Conn {
 	return conn
 }
 
-// A tenant with its cluster's key starts transfers from many addresses, signed and unsigned, and reads none:
-// transfers of the platform and of another tenant still start (S11.30).
+// A tenant starts transfers from many addresses, signed and unsigned, and reads none: transfers of the platform and
+// of another tenant still start (S11.30).
 func TestTenant_takesNoPlacesOfTransfers_S11_30(t *testing.T) {
 	p := newTenants(t, Config{MaxTransfers: 4, MaxTransfersPerClient: 1, TransferWait: 3 * time.Second})
 	var stuck []net.Conn

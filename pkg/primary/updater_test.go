@@ -25,7 +25,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// recordedUpdates records messages, and answers by answer.
 type recordedUpdates struct {
 	mu     sync.Mutex
 	calls  []string
@@ -73,7 +72,6 @@ func makeUpdater(t testing.TB, tenant string, transfer updates.Transfer) *update
 	}
 }
 
-// makeUpdate adds an address. Each owner gives a different message.
 func makeUpdate(owner string) *mdns.Msg {
 	m := new(mdns.Msg)
 	m.SetUpdate("example.org.")
@@ -99,7 +97,6 @@ func startUpdated(t *testing.T, u *recordedUpdates, keys ...*updates.Key) *Prima
 	return p
 }
 
-// exchangeSigned verifies the answer's signature.
 func exchangeSigned(t *testing.T, p *Primary, over string, m *mdns.Msg, key *updates.Key) *mdns.Msg {
 	t.Helper()
 	c := &mdns.Client{Net: over, TsigProvider: macBy{key.Key}, Timeout: time.Minute, UDPSize: 4096}
@@ -157,8 +154,8 @@ func TestUpdate_formIsThatOfUpdates(t *testing.T) {
 	}
 }
 
-// A repeated message gets the first answer, even while pending and from another port: its prerequisites may have
-// changed, and a recorded message must not take effect later (attack 95).
+// A repeated message gets the first answer, even while pending and from another port: prerequisites may have changed,
+// and a recorded message must not take effect later (attack 95).
 func TestUpdate_repeatedMessagesAreCarriedOutOnce(t *testing.T) {
 	begun, release := make(chan struct{}, 8), make(chan struct{})
 	u := &recordedUpdates{answer: func(context.Context, *updates.Key) uint16 {
@@ -419,8 +416,8 @@ func TestUpdateKey_otherAlgorithmIsSaid(t *testing.T) {
 	}
 }
 
-// A recorded message succeeds once more at another primary while its signature is valid, and never later
-// (docs/updates.md): answers are kept by each primary (attack 95).
+// A recorded message succeeds once more at another primary while the signature is valid, and never later
+// (docs/updates.md): each primary keeps answers (attack 95).
 func TestUpdate_anotherPrimaryKnowsNoMessageOfThisOne(t *testing.T) {
 	u := &recordedUpdates{answer: func(context.Context, *updates.Key) uint16 { return mdns.RcodeSuccess }}
 	key := makeUpdater(t, "team", updates.TransferNone)
@@ -493,7 +490,7 @@ func makeManyUpdates(n int) *mdns.Msg {
 	return m
 }
 
-// Work before an update has a slot does not grow with its records, and the header suffices to refuse too many (attack
+// Work before an update has a slot does not grow with the records, and the header suffices to refuse too many (attack
 // 110).
 func TestUpdate_isReadWhenItHasItsPlace(t *testing.T) {
 	u := &recordedUpdates{answer: func(context.Context, *updates.Key) uint16 { return mdns.RcodeSuccess }}
@@ -570,7 +567,7 @@ func TestUpdate_oldMessagesAreBADTIME(t *testing.T) {
 	}
 }
 
-// A message retried after an unknown outcome keeps its id; other messages differ.
+// A message retried after an unknown outcome keeps the id; others differ.
 func TestUpdate_messagesHaveAnID(t *testing.T) {
 	u := &recordedUpdates{}
 	u.answer = func(context.Context, *updates.Key) uint16 {

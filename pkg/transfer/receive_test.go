@@ -44,7 +44,7 @@ func keyOf(t *testing.T, statement string) *Key {
 	return &Key{Name: keys[0].Name, Algorithm: string(keys[0].Algorithm), MAC: keys[0].MAC}
 }
 
-// Promises 1 and 2 with BIND, Knot and NSD: whole with the key, nothing without or with another key.
+// Promises 1 and 2 with BIND and Knot: whole with the key, nothing without or with another key.
 func TestReceive_takesAWholeZoneFromRealServers(t *testing.T) {
 	servers := map[string]func() (netip.AddrPort, func() error, error){
 		"BIND": func() (netip.AddrPort, func() error, error) {
@@ -99,7 +99,7 @@ func TestReceive_takesAWholeZoneFromRealServers(t *testing.T) {
 // script is a server that answers one question with these messages.
 type script struct {
 	key *Key
-	// messages has the records of each message; signed selects the signed messages.
+	// signed selects the signed messages.
 	messages [][]string
 	signed   func(i int) bool
 	// change alters a message after its signature.
@@ -142,8 +142,7 @@ func (s script) startServer(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// answerQuestion signs by RFC 8945 §5.3.1, independent of the client's code: length and MAC of the last signed
-// message, the messages since, then all variables in the first and only the timers later.
+// answerQuestion signs by RFC 8945 §5.3.1, independent of the client's code.
 func (s script) answerQuestion(t *testing.T, question *mdns.Msg) [][]byte {
 	var all [][]byte
 	var mac, since []byte
@@ -213,7 +212,7 @@ func packName(text string) []byte {
 
 const soa = "example.org. 60 IN SOA ns. host. 7 1800 900 604800 300"
 
-// makeBody returns a transfer of n messages with a record each, between two SOAs.
+// makeBody has n messages between two SOAs.
 func makeBody(n int) [][]string {
 	messages := [][]string{{soa}}
 	for i := range n {

@@ -25,7 +25,6 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// makeRefusal returns Kubizone's refusal with its reason as cause.
 func makeRefusal(reason string) error {
 	err := apierrors.NewForbidden(v1alpha1.Resource("records"), "api", errors.New("zone example.org. does not delegate A at api.example.org."))
 	err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseType(reason)}}

@@ -20,7 +20,6 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// makeKubeconfig takes the fields of its cluster and user in YAML's flow form.
 func makeKubeconfig(cluster, user string) string {
 	return "{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}], clusters: [{name: c, cluster: {" + cluster + "}}], users: [{name: u, user: {" + user + "}}]}"
 }

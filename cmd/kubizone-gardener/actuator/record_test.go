@@ -17,7 +17,6 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// codesOf returns the error's only code.
 func codesOf(t *testing.T, err error) gardencorev1beta1.ErrorCode {
 	t.Helper()
 	codes := v1beta1helper.ExtractErrorCodes(err)

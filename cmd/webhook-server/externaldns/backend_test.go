@@ -34,7 +34,6 @@ func hasForm(set delivery.RRset) bool {
 	return set.Type != rdata.CAA && !slices.Contains([]string{"control", "injection"}, set.Name.Labels()[0])
 }
 
-// connectClass returns a class's client in front of a backend.
 func connectClass(t *testing.T, backend server.Backend) func(t *testing.T) delivery.Provider {
 	handler := must.Get(server.New(server.Config{
 		Backend: backend, Algorithm: protocol.SHA256, Secrets: func() ([][]byte, error) { return [][]byte{[]byte("s")}, nil },
@@ -49,7 +48,7 @@ func connectClass(t *testing.T, backend server.Backend) func(t *testing.T) deliv
 	}
 }
 
-// clock is the backend's: a foreign write shows after the listing expires.
+// A foreign write shows after the listing expires.
 type clock struct{ passed atomic.Int64 }
 
 func (c *clock) readTime() time.Time           { return time.Unix(1_800_000_000, c.passed.Load()) }
@@ -125,7 +124,6 @@ func applyOne(t *testing.T, backend server.Backend, set protocol.RRset) error {
 	return backend.Apply(t.Context(), zone, []protocol.RRset{set})[0]
 }
 
-// statusOf returns the HTTP status for an error, 0 for success.
 func statusOf(err error) int {
 	var refusal *protocol.Error
 	switch {
@@ -350,7 +348,7 @@ func TestApply_besideForeignEndpoints(t *testing.T) {
 			t.Errorf("%+v became %+v", e, got)
 		}
 	}
-	// Within a request removals make room, and the last item of an RRset counts.
+	// Within a request removals make room, and an RRset's last item counts.
 	f.countAsked("POST /records")
 	results := backend.Apply(t.Context(), zone, []protocol.RRset{
 		makeSet(t, "host", rdata.A, "192.0.2.7"), makeSet(t, "host", rdata.A), alias,
@@ -373,8 +371,8 @@ func TestApply_plainTexts(t *testing.T) {
 	}
 }
 
-// A provider lists single values, and its own spelling is no difference, before a restart and, after another write,
-// afterwards.
+// Neither single values nor the provider's own spelling are a difference, before a restart and, after another write,
+// after.
 func TestRead_inTheWordsOfTheZone(t *testing.T) {
 	f, url := startFake(t, "example.org")
 	f.keeps = func(e endpoint) endpoint {

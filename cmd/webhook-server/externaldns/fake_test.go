@@ -32,8 +32,8 @@ type changes struct {
 	Delete    []endpoint `json:"delete,omitempty"`
 }
 
-// fake is a webhook provider that enforces the contract: one request at a time, the media type, creates only of
-// missing endpoints, updates and deletes exactly as listed.
+// fake enforces the contract: one request at a time, the media type, creates only of missing endpoints, updates and
+// deletes exactly as listed.
 type fake struct {
 	t *testing.T
 
@@ -67,7 +67,6 @@ func (f *fake) changeLocked(change func()) {
 	change()
 }
 
-// countAsked returns and resets the requests for a path.
 func (f *fake) countAsked(path string) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -146,7 +145,6 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 }
 
-// applyChanges applies all or nothing.
 func (f *fake) applyChanges(body changes) bool {
 	next := maps.Clone(f.has)
 	seen := map[string]bool{}
@@ -188,7 +186,7 @@ func (f *fake) applyChanges(body changes) bool {
 		check("create", e, false)
 		write(e)
 	}
-	// The provider's API refuses a CNAME beside other data. PowerDNS's writes before it removes.
+	// The provider's API refuses a CNAME beside other data. PowerDNS's writes first.
 	for _, e := range next {
 		for _, other := range slices.AppendSeq(slices.Collect(maps.Values(next)), maps.Values(f.has)) {
 			if e.RecordType == "CNAME" && other.DNSName == e.DNSName && other.RecordType != "CNAME" {
@@ -200,7 +198,6 @@ func (f *fake) applyChanges(body changes) bool {
 	return true
 }
 
-// putEndpoint writes as another client, or removes without targets.
 func (f *fake) putEndpoint(e endpoint) {
 	f.changeLocked(func() {
 		if f.has[idOf(e)] = e; len(e.Targets) == 0 {

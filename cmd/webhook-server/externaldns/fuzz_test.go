@@ -48,7 +48,7 @@ func FuzzMakeListing(f *testing.F) {
 			}
 			written, err := endpointOf(protocol.RRset{Name: key.Name, Type: key.Type, TTL: s.ttl, Data: s.data}, plainText)
 			if err != nil {
-				continue // Providers would read it differently.
+				continue // read differently by providers
 			}
 			again, err := dataOf(written, key.Type, plainText)
 			if err != nil || !slices.Equal(server.Meaning(key.Type, again), server.Meaning(key.Type, s.data)) {

@@ -26,7 +26,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// startProvider serves external-dns' own provider handlers, and returns the URL.
 func startProvider(t *testing.T, arguments ...string) string {
 	t.Helper()
 	program := rig.Need(rig.GitOpsProgram("external-dns-webhook", "webhookprovider"))(t)
@@ -51,7 +50,6 @@ func startProvider(t *testing.T, arguments ...string) string {
 	}
 }
 
-// nameZones hands out zones created beforehand.
 func nameZones(most int) (names []string, next func(*testing.T) name.Name) {
 	for i := range most {
 		names = append(names, fmt.Sprintf("zone%d.example", i))
@@ -60,7 +58,6 @@ func nameZones(most int) (names []string, next func(*testing.T) name.Name) {
 	return names, func(*testing.T) name.Name { return name.MustParse(names[taken.Add(1)-1] + ".") }
 }
 
-// askProvider sends a request as external-dns does, around the backend.
 func askProvider(t *testing.T, method, url string, body any, into any) {
 	t.Helper()
 	var content io.Reader

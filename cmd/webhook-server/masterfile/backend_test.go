@@ -172,7 +172,7 @@ func TestBackend_leavesAloneWhatItDoesNotUnderstand(t *testing.T) {
 	}
 }
 
-// A file that would not load is not installed; its good records are, without the rest.
+// A file that would not load is not installed, except its good records.
 func TestBackend_checksBeforeItReplaces(t *testing.T) {
 	path := zoneAt(t, before)
 	// The check refuses the poison address.
@@ -199,7 +199,7 @@ func refusedAs(err error, code string) bool {
 	return errors.As(err, &refusal) && refusal.Code == code && refusal.HTTPStatus() == http.StatusBadRequest
 }
 
-// makeChecker returns a script that runs test with the file in $2.
+// makeChecker returns a script for test, with the file in $2.
 func makeChecker(t *testing.T, test string) func(*Config) {
 	t.Helper()
 	script := filepath.Join(t.TempDir(), "check")
@@ -207,7 +207,7 @@ func makeChecker(t *testing.T, test string) func(*Config) {
 	return func(c *Config) { c.Check = []string{script} }
 }
 
-// A record that needs a later record is accepted with it, although a third is refused.
+// A record may need a later record: both are accepted together, although a third is refused.
 func TestBackend_takesWhatNeedsWhatComesLater(t *testing.T) {
 	path := zoneAt(t, before)
 	// An MX needs an address of its host; 192.0.2.66 is poison.
@@ -261,7 +261,7 @@ func TestBackend_keepsTheNameServersOfTheZone(t *testing.T) {
 	}
 }
 
-// A file written but not loaded is not done: the same request loads it.
+// A file written but not loaded is not done: the same request loads again.
 func TestBackend_repeatsALoadThatFailed(t *testing.T) {
 	path, dir := zoneAt(t, before), t.TempDir()
 	script, works, log := filepath.Join(dir, "reload"), filepath.Join(dir, "works"), filepath.Join(dir, "log")
@@ -332,7 +332,6 @@ func TestBackend_hasBINDLoadTheZone(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	// The first three were written together, without the fourth.
 	must.Succeed(t, bind.WaitSerial(ctx, "example.org.", 2025123003))
 	text := strings.Join(mustLines(bind.Transfer(ctx, "example.org.")), "\n")
 	for _, part := range []string{"web.example.net.", "192.0.2.53", "ns1.example.org."} {

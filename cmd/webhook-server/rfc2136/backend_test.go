@@ -38,7 +38,6 @@ func keyOf(t *testing.T, k rig.TSIGKey) transfer.Key {
 	return transfer.Key{Name: keys[0].Name, Algorithm: string(keys[0].Algorithm), MAC: keys[0].MAC}
 }
 
-// startBIND has zones zone0.example. and on.
 func startBIND(t *testing.T, zones int) *rig.BIND {
 	t.Helper()
 	// Integrity checks would refuse an MX to an in-zone host without an address.
@@ -65,7 +64,7 @@ func TestBackend_passesTheExamBeforeBIND(t *testing.T) {
 	examineBackend(t, func(backend server.Backend) server.Backend { return backend }, false)
 }
 
-// The same with notes of the server's writes, in zones with foreign records, which stay.
+// The same with notes of the server's writes: foreign records stay.
 func TestShared_passesTheExamBeforeBIND(t *testing.T) {
 	examineBackend(t, func(backend server.Backend) server.Backend {
 		return must.Get(server.NewShared(backend, filepath.Join(t.TempDir(), "notes")))(t)
@@ -131,7 +130,7 @@ func TestBackend_saysWhatStands(t *testing.T) {
 	must(set("www", rdata.CNAME, "a.example."))
 	refused("an address beside a CNAME", apply(set("www", rdata.A, "192.0.2.1")), protocol.CodeInvalidRecord, http.StatusConflict)
 
-	// BIND refuses addresses of hosts with an underscore: the record's fault, without effect on others.
+	// BIND refuses addresses of hosts with an underscore: only the record's fault.
 	together := backend.Apply(ctx, zone, []protocol.RRset{set("before", rdata.A, "192.0.2.1"), set("b_c", rdata.A, "192.0.2.2"), set("after", rdata.A, "192.0.2.3")})
 	refused("what BIND refuses", together[1], protocol.CodeInvalidRecord, http.StatusBadRequest)
 	if together[0] != nil || together[2] != nil {
@@ -235,7 +234,6 @@ func TestHealth_beforeKnot(t *testing.T) {
 	}
 }
 
-// between runs happens after each read.
 type between struct {
 	*Backend
 	happens func()
@@ -296,7 +294,7 @@ func TestShared_besideOtherUpdates(t *testing.T) {
 			}
 		}
 	}
-	// A record written between the server's read and write stays too.
+	// Even a record written between the server's read and write.
 	for _, race := range []struct {
 		set   protocol.RRset
 		other string

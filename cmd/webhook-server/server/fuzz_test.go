@@ -45,7 +45,7 @@ func (u *untouched) Health(context.Context) error {
 	return nil
 }
 
-// Without a valid signature, any headers give only an answer that says so.
+// Without a valid signature the answer says only so.
 func FuzzServer_headers(f *testing.F) {
 	f.Add("2025-12-30T10:00:00Z", strings.Repeat("a", 64), strings.Repeat("0", 64), "/health")
 	f.Add("2025-12-30T10:00:00+25:00", "", "zz", "/records/A/example.com/www")
@@ -68,7 +68,7 @@ func FuzzServer_headers(f *testing.F) {
 	})
 }
 
-// judge fails if it gets anything but DNS data in the zone.
+// judge accepts only DNS data in the zone.
 type judge struct {
 	t    *testing.T
 	sets []protocol.RRset

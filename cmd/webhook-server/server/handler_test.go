@@ -88,7 +88,6 @@ func startServer(t *testing.T, change func(*Config)) *fixture {
 	return f
 }
 
-// signRequest makes a valid request for the test to alter.
 func (f *fixture) signRequest(method, path, body string) *http.Request {
 	f.Helper()
 	request := must.Get(http.NewRequest(method, f.server.URL+path, strings.NewReader(body)))(f)
@@ -323,7 +322,6 @@ func TestServer_carriesOutABatchItemByItem(t *testing.T) {
 	f.expectAnswer("a long batch", f.signRequest("POST", "/records/batch", string(long)), 400, protocol.CodeInvalidRecord)
 }
 
-// The server accepts the recorded vectors.
 func TestServer_takesTheVectors(t *testing.T) {
 	text := must.Get(os.ReadFile("../../../pkg/delivery/webhook/protocol/testdata/signatures.json"))(t)
 	var vectors []struct {
@@ -366,7 +364,7 @@ func TestNew_reportsAllFaults(t *testing.T) {
 	}
 }
 
-// Attack 79: 70 connections without a body delay no signed request, with or without a signature header.
+// Attack 79: 70 connections without a body delay no signed request.
 func TestServer_heldBodiesHoldUpNobody(t *testing.T) {
 	for _, sealed := range []bool{false, true} {
 		f := startServer(t, nil)

@@ -70,8 +70,7 @@ func TestBudgets_stored_S9_1(t *testing.T) {
 	b.Add("a", -1<<20)
 }
 
-// S9.2: a minute's worth passes at once, then the rate; silence restores all. Any charge is over within a minute, and
-// the refusal's wait is acceptable to clients.
+// S9.2: a minute's worth passes at once, then the rate; silence restores all. Any charge is over within a minute.
 func TestBudgets_written_S9_2(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := makeBudgets(map[string]string{"fast": "written=1Gi"})
@@ -146,8 +145,8 @@ func TestBudgets_topTen(t *testing.T) {
 	}
 }
 
-// S9.1: stored and pending clusters together stay within the limit, whichever is counted first. A refusal has the
-// figures and the next step, and takes no slot.
+// S9.1: stored and pending clusters stay within the limit together. A refusal has the figures and the next step, and
+// takes no slot.
 func TestBudgets_clusters_S9_1(t *testing.T) {
 	b := New(Config{Limits: Limits{Clusters: 3}, Quota: func() int64 { return 0 }, Override: func(namespace string) string {
 		return map[string]string{"more": "clusters=4", "free": "clusters=unlimited"}[namespace]

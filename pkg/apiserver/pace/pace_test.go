@@ -24,8 +24,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// A request without a body and an answer without a reader end while their client is idle. Slow senders, readers and
-// handlers complete.
+// Without octets from the client, a request and an unread answer end. Slow senders, readers and handlers complete.
 func TestEndSlowClients(t *testing.T) {
 	var ended atomic.Int32
 	slow := make(chan struct{})
@@ -72,7 +71,6 @@ func TestEndSlowClients(t *testing.T) {
 			text, err := io.ReadAll(answer.Body)
 			answered <- fmt.Sprint(string(text), err)
 		}()
-		// A body that never comes, and an unread answer.
 		reader, writer := io.Pipe()
 		t.Cleanup(func() { writer.Close() })
 		go func() {
@@ -112,8 +110,8 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// HTTP/1: an answer is sent even without the request's body, also for a watch, and the connection closes: later
-// octets are no request. A request with Expect: 100-continue is answered at once.
+// HTTP/1: an answer is sent even without the request's body, also for a watch, and the connection closes. A request
+// with Expect: 100-continue is answered at once.
 func TestEndSlowClients_ofHTTP1(t *testing.T) {
 	config := &genericapiserver.Config{
 		RequestInfoResolver: &request.RequestInfoFactory{APIPrefixes: sets.NewString("apis"), GrouplessAPIPrefixes: sets.NewString()},
@@ -145,7 +143,7 @@ func TestEndSlowClients_ofHTTP1(t *testing.T) {
 	}
 }
 
-// A long write gets the time of all its octets.
+// A long write gets the time of all octets.
 func TestPacedWriter_writesParts(t *testing.T) {
 	recorder := &deadlines{ResponseRecorder: httptest.NewRecorder()}
 	writer := &pacedWriter{ResponseWriter: recorder, control: http.NewResponseController(recorder)}

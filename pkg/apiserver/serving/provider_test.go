@@ -102,7 +102,6 @@ func newCluster(t *testing.T) *cluster {
 	return c
 }
 
-// A replica's clients, with the hooks of other replicas.
 type (
 	secretsAt struct {
 		corev1client.SecretsGetter
@@ -158,7 +157,6 @@ func (c *cluster) runOnce(hook *func()) {
 	}
 }
 
-// registerAPI applies the APIService without caBundle.
 func (c *cluster) registerAPI() { c.registerGroup("kubi.zone") }
 
 func (c *cluster) registerGroup(group string) {
@@ -214,7 +212,6 @@ func (c *cluster) checkReplica(p *Provider) {
 	must.Succeed(c.t, p.checkAll(c.t.Context()))
 }
 
-// verifyReplica returns nil if kube-apiserver trusts the replica's leaf.
 func (c *cluster) verifyReplica(p *Provider) error {
 	c.t.Helper()
 	pool := x509.NewCertPool()
@@ -541,7 +538,7 @@ func TestNew_namesWhatIsMissing(t *testing.T) {
 	}
 }
 
-// Upstream's listener serves the new leaf from the next connection on.
+// Upstream's listener serves the new leaf on the next connection.
 func TestSecureServing_followsARenewal(t *testing.T) {
 	c := newCluster(t)
 	c.registerAPI()

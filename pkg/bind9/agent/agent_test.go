@@ -27,7 +27,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// primaryZone is a request for a zone with an in-zone name server.
 func primaryZone(zone string, records ...protocol.Record) map[string]any {
 	return map[string]any{
 		"zoneName": zone, "zoneType": "primary", "updateKeyName": "agent",
@@ -93,7 +92,6 @@ func TestZone_livesOnce(t *testing.T) {
 	}
 }
 
-// readFiles returns the zone files in named's directory.
 func (f *fixture) readFiles() map[string]string {
 	files := map[string]string{}
 	paths := must.Get(filepath.Glob(filepath.Join(f.bind.Dir(), "*.zone*")))(f.t)
@@ -196,7 +194,7 @@ func TestZone_refusesWrongRecords(t *testing.T) {
 	f.expectAnswer(200, `"zones":[]`, "GET", "/zones", nil)
 }
 
-// A secondary transfers with a key, survives a restart without its primary, and exists before its first transfer.
+// A secondary transfers with a key, survives a restart without its primary, and exists before the first transfer.
 func TestSecondary_transfersByKey(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -231,7 +229,7 @@ func TestSecondary_transfersByKey(t *testing.T) {
 	f.expectAnswer(200, `"count":0`, "GET", "/zones", nil)
 }
 
-// Zones of named.conf and members of catalogs are readable, but not writable.
+// Zones of named.conf and members of catalogs are read-only.
 func TestZone_ofTheConfigurationIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	const soa = " 300 IN SOA ns.invalid. h.invalid. 1 3600 600 86400 300\n"
@@ -349,7 +347,7 @@ func TestReady_failsWithNamed(t *testing.T) {
 	f.expectAnswer(200, "", "GET", "/ready", nil)
 }
 
-// A request too long, too fast or without a token is refused before named is involved (A5, A6).
+// A request too long, too fast or without a token never reaches named (A5, A6).
 func TestRequests_areBounded(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -365,7 +363,7 @@ func TestRequests_areBounded(t *testing.T) {
 	if limited.header.Get("Retry-After") != "1" {
 		t.Errorf("Retry-After: %v", limited.header)
 	}
-	// Paths without a token have their own limit: a prober at the same address is answered.
+	// Paths without a token have another limit: a prober at the same address is answered.
 	f.expectAnswer(200, "", "GET", "/ready", nil)
 	f.expectAnswer(200, "", "GET", "/health", nil)
 	f.expectAnswer(200, "", "GET", "/ready", nil)
@@ -385,7 +383,7 @@ func (s silent) Call(ctx context.Context, _ string) (string, error) {
 	return "", ctx.Err()
 }
 
-// While named answers none of its requests, the next gets 429 without reaching named (A6).
+// While maxRequests wait for named, the next gets 429 without reaching named (A6).
 func TestRequests_underWayAreBounded(t *testing.T) {
 	t.Parallel()
 	control := silent{make(chan struct{}, 2*maxRequests)}
@@ -435,7 +433,7 @@ func TestZone_tooLongForNamed(t *testing.T) {
 	f.expectAnswer(400, "fewer addresses", "PATCH", "/zones/example.org", map[string]any{"primaries": long})
 }
 
-// After concurrent creations, changes and removals the zone is in a state that some client asked for.
+// Concurrent requests leave the zone in a state that some client asked for.
 func TestRequests_overlap(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -467,8 +465,8 @@ func TestRequests_overlap(t *testing.T) {
 	f.expectAnswer(201, "", "POST", "/zones", primaryZone("example.org"))
 }
 
-// named loads a changed configuration and /health has its hash. A refused configuration shows in /ready while named
-// keeps serving.
+// named loads a changed configuration, and /health has the hash. A refused configuration shows in /ready while named
+// serves.
 func TestWatchConfig_loadsWhatChanges(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

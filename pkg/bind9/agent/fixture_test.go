@@ -25,7 +25,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// agentKey controls named and signs updates.
 var agentKey = rig.TSIGKey{Name: "agent", Algorithm: "hmac-sha256", Secret: "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="}
 
 const testToken = "a token that is long enough"
@@ -112,7 +111,6 @@ func (f *fixture) expectAnswer(status int, text, method, path string, body any) 
 	return answer
 }
 
-// digRRset returns the sorted data of an RRset at the server.
 func (f *fixture) digRRset(arguments ...string) string {
 	f.t.Helper()
 	text := must.Get(rig.Dig{Server: f.bind.Addr}.Run(f.t.Context(), append([]string{"+short", "+norecurse"}, arguments...)...))(f.t)
@@ -121,7 +119,6 @@ func (f *fixture) digRRset(arguments ...string) string {
 	return strings.Join(lines, " ")
 }
 
-// update adds a record by dynamic update.
 func (f *fixture) update(text string) {
 	f.t.Helper()
 	record := must.Get(mdns.NewRR(text))(f.t)

@@ -27,7 +27,6 @@ func (f *fixture) listKeyFiles(zone string) []string {
 	return found
 }
 
-// signZone creates a signed zone of an owner and returns its key files.
 func (f *fixture) signZone(zone, owner string) []string {
 	f.t.Helper()
 	asked := primaryZone(zone)
@@ -104,8 +103,8 @@ func (f *fixture) sweepKeys() {
 	must.Succeed(f.t, f.agent.removeOldKeys(f.t.Context()))
 }
 
-// Keys of a removed zone stay for keyTime, keys of an existing zone forever. Each owner keeps the keys of at most
-// maxLeftKeys removed zones, the latest.
+// Keys of a removed zone stay for keyTime, keys of an existing zone forever. Each owner keeps the keys of the last
+// maxLeftKeys removed zones.
 func TestSweepKeys_S12_10(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

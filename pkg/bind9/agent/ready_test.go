@@ -68,7 +68,6 @@ func newFollower(t *testing.T, members ...member) *follower {
 	return f
 }
 
-// lookAgain forces a new check, at a time after the start of named.
 func (f *follower) lookAgain(afterStart time.Duration) reply {
 	f.t.Helper()
 	f.agent.ready.mu.Lock()
@@ -78,7 +77,6 @@ func (f *follower) lookAgain(afterStart time.Duration) reply {
 	return f.sendRequest("GET", "/api/v1/ready", nil)
 }
 
-// wantReady expects readiness, or an error about zones.
 func (f *follower) wantReady(ready bool, afterStart time.Duration) {
 	f.t.Helper()
 	status, text := 503, `"zones: error"`
@@ -112,7 +110,6 @@ func (f *follower) waitForZone(zone string) {
 	})
 }
 
-// restartServer restarts named with the files that keep selects.
 func (f *follower) restartServer(keep func(file string) bool) {
 	f.t.Helper()
 	f.bind.Stop()
@@ -134,7 +131,7 @@ func (f *follower) restartServer(keep func(file string) bool) {
 	f.t.Logf("%d files removed", removed)
 }
 
-// startAgain starts named in another second than before: named reports its start time in seconds.
+// named reports its start time in seconds.
 func (f *follower) startAgain() {
 	f.t.Helper()
 	f.waitUntil("another second", func() error {
@@ -149,8 +146,8 @@ func (f *follower) startAgain() {
 func keepAll(string) bool  { return true }
 func keepNone(string) bool { return false }
 
-// TestReady_poisonZone (S11.25): a zone that no server ever loaded makes no server unready. Zones that all servers
-// had make a server without more than one in a hundred of them unready for good (A3).
+// TestReady_poisonZone (S11.25): a zone that no server ever loaded makes no server unready. More than one in a
+// hundred of the zones that all servers had keeps a server unready (A3).
 func TestReady_poisonZone(t *testing.T) {
 	t.Parallel()
 	f := newFollower(t, member{zone: "a.example."}, member{zone: "b.a.example."}, member{zone: "poison.example.", absent: true, unconfirmed: true})
@@ -229,9 +226,9 @@ func TestReady_expiredZone(t *testing.T) {
 	f.wantReady(false, 0)
 }
 
-// TestReady_withheldZones (S11.25): a tenant may have any number of zones that the primary withholds. They keep a
-// server unready for some minutes at most. Without the primary, or without any zone, the server stays unready:
-// readiness may end another server that has the zones.
+// TestReady_withheldZones (S11.25): a tenant's withheld zones, in any number, keep a server unready for some minutes
+// at most. Without the primary or any zone the server stays unready: readiness may end another server that has the
+// zones.
 func TestReady_withheldZones(t *testing.T) {
 	t.Parallel()
 	withheld := []member{{zone: "x.example.", absent: true}, {zone: "y.example.", absent: true}, {zone: "z.example.", absent: true}}

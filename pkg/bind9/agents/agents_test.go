@@ -46,7 +46,7 @@ func (s *agentSecrets) setSecret(at string, data map[string][]byte, away error) 
 	s.data[at], s.away = data, away
 }
 
-// agentDouble accepts one token, and redirects all requests while redirect is set.
+// agentDouble accepts a token, and redirects all requests while redirect is set.
 type agentDouble struct {
 	*httptest.Server
 	mu              sync.Mutex
@@ -95,8 +95,7 @@ func reasonOf(err error) delivery.Reason {
 	return said.Reason
 }
 
-// A change of the token fails no request, and the last data of an unreadable Secret stays in use. A server keeps its
-// client.
+// A change of the token fails no request, and the last data of an unreadable Secret stays in use.
 func TestAgents_followTheSecret_S11_14(t *testing.T) {
 	d := startAgent(t)
 	d.acceptToken("first", "")

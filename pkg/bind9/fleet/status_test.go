@@ -55,8 +55,7 @@ func TestFitProviderStatus_S11_2(t *testing.T) {
 	}
 }
 
-// Kubernetes accepts notes up to 1,024 octets. A condition's message may be longer, for example from an agent that a
-// tenant replaced.
+// Kubernetes accepts notes up to 1,024 octets, and a tenant's own agent may send more.
 func TestRecordEvents_fitsTheNote(t *testing.T) {
 	recorder := events.NewFakeRecorder(9)
 	f := &Fleet{Config: Config{Events: recorder}}

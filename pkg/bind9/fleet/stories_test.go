@@ -76,7 +76,7 @@ func TestStories(t *testing.T) {
 
 var storyNow = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// storyFacts are the arguments of a command. An argument that no command reads fails the story.
+// An argument that no command reads fails the story.
 type storyFacts struct {
 	t     *testing.T
 	data  *datadriven.TestData
@@ -230,7 +230,6 @@ func storyClass() *v1alpha1.DNSClass {
 	return of
 }
 
-// findOutcome returns the outcome of a step.
 func (s *storyFacts) findOutcome(step string) error {
 	waits := s.readValue("take-over", "")
 	switch foreignObject := s.hasKey("foreign"); {
@@ -372,8 +371,7 @@ func tellKeys(s *storyFacts) string {
 	return text + "\n" + tellRest(again, nil)
 }
 
-// tellKey returns a key's name in a story. A generated name depends on the secret; primaries accept the name for a
-// server of the namespace (S11.17).
+// A generated key's name depends on the secret; primaries accept the name for a server of the namespace (S11.17).
 func tellKey(name string) string {
 	if namespace, ofServer := transferclass.NamespaceOfKey(tsig.Key{Name: name + "."}); ofServer && namespace == "team" {
 		return "a new one"

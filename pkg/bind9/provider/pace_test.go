@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// countingAgent records requests for new zones. Without a limit it is Kubizone's agent, else a bindcar 0.7.
+// Without a limit countingAgent is Kubizone's agent, else a bindcar 0.7.
 type countingAgent struct {
 	limit *rate.Limiter
 	mu    sync.Mutex
@@ -62,7 +62,7 @@ func TestDeliver_besideABindcarOfOneRequestASecond(t *testing.T) {
 		agent := must.Get(client.New(server.URL, nil))(t)
 		instances[i] = Instance{Name: fmt.Sprintf("dns/ns-%d", i), DNS: dns.Addr, Key: w.readKey(), Agent: agent}
 	}
-	// measure returns the time until the last of the other instances was asked, for each delivery.
+	// measure returns the times until the last of the other instances was asked.
 	measure := func(run string, of []Instance) (waits []time.Duration) {
 		p := w.makeProvider(t, byAgents, func() []Instance { return of })
 		for n := range zones {

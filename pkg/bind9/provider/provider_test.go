@@ -59,7 +59,6 @@ type world struct {
 	changes serial.Serial
 }
 
-// Name and Holder implement Members.
 func (w *world) Name(uid string) name.Name {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -82,7 +81,7 @@ func (w *world) Holder(zone name.Name) string {
 	return ""
 }
 
-// storeMember adds a zone to the class, or removes it if the name is zero, as the store of intents does.
+// storeMember removes the member if the zone is zero.
 func (w *world) storeMember(uid string, zone name.Name) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -101,7 +100,7 @@ func (w *world) readServed(uid string) serial.Serial {
 	return 0
 }
 
-// stored updates the members whenever its fence passes.
+// stored updates the members whenever the fence passes.
 type stored struct {
 	*Provider
 	w *world
@@ -217,7 +216,7 @@ func freePort(t *testing.T) netip.AddrPort {
 
 const token = "the-token-of-the-test"
 
-// startServer starts named with an agent: "kubizone", a version of bindcar, or "" for a consumer of the catalog.
+// kind is "kubizone", a version of bindcar, or "" for a consumer of the catalog.
 func (w *world) startServer(t *testing.T, called, kind string, listen netip.AddrPort) *server {
 	t.Helper()
 	if kind == "bindcar" {
@@ -278,7 +277,6 @@ const byCatalog, byAgents = false, true
 
 func ofNone(string) bool { return false }
 
-// makeProvider calls instances at each call of the Provider.
 func (w *world) makeProvider(t *testing.T, mode bool, instances func() []Instance) stored {
 	t.Helper()
 	var primaries []netip.AddrPort
@@ -344,7 +342,7 @@ func TestProvider_passesTheExam(t *testing.T) {
 	}
 }
 
-// deliverPlan repeats Deliver until the serial is confirmed, and returns the last report.
+// deliverPlan repeats Deliver until the serial is confirmed.
 func deliverPlan(t *testing.T, p delivery.Provider, plan delivery.Plan) delivery.Report {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -360,7 +358,7 @@ func deliverPlan(t *testing.T, p delivery.Provider, plan delivery.Plan) delivery
 	}
 }
 
-// A new instance gets the zone, a leaving instance loses the zone and its row, and no agent is asked if all have the
+// A new instance gets the zone, a leaving instance loses the zone and the row, and no agent is asked if all have the
 // zone (promises 1, 3 and 5).
 func TestDeliver_followsTheInstances(t *testing.T) {
 	t.Parallel()
@@ -393,7 +391,7 @@ func TestDeliver_followsTheInstances(t *testing.T) {
 		t.Errorf("with an instance that leaves: %+v; it has the zone: %v", report.Servers, one.hasZone(t, "example.org."))
 	}
 
-	// A leaving instance without an answer keeps its row, and delays the removal of the zone.
+	// A leaving instance without an answer keeps a row, and delays the removal of the zone.
 	one.api.Close()
 	report, err = p.Deliver(t.Context(), plan, passFence)
 	if err != nil || report.Confirmed != 0 || len(report.Servers) != 2 || report.Servers[1].Name != "dns/one" || report.Servers[1].Err.Reason != delivery.ReasonServerUnreachable {
@@ -465,7 +463,7 @@ func waitFor(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// BIND restores a lost member of its catalog only by the remedy in the server's row, while the catalog is unchanged.
+// BIND restores a lost member only by the remedy in the server's row, while the catalog is unchanged.
 func TestDeliver_saysHowALostZoneComesBack(t *testing.T) {
 	t.Parallel()
 	w := beginWorld(t)
@@ -525,8 +523,8 @@ func TestDeliver_isFenced(t *testing.T) {
 	}
 }
 
-// The zone at the signer may belong to another Zone of another class of the cluster, whether or not the removed
-// Delivery has the signer's row.
+// The signer's zone may belong to another Zone of another class, whether or not the removed Delivery has the signer's
+// row.
 func TestWithdraw_leavesTheSigner_S12_9(t *testing.T) {
 	t.Parallel()
 	w := beginWorld(t)

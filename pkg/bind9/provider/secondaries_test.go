@@ -17,7 +17,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// changedPlan is fullPlan after a change of the host.
 func changedPlan(zone string, at serial.Serial, before, after string) delivery.Plan {
 	plan := fullPlan(zone, at, after)
 	www := func(data string) delivery.RRset {
@@ -27,8 +26,8 @@ func changedPlan(zone string, at serial.Serial, before, after string) delivery.P
 	return plan
 }
 
-// A secondary follows its primary, also to another primary with other serials when the first leaves the class; a
-// leaving secondary loses the zone (S11.15).
+// A secondary follows another primary with other serials when the first leaves the class; a leaving secondary loses
+// the zone (S11.15).
 func TestUpdater_secondariesFollowOnePrimary_S11_15(t *testing.T) {
 	t.Parallel()
 	const zone = "example.org."

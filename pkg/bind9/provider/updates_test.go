@@ -26,7 +26,6 @@ func newUpdater(instances func() []Instance) *Updater {
 	return NewUpdater(UpdateConfig{Instances: func([]string) ([]Instance, error) { return instances(), nil }, Dial: dial.New(true).DialContext})
 }
 
-// readZone returns nil if the server lacks the zone.
 func (s *server) readZone(t *testing.T, zone name.Name) []delivery.RRset {
 	t.Helper()
 	if !s.hasZone(t, zone.String()) {
@@ -76,7 +75,6 @@ func TestUpdater_passesTheExam(t *testing.T) {
 	})
 }
 
-// fullPlan has an SOA and a host.
 func fullPlan(zone string, at serial.Serial, host string) delivery.Plan {
 	plan := planOf("u", zone, at)
 	plan.SOA = delivery.RRset{Name: plan.Zone, Type: rdata.SOA, TTL: 3600, Data: []string{fmt.Sprintf("ns1.%s hostmaster.%[1]s %d 86400 7200 3600000 360", zone, at)}}
@@ -100,8 +98,8 @@ func hostOf(t *testing.T, s *server, zone string) string {
 	return ""
 }
 
-// A new instance gets the whole zone with in-zone name servers, a leaving instance loses it, and a zone with foreign
-// records is not removed.
+// A new instance gets the whole zone with in-zone name servers, a leaving instance loses the zone, and a zone with
+// foreign records is not removed.
 func TestUpdater_makesZonesWhereTheyAreMissing(t *testing.T) {
 	for _, kind := range []string{"kubizone", "0.7.3", "0.9.0", "bindcar"} {
 		t.Run(kind, func(t *testing.T) {

@@ -24,10 +24,10 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// noName stands for NXDOMAIN.
+// noName means NXDOMAIN.
 const noName = -1
 
-// startParent starts an authoritative server of a parent with the DS of these keys, TTL one hour.
+// The TTL is one hour.
 func startParent(t *testing.T, tags ...int) netip.AddrPort {
 	t.Helper()
 	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
@@ -52,8 +52,8 @@ func startParent(t *testing.T, tags ...int) netip.AddrPort {
 	return netip.MustParseAddrPort(listener.Addr().String())
 }
 
-// A parent's state is known when each of its servers answers at some address: an unreachable address, for example
-// IPv6, does not block rollovers. A DS at any address is not gone.
+// Each of the parent's servers must answer at some address: an unreachable address, for example IPv6, does not block
+// rollovers. A DS at any address is not gone.
 func TestAskElsewhere_S12_6(t *testing.T) {
 	silent := must.Get(rig.FreePort())(t)
 	both, one, none, noName := startParent(t, 1, 2), startParent(t, 1), startParent(t), startParent(t, noName)

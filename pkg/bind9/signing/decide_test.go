@@ -64,7 +64,7 @@ func TestWantedDS_S12_6(t *testing.T) {
 	}
 }
 
-// An agent, which a tenant may have replaced, may repeat keys and DS: each DS is wanted once, within the limit of a
+// An agent, which a tenant may have replaced, may repeat keys and DS: each is wanted once, within the limit of a
 // status.
 func TestWantedDS_isBounded_S12_3(t *testing.T) {
 	repeated := signedBy("rumoured")
@@ -221,7 +221,7 @@ func TestForgetZone(t *testing.T) {
 	}
 }
 
-// A signer that is told of a published DS again restarts its wait, so a process tells each DS once.
+// A repetition restarts the signer's wait, so a process tells each published DS once.
 func TestMemory_tellsOnce(t *testing.T) {
 	m := memory{zones: map[types.UID]*remembered{}}
 	one, failed := told{7, protocol.DSPublished}, errors.New("the agent does not answer")

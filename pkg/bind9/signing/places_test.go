@@ -19,8 +19,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Silent agents and servers take the slots of their own namespaces, and no worker needed by other zones. When they
-// answer, each waiting zone is reconciled.
+// Silent agents and servers take the slots of their own namespaces only. When they answer, each waiting zone is
+// reconciled.
 func TestRun_isSharedByNamespaces_S12_11(t *testing.T) {
 	const platform, team = "platform", "team"
 	var objects []runtime.Object

@@ -26,7 +26,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// agentDouble is a signer's agent with zones by the owner of their keys.
 type agentDouble struct {
 	url string
 
@@ -69,8 +68,8 @@ func startAgent(t *testing.T, owners map[string]string) *agentDouble {
 	return a
 }
 
-// The second sweep removes a signer's zones that no Zone is signed by: the Zone was renamed, ended, or is signed
-// elsewhere. Zones in use, and zones not created for a Zone, stay.
+// The second sweep removes a signer's zones that no Zone uses: the Zone was renamed, ended, or is signed elsewhere.
+// Zones not created for a Zone stay.
 func TestSweepSigners_S12_9(t *testing.T) {
 	signed := func(namespace, fqdn, signer string) *v1alpha1.Zone {
 		zone, _ := zoneOf(namespace, "", v1alpha1.DNSClassReference{Name: "public"}, 0)
@@ -116,8 +115,7 @@ func TestSweepSigners_S12_9(t *testing.T) {
 	}
 }
 
-// A sweep keeps the list of leftovers at a silent signer, and skips a stopped signer. Without a signed Zone no signer
-// is asked.
+// A sweep keeps the list of leftovers at a silent signer, and skips a stopped signer.
 func TestSweepSigners_keepsWhatIsLeft_S12_9(t *testing.T) {
 	objects := signingCluster("platform", "public", true)
 	stopped := objects[1].(*bind9.Bind9Instance).DeepCopy()

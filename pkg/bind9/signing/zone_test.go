@@ -43,14 +43,13 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// keysByName has a Secret with its own key for every name.
 type keysByName struct{}
 
 func (keysByName) Get(_ context.Context, namespace, name string) (map[string][]byte, error) {
 	return map[string][]byte{"name": []byte(name + ".bind9." + namespace + "."), "secret": []byte(strings.Repeat("A", 42) + "I=")}, nil
 }
 
-// signingCluster has a signer and a primary, and admits all zones.
+// signingCluster admits all zones.
 func signingCluster(namespace, name string, dnssec bool) []runtime.Object {
 	cluster := &bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(namespace + "/" + name), Finalizers: []string{v1alpha1.FinalizerDelivery}}}
 	cluster.Spec.ZoneNamespaces = &bind9.NamespaceSelection{Selector: &metav1.LabelSelector{}}
@@ -79,7 +78,6 @@ func classOf(name, cluster string, namespaces []string, views ...string) *v1alph
 	return of
 }
 
-// zoneOf is a Zone example.org. to be signed, with the Delivery of its class.
 func zoneOf(namespace, view string, ref v1alpha1.DNSClassReference, age time.Duration) (*v1alpha1.Zone, *v1alpha1.Delivery) {
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "z", UID: types.UID("uid-" + namespace), ResourceVersion: "1280"}}
 	zone.Spec.DNSClassRefs, zone.Spec.DNSSEC = []v1alpha1.DNSClassReference{ref}, &v1alpha1.ZoneDNSSEC{Policy: "default"}
@@ -221,7 +219,7 @@ func TestFindSigner_waitsForServersThatAreMade_S12_5(t *testing.T) {
 	}
 }
 
-// A deleted Zone's zone is removed at its signer, but not another namespace's zone that has the name meanwhile.
+// A deleted Zone's zone is removed at the signer, unless the name belongs to another namespace meanwhile.
 func TestSyncZone_leavesAZoneOfAnotherNamespace_S12_9(t *testing.T) {
 	for owner, removed := range map[string]bool{"team": true, "": true, "victim": false} {
 		agent := startAgent(t, map[string]string{"example.org": owner})
@@ -273,7 +271,6 @@ func TestSyncZone_removesADeletedZone_S12_9(t *testing.T) {
 	}
 }
 
-// startSigned serves a key and a serial, signed with the TSIG key of a Secret.
 func startSigned(t *testing.T, secret string, serial uint32) string {
 	t.Helper()
 	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
@@ -298,8 +295,8 @@ func startSigned(t *testing.T, secret string, serial uint32) string {
 	return listener.Addr().String()
 }
 
-// At the end of signing, a patch lifts the Zone's serial above its servers'. If the API refuses, the log has the
-// error as well: the Zone's owner, who reads the status, cannot repair it.
+// At the end of signing, a patch lifts the Zone's serial above the servers'. If the API refuses, the log has the
+// error as well: the Zone's owner, who reads the status, cannot repair that.
 func TestLookAt_passesTheServersOfASignedZone_S12_5(t *testing.T) {
 	resource := schema.GroupResource{Group: v1alpha1.GroupName, Resource: "zones"}
 	silent := must.Get(rig.FreePort())(t)

@@ -35,7 +35,7 @@ import (
 
 const allowedProxy = "front-proxy-client"
 
-// kube plays the kube-apiserver: it answers only the requests of an aggregated server.
+// kube answers only the requests of an aggregated server.
 type kube struct {
 	server *httptest.Server
 	// The authorities of users, and of the proxy that may name users.
@@ -47,11 +47,9 @@ type kube struct {
 	namespaces   map[string]bool
 	allowedNames []string
 	// tokens has users by token; granted users may do everything.
-	tokens  map[string]string
-	granted map[string]bool
-	// broken makes every access review an internal error.
-	broken bool
-	// withheld is a resource that the server may not list.
+	tokens   map[string]string
+	granted  map[string]bool
+	broken   bool
 	withheld string
 	// silent is the path of a list without an answer or a watch.
 	silent string
@@ -72,7 +70,6 @@ func newKube(t *testing.T) *kube {
 	return k
 }
 
-// changeCluster shows a change of the cluster to watchers.
 func (k *kube) changeCluster(do func()) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
@@ -93,7 +90,6 @@ func (k *kube) writeKubeconfig(t *testing.T) string {
 	return path
 }
 
-// kinds are the lists of informers, by path.
 var kinds = map[string][2]string{
 	"/api/v1/namespaces":                                                      {"v1", "Namespace"},
 	"/api/v1/resourcequotas":                                                  {"v1", "ResourceQuota"},
@@ -129,7 +125,7 @@ func (k *kube) isSilent(path string) bool {
 	return k.silent == path
 }
 
-// listObjects returns the objects of a path by name. The caller holds the mutex.
+// The caller holds the mutex.
 func (k *kube) listObjects(path string) map[string]any {
 	kind, all := kinds[path], make(map[string]any)
 	object := func(name string, more map[string]any) {
@@ -297,7 +293,6 @@ func newAuthority(t *testing.T, name string) *authority {
 	return &authority{cert, key, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}
 }
 
-// issueLeaf signs a certificate for a client or a server on loopback; PEM.
 func (a *authority) issueLeaf(t *testing.T, name string, groups ...string) (cert, key []byte) {
 	t.Helper()
 	private := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)

@@ -84,7 +84,7 @@ func (r *running) rotateCertificate(t *testing.T, name string) {
 	}
 }
 
-// The client trusts the server and presents a certificate of signer, if any.
+// signer may be nil: no certificate.
 func (r *running) makeClient(t *testing.T, signer *authority, name string, groups ...string) *http.Client {
 	t.Helper()
 	pool := x509.NewCertPool()
@@ -147,8 +147,7 @@ func makeAdminHeaders() map[string]string {
 	return map[string]string{"X-Remote-User": "admin", "X-Remote-Group": "system:masters"}
 }
 
-// Until a server has read the objects that its answers depend on, its errors are retryable: clients do not retry 401
-// and 403.
+// Until a server has read what its decisions depend on, errors are retryable: clients do not retry 401 and 403.
 func TestRun_noFinalAnswerBeforeItKnows(t *testing.T) {
 	for what, path := range map[string]string{
 		"the authorities of clients": "/api/v1/namespaces/kube-system/configmaps",
@@ -264,7 +263,7 @@ func TestRun_behindAKubeAPIServer(t *testing.T) {
 	})
 }
 
-// expectSentAway requires that the server closes the connection between requests, each with an answer.
+// expectSentAway requires that the server closes the connection between two requests.
 func expectSentAway(t *testing.T, client *http.Client, url string) {
 	t.Helper()
 	for anew := false; !anew; time.Sleep(time.Millisecond) {
@@ -455,7 +454,6 @@ func TestRun_refusesToStart(t *testing.T) {
 	}
 }
 
-// The error lists every fault, and --help.
 func TestCommand_saysWhatIsWrong(t *testing.T) {
 	command := NewCommand()
 	var out bytes.Buffer

@@ -26,7 +26,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// writeCertificate writes a self-signed certificate and its key into dir.
 func writeCertificate(t *testing.T, dir, common string, serial int64) {
 	t.Helper()
 	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
@@ -49,8 +48,7 @@ func readAuthority(t *testing.T, dir string) *x509.CertPool {
 	return pool
 }
 
-// Before a real named, the command serves HTTPS, accepts a token, reloads certificate and key, and ends with its
-// context (B2, B3, B4).
+// The command serves HTTPS, accepts a token, reloads certificate and key, and ends with the context (B2, B3, B4).
 func TestCommand_serves(t *testing.T) {
 	control := must.Get(rig.FreePort())(t)
 	key := rig.TSIGKey{Name: "agent", Algorithm: "hmac-sha256", Secret: "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="}

@@ -23,7 +23,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// openAgent starts a server without a named.
 func openAgent(t *testing.T) (address string, dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -86,7 +85,6 @@ func TestListener_peersKeepNoClientOut(t *testing.T) {
 			t.Fatalf("%s before the flood: %v", name, err)
 		}
 	}
-	// hold opens a connection from an address of loopback.
 	hold := func(from int, speak bool) (net.Conn, error) {
 		dialer := net.Dialer{Timeout: 2 * time.Minute, LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 1, byte(from+1))}}
 		conn, err := dialer.Dial("tcp", address)
@@ -139,7 +137,6 @@ type fakeConn struct {
 func (c *fakeConn) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.ParseIP(c.from), Port: 40000} }
 func (c *fakeConn) Close() error         { c.closed = true; return nil }
 
-// fakeListener accepts its connections, then ends.
 type fakeListener struct {
 	net.Listener
 	next []*fakeConn
@@ -155,7 +152,7 @@ func (l *fakeListener) Accept() (net.Conn, error) {
 }
 
 // B6: each address has a share, all newcomers together have a share whose oldest makes room, and a client's
-// connection stays. A closed connection frees its slot exactly once.
+// connection stays. A connection frees its slot exactly once.
 func TestListener_boundsConnections(t *testing.T) {
 	below := &fakeListener{}
 	l := newListener(below)

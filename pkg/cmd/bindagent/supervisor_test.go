@@ -27,7 +27,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// openNamed answers each question while answers is true.
 func openNamed(t *testing.T) (address string, answers *atomic.Bool) {
 	t.Helper()
 	conn := must.Get(net.ListenPacket("udp", "127.0.0.1:0"))(t)
@@ -49,8 +48,8 @@ func openNamed(t *testing.T) (address string, answers *atomic.Bool) {
 	return conn.LocalAddr().String(), answers
 }
 
-// TestSupervisor_keepsTheProbeWhileNamedAnswers (B7): an agent that ends or hangs is restarted, while the probe
-// address keeps accepting connections. Only named decides about the probe.
+// TestSupervisor_keepsTheProbeWhileNamedAnswers (B7): an agent that ends or hangs is restarted. Only named decides
+// about the probe.
 func TestSupervisor_keepsTheProbeWhileNamedAnswers(t *testing.T) {
 	nameserver, answers := openNamed(t)
 	var healthy atomic.Bool

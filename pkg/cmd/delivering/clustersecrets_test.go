@@ -24,7 +24,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// secretsRig is a cluster that counts reads and watches of Secrets, with a fake clock.
 type secretsRig struct {
 	*testing.T
 	cluster        *fake.Clientset
@@ -146,7 +145,7 @@ func TestClusterSecrets_readAfterAWatchEnded(t *testing.T) {
 	r.waitForSecret("two")
 }
 
-// Without the right to watch, a Secret is read once in five seconds for all classes together.
+// Without the right to watch, a Secret is read once in five seconds for all classes.
 func TestClusterSecrets_unwatchedAreReadAgain(t *testing.T) {
 	r := newSecretsRig(t, keySecret("one", "1"))
 	r.refuse = true
@@ -182,7 +181,7 @@ func TestClusterSecrets_forgetWhatIsNotAskedFor(t *testing.T) {
 	}
 }
 
-// A forbidden Secret is requested once in unwatchedAge, independent of the number of zones.
+// A forbidden Secret is read once in unwatchedAge for all zones.
 func TestClusterSecrets_forbiddenAreReadAgain(t *testing.T) {
 	for title, refused := range map[string]bool{"watched": false, "no right to watch": true} {
 		t.Run(title, func(t *testing.T) {

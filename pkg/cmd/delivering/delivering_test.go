@@ -82,7 +82,7 @@ func TestDirectorySecrets(t *testing.T) {
 	}
 }
 
-// Only the owner can read a created Secret. Create neither replaces a Secret nor leaves the directory.
+// Create neither replaces a Secret nor leaves the directory.
 func TestDirectorySecrets_create(t *testing.T) {
 	dir := t.TempDir()
 	secrets, data := DirectorySecrets(filepath.Join(dir, "new")), map[string]string{"name": "acme.team-a.", "secret": "c2VjcmV0"}
@@ -107,8 +107,7 @@ func TestDirectorySecrets_create(t *testing.T) {
 	}
 }
 
-// A Secret with a missing or broken value gives no provider, so nothing is sent unsigned. The error does not quote
-// values.
+// A Secret with a missing or broken value gives no provider, so nothing is sent unsigned. Errors quote no values.
 func TestProviders_needTheirSecrets(t *testing.T) {
 	ref := v1alpha1.SecretReference{Namespace: "dns", Name: "key"}
 	update := &v1alpha1.DNSClass{Spec: v1alpha1.DNSClassSpec{RFC2136: &v1alpha1.RFC2136Provider{Server: "192.0.2.1", TSIGSecretRef: ref}}}
@@ -163,8 +162,8 @@ func TestProviders_needTheirSecrets(t *testing.T) {
 	}
 }
 
-// A primary has one key of a name: classes with different keys of one name have different claims, with the same key
-// equal claims. A claim reveals nothing of the secret.
+// A primary has only one key of a name: different keys of a name have different claims, equal keys equal claims. A
+// claim reveals nothing of the secret.
 func TestProviders_claimTheNamesOfTheirKeys(t *testing.T) {
 	claims := func(secret string) map[string]string {
 		of := &v1alpha1.DNSClass{Spec: v1alpha1.DNSClassSpec{Transfer: &v1alpha1.TransferProvider{TSIGSecretRef: &v1alpha1.SecretReference{Namespace: "dns", Name: "key"}}}}

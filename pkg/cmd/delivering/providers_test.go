@@ -22,8 +22,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// Each block of DNSClassSpec has a row in Providers, a package of its name that runs the conformance suite, and a
-// place in the pages. (The tests of validation cover the block itself.)
+// Each block of DNSClassSpec has a row in Providers, a package that runs the conformance suite, and a place in the
+// pages. (The tests of validation cover the block.)
 func TestProviders_areComplete(t *testing.T) {
 	blocks, rows := slices.Sorted(slices.Values(class.Providers())), slices.Sorted(maps.Keys(Providers))
 	if !slices.Equal(blocks, rows) {
@@ -52,8 +52,7 @@ func TestProviders_areComplete(t *testing.T) {
 	}
 }
 
-// docs/providers.md shows the current table of providers, and names each method of the contract, each ability and
-// each field of a Subject.
+// docs/providers.md shows the current table of providers, methods, abilities and fields of a Subject.
 func TestProviders_areAsTheirPageSays(t *testing.T) {
 	read := func(path string) string {
 		text := must.Get(os.ReadFile(path))(t)
@@ -100,7 +99,6 @@ func callsExam(t *testing.T, dir string) (found bool) {
 	return found
 }
 
-// firstColumn returns the code words of a table's first column, sorted.
 func firstColumn(t *testing.T, page, header string) (cells []string) {
 	t.Helper()
 	text := must.Get(os.ReadFile(page))(t)

@@ -43,7 +43,7 @@ import (
 
 var healthy = map[string]string{"/readyz?verbose&exclude=etcd": readyz, "/healthz?verbose&exclude=etcd": healthz}
 
-// startServer serves TLS as an ExternalName Service. A path without an answer hangs.
+// A path without an answer hangs.
 func startServer(t *testing.T, answers map[string]string) (client *fake.Clientset, registrations *aggregatorfake.Clientset,
 	at *httptest.Server) {
 	t.Helper()
@@ -167,7 +167,7 @@ func TestCollect_countsWhatGoneNamespacesLeft_S8_5(t *testing.T) {
 	}
 }
 
-// All APIServices of the manifests are collected, also optional ones such as --acme's; the group with the Service is
+// All APIServices of the manifests are collected, also optional groups such as --acme's; the Service's group is
 // first.
 func TestCollect_readsTheAPIServicesOfTheManifests(t *testing.T) {
 	client, registrations, _ := startServer(t, healthy)
@@ -197,7 +197,6 @@ func TestCollect_standaloneNeedsNoInstallation(t *testing.T) {
 	}
 }
 
-// storeRelease stores a revision of a Helm release.
 func storeRelease(t *testing.T, client *fake.Clientset, chart, status string, revision int) {
 	t.Helper()
 	var packed bytes.Buffer
@@ -292,7 +291,7 @@ func TestCollect_keepsTheAnswerOfOnePath(t *testing.T) {
 	}
 }
 
-// kube-apiserver's clock is read from its own answers, a pod's clock from proxied answers.
+// kube-apiserver's clock shows in direct answers, a pod's clock in proxied answers.
 func TestClocks_tellPodsFromKubeAPIServer(t *testing.T) {
 	const pod = "/api/v1/namespaces/n/pods/https:kubizone-apiserver-0:https/proxy/readyz"
 	at := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

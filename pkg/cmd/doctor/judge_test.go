@@ -93,7 +93,7 @@ func TestJudge_findsNothingInAHealthyInstallation(t *testing.T) {
 
 var forbidden = apierrors.NewForbidden(schema.GroupResource{Resource: "things"}, "", errors.New("no"))
 
-// D1, D2: each case has one fault, with its message and next step.
+// D1, D2: each case has a single fault, with message and next step.
 func TestJudge_namesTheFaultAndTheNextStep(t *testing.T) {
 	for name, test := range map[string]struct {
 		break_            func(*testing.T, *facts, *pki.Pair)
@@ -363,7 +363,6 @@ func TestWrite_putsTheCauseInFront_D4(t *testing.T) {
 	}
 }
 
-// registerACME adds an APIService for a group that no server serves.
 func (f *facts) registerACME() {
 	acme := *f.registrations[0].DeepCopy()
 	acme.Name, acme.Spec.CABundle = "v1alpha1.acme.kubi.zone", nil

@@ -18,7 +18,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// serveAnswer returns a kubeconfig for a server.
 func serveAnswer(t *testing.T, answer http.HandlerFunc) string {
 	t.Helper()
 	server := httptest.NewServer(answer)

@@ -29,13 +29,12 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// standingText is a list with one Record of the owner default.
+// standingText lists a Record of the owner default.
 const standingText = `{"kind":"RecordList","apiVersion":"kubi.zone/v1alpha1","metadata":{},"items":[{"metadata":{"name":"x","namespace":"a",
 	"uid":"u","resourceVersion":"1","labels":{"kubi.zone/external-dns":"default"},"managedFields":[{"manager":"kubizone-external-dns"}],
 	"annotations":{"kubi.zone/external-dns-resource":"ingress/a/x"}},
 	"spec":{"domainName":"x.example.org.","type":"A","values":["192.0.2.1"]},"status":{"zoneRef":{"name":"z"}}}]}`
 
-// runBefore serves external-dns in front of an API server, and returns its URL.
 func runBefore(t *testing.T, answer http.HandlerFunc) string {
 	t.Helper()
 	server := httptest.NewServer(answer)
@@ -65,7 +64,7 @@ func runBefore(t *testing.T, answer http.HandlerFunc) string {
 	return ""
 }
 
-// inMemory is a transport to an in-process API server that keeps deadlines; nil refuses connections.
+// inMemory is a transport that keeps deadlines; nil refuses connections.
 type inMemory http.HandlerFunc
 
 func (serve inMemory) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -164,7 +163,7 @@ func TestRun_whileTheServerIsAway(t *testing.T) {
 	}
 }
 
-// External-dns joins the targets of all objects that want a name. Targets absent from the named object are dropped,
+// external-dns joins the targets of all objects that want a name. Targets absent from the named object are dropped,
 // and an unreadable object fails the answer (attack: a tenant's address in the RRset of another).
 func TestRun_takesJoinedTargetsAway(t *testing.T) {
 	t.Parallel()
@@ -204,9 +203,8 @@ func sendPost(t *testing.T, url, body string) (code int, text string) {
 	return answer.StatusCode, string(must.Get(io.ReadAll(answer.Body))(t))
 }
 
-// cluster plays the API: the Records of standingText, dry runs, accepted changes, Events.
+// cluster answers Records with standingText, dry runs and changes with success.
 type cluster struct {
-	// answer returns false to leave a request to cluster.
 	answer func(w http.ResponseWriter, r *http.Request) bool
 	events chan *eventsv1.Event
 }
@@ -384,8 +382,8 @@ func TestRun_tellsOfAReplacementThatIsNotMade(t *testing.T) {
 	}
 }
 
-// A name accepted by the dry run but refused by the write is left out of the next cycles: with upsert-only,
-// external-dns keeps a CNAME, so an address beside it is always refused.
+// A name accepted by the dry run but refused by the write is left out of the next cycles: with upsert-only, a CNAME
+// stays, so an address beside it is always refused.
 func TestRun_leavesOutWhatTheWriteRefused(t *testing.T) {
 	t.Parallel()
 	c := &cluster{events: make(chan *eventsv1.Event, 10), answer: func(w http.ResponseWriter, r *http.Request) bool {
@@ -412,8 +410,8 @@ func TestRun_leavesOutWhatTheWriteRefused(t *testing.T) {
 	}
 }
 
-// E2: a cycle sends Events for minShare refused names of each namespace, so that no namespace exhausts the Events of
-// others (attack: more refused names than the cache holds). The next cycle continues.
+// E2: a cycle sends Events for minShare refused names of each namespace, so none exhausts the Events of others
+// (attack: more refused names than the cache holds). The next cycle continues.
 func TestRun_tellsEachNamespaceItsShare(t *testing.T) {
 	t.Parallel()
 	const many = 1000

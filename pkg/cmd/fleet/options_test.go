@@ -58,7 +58,7 @@ func TestOptions_markTheInstallation(t *testing.T) {
 	}
 }
 
-// The reconciles of a thousand servers at a start read the primary's Service once. An error is not cached.
+// A thousand servers at a start read the primary's Service once. An error is not cached.
 func TestPrimaries_areReadOnce(t *testing.T) {
 	cluster := fake.NewClientset()
 	reads := 0

@@ -19,7 +19,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// readEntries returns the RRsets of all zones, without serials, by zone, name and type.
 func (s *server) readEntries() map[[3]string]string {
 	s.t.Helper()
 	all := make(map[[3]string]string)
@@ -50,7 +49,7 @@ func (s *server) readEntries() map[[3]string]string {
 	return all
 }
 
-// S6.1 to S6.5: a plan shows exactly the entries that Zones change, also in their parents.
+// S6.1 to S6.5: a plan shows exactly the changed entries, also in parents.
 func TestPlan_showsTheEntriesOfZones_S6_2(t *testing.T) {
 	s := startServer(t)
 	zone := func(namespace, name, spec string) string {

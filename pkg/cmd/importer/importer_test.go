@@ -56,7 +56,7 @@ func makeSpec() v1alpha1.ZoneSpec {
 	}
 }
 
-// M2, M3: a refused record is reported with its line, the rest is imported, and a repetition writes nothing.
+// M2, M3: a refused record is reported with the line, the rest is imported, and a repetition writes nothing.
 func TestImport_bringsAFileIntoAZoneThatIsThere(t *testing.T) {
 	s := startServer(t)
 	s.makeZone("platform", "example-org", makeSpec())
@@ -123,7 +123,7 @@ func TestImport_leavesWhatOthersChangedUnlessForced(t *testing.T) {
 	}
 }
 
-// A part of a zone from a pipe, without SOA, origin or TTL. A manual Record is recognized by its data.
+// A part of a zone from a pipe, without SOA, origin or TTL. A manual Record is recognized by data.
 func TestImport_takesAPartOfAZoneFromStandardInput(t *testing.T) {
 	s := startServer(t)
 	zone := s.makeZone("platform", "example-org", makeSpec())
@@ -280,8 +280,8 @@ func TestImport_takesAFileWhoseSOANamesNoHost(t *testing.T) {
 	}
 }
 
-// Warnings are judged after the whole file is written, since users ignore a Warning repeated at each import. Tenants
-// may write names, so a delegation's host without a namespace would cause a Warning, too (S4.18).
+// Warnings are judged at the end: users ignore a Warning repeated at each import. Tenants may write names, so a
+// delegation's host without a namespace would cause a Warning, too (S4.18).
 func TestImport_warnsOfNothingThatTheFileHas(t *testing.T) {
 	s := startServer(t)
 	text := `$TTL 300
@@ -327,8 +327,7 @@ www A 192.0.2.2
 		"warning: S5.14: DS at lone.shared.test. stands without NS")
 }
 
-// M2: a failed source stops no other, and sets the exit code. A zone that name servers would not load fails only an
-// import that creates the zone.
+// M2: a failed source stops no other, and sets the exit code, as does a zone that name servers would not load.
 func TestImport_goesOnAfterASourceThatFails(t *testing.T) {
 	s := startServer(t)
 	s.makeZone("platform", "example-org", makeSpec())
@@ -359,7 +358,6 @@ func TestImport_goesOnAfterASourceThatFails(t *testing.T) {
 	}
 }
 
-// fullOf returns a zone file with the lines.
 func fullOf(lines string) string {
 	return "$ORIGIN t.test.\n$TTL 300\n@ SOA ns host 1 7200 3600 1209600 300\n@ NS ns\nns A 192.0.2.1\n" + lines
 }
@@ -438,7 +436,7 @@ left as it is: ` + leftToOthers + `
 	}
 }
 
-// A removal of most of a zone is held (S7.5): the report says so, and how to release it.
+// A removal of most of a zone is held (S7.5), with the remedy in the report.
 func TestImport_printsTheHoldOfAMassDeletion_S7_9(t *testing.T) {
 	clock := store.Clock{}
 	apiserver.Faults.Now = clock.Now
@@ -477,7 +475,7 @@ func TestImport_printsTheHoldOfAMassDeletion_S7_9(t *testing.T) {
 	}
 }
 
-// A zone without spec.nameServers has its NS as a Record, which the same file restores, also without --create-zone.
+// A zone without spec.nameServers has NS as a Record, restored by the same file, also without --create-zone.
 func TestImport_putsBackTheNameServersThatItWrote(t *testing.T) {
 	s := startServer(t)
 	path := writeFile(t, "t.zone", fullOf("a A 192.0.2.2\n"))
@@ -493,7 +491,7 @@ func TestImport_putsBackTheNameServersThatItWrote(t *testing.T) {
 	if changed := s.runImport("", other, "--zone", "a/t"); changed.failed != nil || changed.out != "1 written, 3 unchanged\n" {
 		t.Errorf("%v, %s%s", changed.failed, changed.err, changed.out)
 	}
-	// The edited NS Record is left alone as well.
+	// Like any edited Record.
 	must.Get(records.Patch(t.Context(), "apex-ns.t", types.MergePatchType, []byte(`{"spec":{"description":"mine"}}`),
 		metav1.PatchOptions{FieldManager: "kubectl-edit"}))(t)
 	kept := s.runImport("", path, "--zone", "a/t")
@@ -534,7 +532,7 @@ func TestImport_prunesNothingOnTheWordOfHalfAFile(t *testing.T) {
 }
 
 // S6.13: the plan of a Zone warns of an in-zone name server without an address; an import ends with the unservable
-// zones, and keeps its writes.
+// zones.
 func TestImport_saysWhichNameServerHasNoAddress_S6_15(t *testing.T) {
 	s := startServer(t)
 	zone := `apiVersion: kubi.zone/v1alpha1
@@ -588,7 +586,6 @@ spec:
 	}
 }
 
-// canceling cancels a context at the first write.
 type canceling struct{ cancel func() }
 
 func (c canceling) Write(p []byte) (int, error) {

@@ -20,7 +20,6 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// makeClient returns a client that selects Records as a server does, and answers reviews.
 func makeClient(answer *v1alpha1.NameReviewStatus, objects ...runtime.Object) *fake.Clientset {
 	client := fake.NewClientset(objects...)
 	client.PrependReactor("create", "namereviews", func(action clienttesting.Action) (bool, runtime.Object, error) {
@@ -42,7 +41,7 @@ func makeClient(answer *v1alpha1.NameReviewStatus, objects ...runtime.Object) *f
 	return client
 }
 
-// refuseReview makes the client refuse a verb, in one namespace or, if empty, in all.
+// An empty namespace is a request for all.
 func refuseReview(client *fake.Clientset, verb, resource, namespace string) {
 	client.PrependReactor(verb, resource, func(action clienttesting.Action) (bool, runtime.Object, error) {
 		if action.GetNamespace() != namespace {
@@ -169,8 +168,8 @@ func TestWho_findsRecords(t *testing.T) {
 	}
 }
 
-// N1: each zone is below its parent, with its Records. A caller with one namespace sees zones of others only through
-// its own objects.
+// N1: each zone is below its parent, with Records. A caller with a single namespace sees foreign zones only through
+// own objects.
 func TestTree_showsWhatTheCallerMaySee_N1(t *testing.T) {
 	makeZone := func(namespace, zone, fqdn, view string, parent *v1alpha1.ZoneParent) *v1alpha1.Zone {
 		return &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: zone}, Spec: v1alpha1.ZoneSpec{DomainName: "dev"},

@@ -14,7 +14,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// U4: parts stop one after the other in reverse order; the end of ctx does not break the order.
+// U4: parts stop in reverse order; the end of ctx does not break the order.
 func TestParts_stopInReverseOrder(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	var mutex sync.Mutex

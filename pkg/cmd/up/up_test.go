@@ -32,7 +32,6 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// output records lines and signals new ones.
 type output struct {
 	mutex sync.Mutex
 	text  bytes.Buffer
@@ -63,7 +62,7 @@ type running struct {
 	dir  string
 }
 
-// startServer waits until ready. Unnamed ports are free ports.
+// Unnamed ports are free ports.
 func startServer(t *testing.T, options *Options) *running {
 	t.Helper()
 	out := newOutput()
@@ -122,7 +121,6 @@ func (r *running) makeClient(t *testing.T) versioned.Interface {
 	return must.Get(versioned.NewForConfig(r.readConfig(t)))(t)
 }
 
-// findAddress returns the DNS address of the ready line.
 func (r *running) findAddress(t *testing.T) string {
 	t.Helper()
 	_, rest, _ := strings.Cut(r.out.String(), "\nready")

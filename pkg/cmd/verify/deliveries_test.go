@@ -31,7 +31,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// makeClass makes a DNSClass that may reach loopback and deliver zones of namespace a.
 func (a *api) makeClass(name string, spec v1alpha1.DNSClassSpec) {
 	a.t.Helper()
 	spec.AllowLocalAddresses, spec.Namespaces = true, &v1alpha1.NamespaceSelection{Names: []string{"a"}}
@@ -54,7 +53,6 @@ func (a *api) deliverZone(classes ...string) {
 	}
 }
 
-// verifyUntil repeats verify until ends is true, and returns the lines by server.
 func (a *api) verifyUntil(what string, ends func(err error, servers map[string]line) bool, arguments ...string) map[string]line {
 	a.t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
@@ -81,7 +79,6 @@ type line struct {
 	Differing                []struct{ Server struct{ Name, Type string } }
 }
 
-// secretsOfUpdate makes a --secrets-dir with the key in Secret dns/update.
 func secretsOfUpdate(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -143,8 +140,8 @@ func TestVerify_asksWhatTheZoneIsDeliveredTo(t *testing.T) {
 	}
 }
 
-// A bind9 class's servers are Bind9Instances: verify queries their addresses; an instance without an address has the
-// state of its Delivery.
+// A bind9 class's servers are Bind9Instances: verify queries their addresses, or shows the Delivery's state without
+// an address.
 func TestVerify_asksTheInstancesOfAClass(t *testing.T) {
 	dns := must.Get(rig.FreePort())(t)
 	a := startAPI(t, func(o *up.Options) { o.DNSListen = dns.String() })
@@ -235,8 +232,8 @@ func (h *hooked) changeRecords(with func(map[string]protocol.Record)) {
 	with(h.records)
 }
 
-// Found 4: a webhook is asked for each RRset. A lost or changed RRset shows, beside a record that the protocol cannot
-// express. A server that cannot list, or may not be asked, is never Current.
+// Found 4: a webhook is asked for each RRset. Beside a record that the protocol cannot express, a lost or changed
+// RRset shows. A server that cannot list, or may not be asked, is never Current.
 func TestVerify_asksWebhooks(t *testing.T) {
 	a := startAPI(t)
 	server := startHook(t)
@@ -295,8 +292,7 @@ func removeRecord(t *testing.T, server string) {
 	}
 }
 
-// verify uses the key of each class. The servers refuse transfers to other keys, so without its key each RRset is
-// queried. No key is printed.
+// The servers refuse transfers to other keys, so without a key each RRset is queried. No key is printed.
 func TestVerify_signsWithTheKeyOfEachClass(t *testing.T) {
 	secrets := t.TempDir()
 	a := startAPI(t, func(o *up.Options) { o.SecretsDir = secrets })

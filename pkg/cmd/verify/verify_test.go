@@ -30,7 +30,6 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// api is an in-process kubizone with the zone a/org.
 type api struct {
 	t          *testing.T
 	kubeconfig string
@@ -91,7 +90,6 @@ func (a *api) runVerify(arguments ...string) (out string, err error) {
 	return text.String(), err
 }
 
-// readResult returns the result for one server.
 func (a *api) readResult(want error, arguments ...string) (r struct {
 	Serial  uint32
 	RRsets  int

@@ -41,7 +41,6 @@ func secretOf(name, letter string) map[string][]byte {
 	return map[string][]byte{"name": []byte(name), "secret": []byte(strings.Repeat(letter, 42) + "I=")}
 }
 
-// secretAlways returns the same key for every Secret.
 func secretAlways(name, letter string) class.GetSecret {
 	return func(string, string) (map[string][]byte, error) { return secretOf(name, letter), nil }
 }
@@ -53,14 +52,12 @@ func classOf(name string, age time.Duration, change func(*v1alpha1.DNSClassSpec)
 	return of
 }
 
-// withKey is a class with a key and a secondary.
 func withKey(name string, age time.Duration, secret string) *v1alpha1.DNSClass {
 	return classOf(name, age, func(s *v1alpha1.DNSClassSpec) {
 		s.Transfer = &v1alpha1.TransferProvider{TSIGSecretRef: &v1alpha1.SecretReference{Namespace: "platform", Name: secret}, Secondaries: []v1alpha1.Secondary{{Address: "192.0.2.1"}}}
 	})
 }
 
-// withServers is a class of all servers in a namespace.
 func withServers(name string, age time.Duration, namespace string) *v1alpha1.DNSClass {
 	return classOf(name, age, func(s *v1alpha1.DNSClassSpec) {
 		s.Bind9 = &v1alpha1.Bind9Provider{CatalogZone: "catalog." + name + ".", InstancesFrom: []v1alpha1.Bind9InstanceSelection{{Namespaces: []string{namespace}}}}
@@ -75,7 +72,6 @@ func serverOf(namespace, name, address, secret string) *bind9.Bind9Instance {
 	return instance
 }
 
-// newController knows its classes and servers.
 func newController(t *testing.T, secrets secretsOfMaps, general []tsig.Key, objects ...runtime.Object) *Controller {
 	t.Helper()
 	dns, err := primary.New(primary.Config{Zones: zoneview.NewSet(zoneview.Config{}), Listen: netip.MustParseAddrPort("127.0.0.1:0"), Keys: general})
@@ -92,7 +88,7 @@ func newController(t *testing.T, secrets secretsOfMaps, general []tsig.Key, obje
 	return c
 }
 
-// rowsOf returns the served servers of a class, "none" if the primary does not serve the class.
+// "none": the primary does not serve the class.
 func rowsOf(c *Controller, class string) []string {
 	known := c.serving[class]
 	if known == nil {
@@ -105,8 +101,8 @@ func rowsOf(c *Controller, class string) []string {
 	return rows
 }
 
-// Mallory names the key of a server in an older class like the key of a younger class. The younger class and the
-// other servers are served as before; the row of mallory's server has the reason (attack: a tenant ends a class).
+// Mallory names the key of a server in an older class like a younger class's. The younger class and the other servers
+// stay served; the row of mallory's server has the reason (attack: a tenant ends a class).
 func TestKeys_ofServersEndNoClass_S11_17(t *testing.T) {
 	shared, younger, older := withServers("shared", time.Hour, "team"), withKey("victim", 0, "victim"), withKey("elder", 2*time.Hour, "elder")
 	secrets := secretsOfMaps{
@@ -183,8 +179,8 @@ func TestKeys_ofServersOfTwoClasses_S11_17(t *testing.T) {
 	}
 }
 
-// A team names its server's key like a foreign UpdateKey or server, in use or not. No class takes that server,
-// neither a DNSClass nor the team's Bind9Cluster, and its row has the next step (attack 103).
+// A team names its server's key like a foreign UpdateKey or server. No DNSClass and not even the team's Bind9Cluster
+// takes that server, and the row has the next step (attack 103).
 func TestKeys_ofServersAreNamedAfterTheirNamespace_S11_17(t *testing.T) {
 	cluster := &bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "edge", UID: "edge",
 		Finalizers: []string{v1alpha1.FinalizerDelivery}}}
@@ -211,7 +207,7 @@ func TestKeys_ofServersAreNamedAfterTheirNamespace_S11_17(t *testing.T) {
 }
 
 // An older class's Secret appears after a younger class has used the name (attack 105). The younger class stays
-// served, at every primary, in every order, and while paused.
+// served, at every primary, in any order, and while paused.
 func TestController_keyNameInUse_S11_18(t *testing.T) {
 	user := withKey("user", 0, "user")
 	user.Status.KeyNames = []string{"same.example."}

@@ -26,12 +26,12 @@ import (
 
 var created = time.Unix(1700000000, 0)
 
-// makeVersion returns the resourceVersion of an object written alone at a revision.
+// makeVersion is for an object written alone at a revision.
 func makeVersion(revision int) string {
 	return fmt.Sprint(subrev.Version(int64(revision), subrev.Last))
 }
 
-// deliveryOf is a Delivery at a revision; an empty fqdn means no intent yet.
+// An empty fqdn means no intent yet.
 func deliveryOf(class, uid, fqdn string, revision int) *v1alpha1.Delivery {
 	one := &v1alpha1.Delivery{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: uid + "-" + class, UID: types.UID("d-" + uid),
 		CreationTimestamp: metav1.NewTime(created), ResourceVersion: makeVersion(revision)}}
@@ -129,7 +129,7 @@ func TestMembers_areWhatDeliveriesSay(t *testing.T) {
 	}
 }
 
-// Of two zones with one name, the zone of the older Delivery has it, in any order of events.
+// Of two zones with one name, the older Delivery's has the name, in any order of events.
 func TestMembers_oneZoneHasAName(t *testing.T) {
 	late, early := deliveryOf("red", "late", "x.test.", 5), deliveryOf("red", "early", "x.test.", 6)
 	late.CreationTimestamp = metav1.NewTime(created.Add(time.Second))
@@ -154,8 +154,7 @@ func TestMembers_oneZoneHasAName(t *testing.T) {
 	}
 }
 
-// A catalog is a function of the revision: equal for a process with every event, with occasional lists, or started
-// late.
+// A catalog is a function of the revision, for a process with every event, with occasional lists, or started late.
 func TestMembers_areTheSameUnderASerial(t *testing.T) {
 	for seed := range uint64(50) {
 		rnd := rand.New(rand.NewPCG(seed, 1))

@@ -72,7 +72,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// makeKey creates an UpdateKey of this age in hours without a Secret. used is its recorded key name.
+// age is in hours; used is the recorded key name.
 func (w *world) makeKey(at string, age time.Duration, used ...string) {
 	w.t.Helper()
 	namespace, name, _ := strings.Cut(at, "/")
@@ -89,10 +89,9 @@ func (w *world) deleteKey(at string) {
 	must.Succeed(w.t, w.client.KubizoneV1alpha1().UpdateKeys(namespace).Delete(w.t.Context(), name, metav1.DeleteOptions{}))
 }
 
-// octetsOf is the secret of NAMESPACE/NAME.
 func octetsOf(at string) []byte { return []byte(fmt.Sprintf("%-32s", at)) }
 
-// setSecret creates the Secret with its own key, or deletes it if the name is empty.
+// setSecret deletes the Secret if the name is empty.
 func (w *world) setSecret(at, keyName string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -103,7 +102,6 @@ func (w *world) setSecret(at, keyName string) {
 	w.secrets[at] = map[string][]byte{"name": []byte(keyName), "secret": []byte(base64.StdEncoding.EncodeToString(octetsOf(at)))}
 }
 
-// statusOf returns the recorded key name and the reason of Ready.
 func (w *world) statusOf(at string) string {
 	w.t.Helper()
 	namespace, name, _ := strings.Cut(at, "/")
@@ -115,7 +113,7 @@ func (w *world) statusOf(at string) string {
 	return strings.TrimSpace(of.Status.KeyName + " " + ready.Reason)
 }
 
-// process is a primary with its controller, which cannot read the Secrets in blind.
+// process cannot read the Secrets in blind.
 type process struct {
 	*world
 	*Controller
@@ -158,7 +156,6 @@ func (w *world) startProcess(blind ...string) *process {
 	return p
 }
 
-// lookAgain reconciles after the informer has caught up.
 func (p *process) lookAgain() {
 	p.t.Helper()
 	p.waitForInformer()
@@ -186,7 +183,6 @@ func (p *process) waitForInformer() {
 	}
 }
 
-// takesKey reports whether the primary accepts a question signed by the key of NAMESPACE/NAME under a name.
 func (p *process) takesKey(at, keyName string) bool {
 	p.t.Helper()
 	c := &mdns.Client{TsigSecret: map[string]string{keyName: base64.StdEncoding.EncodeToString(octetsOf(at))}, Timeout: time.Minute}
@@ -199,7 +195,7 @@ func (p *process) takesKey(at, keyName string) bool {
 	return answer.Rcode != mdns.RcodeNotAuth
 }
 
-// isOf requires that each process accepts the name with holder's key, and with no other.
+// isOf requires that each process accepts the name only with holder's key.
 func isOf(t *testing.T, keyName, holder string, others []string, at ...*process) {
 	t.Helper()
 	for i, p := range at {
@@ -258,8 +254,8 @@ func TestUpdateKey_nameInUseIsNotTaken_S13_3(t *testing.T) {
 	}
 }
 
-// A name LABEL.NAMESPACE. belongs to the namespace even without a key (attack 104), as do the names of its servers.
-// Any other name belongs to its first user.
+// A name LABEL.NAMESPACE. belongs to the namespace even without a key (attack 104), as do names of servers. Any other
+// name belongs to the first user.
 func TestUpdateKey_nameOfANamespace_S13_3(t *testing.T) {
 	w := newWorld(t)
 	p := w.startProcess()
@@ -286,7 +282,7 @@ func TestUpdateKey_nameOfANamespace_S13_3(t *testing.T) {
 	}
 }
 
-// Two primaries with one visible Secret each reconcile at once. When both see all Secrets, they and a third agree.
+// Two primaries with different visible Secrets reconcile at once. When both see all, they and a third agree.
 func TestUpdateKey_twoPrimariesAgree_S13_3(t *testing.T) {
 	w := newWorld(t)
 	for _, at := range []string{"a/one", "b/two"} {
@@ -317,8 +313,8 @@ func TestUpdateKey_twoPrimariesAgree_S13_3(t *testing.T) {
 	}
 }
 
-// Two primaries recorded one name at the same moment for two UpdateKeys: the older has the name, at equal age the
-// smaller UID, also while its Secret is missing.
+// Two primaries recorded one name for two UpdateKeys at once: the older has the name, at equal age the smaller UID,
+// also while the Secret is missing.
 func TestUpdateKey_recordedTwice_S13_3(t *testing.T) {
 	for _, age := range []time.Duration{0, 1} {
 		w := newWorld(t)
@@ -337,8 +333,7 @@ func TestUpdateKey_recordedTwice_S13_3(t *testing.T) {
 	}
 }
 
-// A key is served only after its status is written: a primary that cannot write must not serve a name that another
-// may assign.
+// A key is served only after the status is written: else another primary may assign the name.
 func TestUpdateKey_isServedWhenItsStatusSaysSo_S13_3(t *testing.T) {
 	w := newWorld(t)
 	w.makeKey("victim/acme", 1)
@@ -357,7 +352,7 @@ func TestUpdateKey_isServedWhenItsStatusSaysSo_S13_3(t *testing.T) {
 	isOf(t, "acme.victim.", "victim/acme", nil, p)
 }
 
-// A class precedes UpdateKeys, even a key in use, which regains its name after the class.
+// A class precedes UpdateKeys, even a key in use, which regains the name after the class.
 func TestUpdateKey_comesBehindClasses_S13_3(t *testing.T) {
 	w := newWorld(t)
 	w.makeKey("victim/acme", 1)
@@ -381,8 +376,7 @@ func TestUpdateKey_comesBehindClasses_S13_3(t *testing.T) {
 	isOf(t, "late-key.", "victim/late", nil, p)
 }
 
-// Outcomes of updates reach the status after a conflict or an outage too, and never replace a later outcome of
-// another primary.
+// Outcomes reach the status after a conflict or an outage too, and never replace a later outcome of another primary.
 func TestUpdateKey_keepsOutcomes(t *testing.T) {
 	w := newWorld(t)
 	w.makeKey("team/acme", 1)

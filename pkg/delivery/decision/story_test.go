@@ -17,10 +17,10 @@ import (
 	"kubi.zone/kubizone/test/deliverytest"
 )
 
-// A lease, plus one call begun just before the lease is lost.
+// A lease, plus a call begun just before the lease is lost.
 const repeatAfter = 22*time.Second + 500*time.Millisecond
 
-// story decides one delivery without a Loop, a Store or a provider, and supplies their answers.
+// story decides a delivery without a Loop, a Store or a provider, and supplies their answers.
 type story struct {
 	Identity string
 	Zone     delivery.Zone
@@ -45,7 +45,7 @@ type story struct {
 
 func (s *story) Restart() { s.m = decision.Memory{} }
 
-// Next runs all actions until one has to wait or to call the provider.
+// Next runs all actions until an action has to wait or to call the provider.
 func (s *story) Next() []string {
 	s.f = decision.Facts{
 		Began: s.Now, Now: s.Now, Random: func(int64) int64 { return 0 }, Identity: s.Identity, Backoff: delivery.Backoff{}.WithDefaults(),

@@ -71,7 +71,7 @@ func TestCheck_findsTheAddressInEveryForm(t *testing.T) {
 	}
 }
 
-// Attacks 51 and 52: a host name is judged by its addresses at the time of the dial.
+// Attacks 51 and 52: a host name is judged by the addresses at the time of the dial.
 func TestNew_judgesAfterResolution(t *testing.T) {
 	for _, network := range []string{"tcp", "udp"} {
 		var target string

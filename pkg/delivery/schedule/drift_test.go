@@ -183,7 +183,7 @@ func TestLoop_driftThatIsNotMended(t *testing.T) {
 	}
 }
 
-// A comparison that falls due during a failure of the provider runs after the failure, without a change of the zone.
+// A comparison that falls due during a failure of the provider runs afterwards, without a change of the zone.
 func TestLoop_comparesAfterAFailure(t *testing.T) {
 	for _, beside := range []bool{false, true} {
 		inScene(t, func(s *scene) {
@@ -205,7 +205,7 @@ func TestLoop_comparesAfterAFailure(t *testing.T) {
 }
 
 // A zone that disappears at the provider and comes back empty is written whole, whether a change or a comparison
-// finds out, and whether the provider reports the zone or each RRset.
+// finds out, for the zone or for each RRset.
 func TestLoop_zoneLostAndMadeAgain(t *testing.T) {
 	for n := range 16 {
 		changes, beside, restarts, alone := n&1 > 0, n&2 > 0, n&4 > 0, n&8 > 0

@@ -196,7 +196,7 @@ func TestLoop_refusedBesideTheWholeZone(t *testing.T) {
 	})
 }
 
-// A 429 for one zone stops the class for its Retry-After.
+// A 429 for a zone stops the class for the Retry-After.
 func TestLoop_wholeClassWaits(t *testing.T) {
 	inScene(t, func(s *scene) {
 		for i := range 50 {
@@ -361,7 +361,7 @@ func (f followers) Deliver(_ context.Context, plan delivery.Plan, _ delivery.Fen
 	return f.report(plan), nil
 }
 
-// A class confirms the serial of its slowest server, is asked again, and writes the state only after a change.
+// A class confirms the serial of its slowest server, and writes the state only after a change.
 func TestLoop_serversOnTheirWay(t *testing.T) {
 	inScene(t, func(s *scene) {
 		var asked atomic.Int64
@@ -597,8 +597,8 @@ func TestLoop_metrics(t *testing.T) {
 	})
 }
 
-// Lasting differences count once, also after a restart, and a repaired difference counts again. Foreign records that
-// exist at the first comparison do not count.
+// Lasting differences count once, also after a restart, and a repaired difference counts again. Foreign records of
+// the first comparison do not count.
 func TestLoop_driftIsCountedOnce(t *testing.T) {
 	inScene(t, func(s *scene) {
 		metrics := &counts{counts: map[string]int{}}

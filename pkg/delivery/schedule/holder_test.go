@@ -20,8 +20,8 @@ import (
 
 var errAway = errors.New("etcd is away")
 
-// F22: a worker without an intent is fenced too. Paused between two writes while another takes over, the worker
-// writes nothing after the pause.
+// F22: a worker without an intent is fenced too: paused between two writes at a takeover, the worker writes nothing
+// more.
 func TestLoop_pausedHolderWritesNothing_F22(t *testing.T) {
 	for _, known := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -74,7 +74,7 @@ func TestLoop_pausedHolderWritesNothing_F22(t *testing.T) {
 			if intent := store.readState("z", "main").Intent; intent != nil && intent.Holder == "worker" {
 				t.Fatalf("the first one recorded an intent: %+v", intent)
 			}
-			// The zone returns to its confirmed content except one RRset, so partial writes show as no difference.
+			// The zone returns to its confirmed content except an RRset, so partial writes show as no difference.
 			zone.PutAddresses(map[string]string{"a": "192.0.2.1", "b": "192.0.2.1", "c": "192.0.2.1", "d": "192.0.2.3"})
 			passTime(time.Minute)
 			zone.Expect(server)
@@ -94,8 +94,8 @@ func TestLoop_pausedHolderWritesNothing_F22(t *testing.T) {
 	}
 }
 
-// F23, F24: a write begun without an intent is repeated, both while the store fails and by the next worker after a
-// crash, even if the zone has changed back.
+// F23, F24: a write begun without an intent is repeated while the store fails and after a crash, even if the zone has
+// changed back.
 func TestLoop_unknownOutcomeWithoutAnIntent_F23(t *testing.T) {
 	for _, blind := range []bool{false, true} {
 		for _, crashes := range []bool{false, true} {

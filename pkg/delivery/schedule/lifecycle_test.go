@@ -173,7 +173,7 @@ func TestLoop_comesBackHalfWithdrawn(t *testing.T) {
 }
 
 // S8.4: a zone that the provider denies for a day counts as removed, with an event. A zone that reappears within the
-// day is removed at the provider, and so is a zone behind a failure of the provider.
+// day is removed at the provider, also after a failure to answer.
 func TestLoop_withdrawnWhereTheZoneIsGone_S8_4(t *testing.T) {
 	gone := &delivery.Error{Reason: delivery.ReasonZoneNotFound, Message: "no such zone"}
 	away := &delivery.Error{Reason: delivery.ReasonServerUnreachable, Message: "no connection"}

@@ -281,8 +281,8 @@ func TestLoop_callTimeout(t *testing.T) {
 	})
 }
 
-// An intent that a dead worker left at the confirmed serial is resolved. A running worker meets it at its next write,
-// a new worker at its start.
+// An intent that a dead worker left at the confirmed serial is resolved: at the next write, or at a new worker's
+// start.
 func TestLoop_abandonedIntent(t *testing.T) {
 	for _, restarts := range []bool{true, false} {
 		for _, failsFirst := range []bool{true, false} {
@@ -601,8 +601,8 @@ func TestLoop_restart(t *testing.T) {
 	}
 }
 
-// An interrupted first delivery is repeated once. Only RRsets that the zone changed since are repeated further (F23):
-// a call still in flight has the former content.
+// An interrupted first delivery is repeated once. Only RRsets changed since are repeated further (F23): a call in
+// flight has the former content.
 func TestLoop_firstDeliveryInterrupted(t *testing.T) {
 	for _, changes := range []bool{false, true} {
 		inScene(t, func(s *scene) {

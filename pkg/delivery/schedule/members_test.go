@@ -61,8 +61,7 @@ func (f *fleet) Verify(context.Context, delivery.Plan) (delivery.Drift, error) {
 	return delivery.Drift{Servers: f.listRows()}, f.refuseEmpty()
 }
 
-// A new server gets the zone at the next comparison and a removed server's row disappears, without another provider
-// or target.
+// At the next comparison a new server gets the zone and a removed server's row disappears.
 func TestLoop_serversComeAndGo(t *testing.T) {
 	inScene(t, func(s *scene) {
 		provider := &fleet{Memory: s.memory, members: []string{"one"}, has: map[string]serial.Serial{}}
@@ -94,7 +93,7 @@ func TestLoop_serversComeAndGo(t *testing.T) {
 }
 
 // A class without servers delivers nothing, says so soon, and has no rows. The first new server gets the zone at
-// once, not at the next retry of an old failure.
+// once.
 func TestLoop_waitsForAServer_S6_13(t *testing.T) {
 	inScene(t, func(s *scene) {
 		provider := &fleet{Memory: s.memory, has: map[string]serial.Serial{}, needs: true}

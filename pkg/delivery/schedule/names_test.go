@@ -23,7 +23,6 @@ import (
 
 var org, net = name.MustParse("example.org."), name.MustParse("example.net.")
 
-// addZone adds a second zone with other data at the same owners.
 func (s *scene) addZone(uid string, zone name.Name) *deliverytest.Zone {
 	w := deliverytest.NewZone(s.T, uid, zone.String(), s.worker.views)
 	w.PutAddresses(map[string]string{"www": "198.51.100.1", uid: "198.51.100.2"})
@@ -57,7 +56,7 @@ func (s *scene) restartWorker(zones ...delivery.Zone) {
 }
 
 // H7: a provider has only one zone of a name. Of two Zones in different views the first delivered keeps the name,
-// also after a restart, until that Zone goes or leaves the class; then the other is delivered at once.
+// also after a restart, until that Zone goes or leaves the class.
 func TestLoop_oneZoneOfAName_H7(t *testing.T) {
 	for _, leaves := range []string{"goes", "is gone", "another class", "retained"} {
 		for _, restarts := range []bool{false, true} {
@@ -276,8 +275,7 @@ func TestLoop_withdrawalFollowsItsHistory(t *testing.T) {
 	})
 }
 
-// H7: after any operations on zones of a few names, each name belongs to one of its zones and has exactly that zone's
-// content; the others report it.
+// H7: after any operations on zones of a few names, each name has exactly one zone's content; the others report that.
 func TestLoop_fewNames_H7(t *testing.T) {
 	seeds := 60
 	if testing.Short() {

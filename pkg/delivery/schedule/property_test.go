@@ -191,7 +191,7 @@ func runConvergence(t *testing.T, seed uint64) {
 			w.SetZone(zoneOf(zone.UID, "lists", "blind"))
 		}
 	}
-	// follow updates one worker's view.
+	// follow updates a worker's view.
 	follow := func(w *worker) {
 		for snapshot := range master.All() {
 			uid := snapshot.Zone().UID
@@ -304,8 +304,8 @@ func (o *order) noteStored(uid string, state delivery.State) {
 	}
 }
 
-// noteBegin requires that no older plan begins after a newer one was stored, except at the same instant. A holder
-// stores nothing beforehand; its late calls after a takeover are repeated.
+// noteBegin allows no older plan after a newer one was stored, except at the same instant: a holder stores nothing
+// beforehand, and late calls after a takeover are repeated.
 func (o *order) noteBegin(uid string, at deliverytest.Point) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

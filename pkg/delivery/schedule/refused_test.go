@@ -196,8 +196,8 @@ func (e exact) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.F
 	return e.Memory.Deliver(ctx, plan, fence)
 }
 
-// A refused removal or replacement is retried with the zone's former data; without that data a provider beside other
-// writers takes the RRset for foreign, and keeps it. Other changes are confirmed meanwhile.
+// A refused removal or replacement is retried with the former data; without that data a provider beside other writers
+// keeps the RRset as foreign. Other changes are confirmed meanwhile.
 func TestLoop_refusedToGo(t *testing.T) {
 	for _, count := range []int{1, many} {
 		for _, to := range []string{"", "192.0.2.67"} {

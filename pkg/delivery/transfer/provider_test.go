@@ -72,7 +72,7 @@ func (w *world) Holder(zone name.Name) string {
 	return ""
 }
 
-// storeMember adds a zone to the class, or removes it if the name is zero, as the store of intents does.
+// storeMember removes the member if the zone is zero.
 func (w *world) storeMember(uid string, zone name.Name) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -91,7 +91,7 @@ func (w *world) readServed(uid string) serial.Serial {
 	return 0
 }
 
-// stored updates the members whenever its fence passes.
+// stored updates the members whenever the fence passes.
 type stored struct {
 	*Provider
 	w *world

@@ -28,7 +28,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// signingServer is a scripted signer with serials of its own.
+// signingServer is a scripted signer.
 type signingServer struct {
 	addr netip.AddrPort
 
@@ -184,7 +184,7 @@ func TestDeliver_whileASignerBegins_S12_5(t *testing.T) {
 	}
 }
 
-// S6.14: a signer confirms the serial of the data it serves, at any serial of its own. A re-signing is no change,
+// S6.14: a signer confirms the serial of the data served, at any serial of its own. A re-signing is no change,
 // altered data confirms nothing, servers behind the signer are compared with the signer, and none is ahead of the
 // zone.
 func TestDeliver_findsWhatSignersHave_S6_14(t *testing.T) {

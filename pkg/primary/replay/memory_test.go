@@ -96,8 +96,7 @@ func TestMemory_refusesWhatWasSignedBeforeIt(t *testing.T) {
 	}
 }
 
-// A tenant beyond its share loses its oldest signatures, and cannot send them again. Others lose nothing (attack
-// 111).
+// A tenant beyond the share loses its oldest signatures, and cannot send them again (attack 111).
 func TestMemory_tenantsEvictTheirOwnAnswers(t *testing.T) {
 	c := newClock()
 	m := New(c.readTime, valid)

@@ -51,7 +51,7 @@ func (s *scripted) Apply(_ context.Context, key *v1alpha1.UpdateKey, as user.Inf
 	return s.status, s.err
 }
 
-// solverOf may solve for one namespace.
+// solverOf may solve for a namespace.
 type solverOf string
 
 func (of solverOf) Authorize(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {

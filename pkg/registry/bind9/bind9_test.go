@@ -60,7 +60,6 @@ func TestStrategy_prepare_S11_8(t *testing.T) {
 	}
 }
 
-// asked is an authorizer that allows "namespace/resource" in allowed, and records questions.
 type asked struct {
 	allowed map[string]bool
 	seen    []string

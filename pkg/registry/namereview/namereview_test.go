@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// editor may create Records in one namespace, its value.
+// editor is the namespace in which Records may be created.
 type editor string
 
 func (e editor) Authorize(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
@@ -73,7 +73,7 @@ func (d *door) askName(t *testing.T, by editor, ns string, spec v1alpha1.NameRev
 	return out.(*v1alpha1.NameReview), nil
 }
 
-// S14.1: without the right to create Records there is no answer, an exhausted budget refuses the question, and the
+// S14.1: without the right to create Records there is no answer, an exhausted budget refuses the question, and a
 // client's status is ignored.
 func TestCreate_asksForTheRightToWrite_S14_1(t *testing.T) {
 	d := &door{}
@@ -100,7 +100,7 @@ func TestCreate_asksForTheRightToWrite_S14_1(t *testing.T) {
 	}
 }
 
-// S1.3, S5.4: a question impossible for a Record is refused by its field.
+// S1.3, S5.4: a question impossible for a Record is refused by the field.
 func TestCreate_validates_S5_4(t *testing.T) {
 	for want, spec := range map[string]v1alpha1.NameReviewSpec{
 		"spec.type: Required value":        {Name: "www.example.org."},
@@ -247,7 +247,6 @@ func TestCreate_saysWhichRulesGiveNoName_S14_3(t *testing.T) {
 	}
 }
 
-// blockedList counts lists, and blocks each until released.
 type blockedList struct {
 	rest.Lister
 	begun, goOn chan struct{}
@@ -300,7 +299,7 @@ func TestReadRules_onceForAllThatAskMeanwhile(t *testing.T) {
 	}
 }
 
-// The cost of one listing with a hundred thousand zones of ten rules each.
+// The cost of a listing with a hundred thousand zones of ten rules each.
 func BenchmarkReadRules(b *testing.B) {
 	var zones v1alpha1.ZoneList
 	for i := range 100_000 {

@@ -363,8 +363,8 @@ func TestUpdate_deletesOrRefuses_S13_5(t *testing.T) {
 	}
 }
 
-// S13.4: after an unknown outcome, a Record with a retried message's id proves that the message was carried out,
-// although its prerequisites fail now. Another message with equal content is judged.
+// S13.4: after an unknown outcome, a Record with a retried message's id proves success, although the prerequisites
+// fail now. Another message with equal content is judged.
 func TestUpdate_knowsItsOwnWork_S13_4(t *testing.T) {
 	unmet := &apierrors.StatusError{ErrStatus: metav1.Status{Code: 412, Reason: v1alpha1.StatusReasonPrerequisiteFailed,
 		Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Field: "spec.prerequisites[0]"}}}}}

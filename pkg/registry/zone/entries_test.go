@@ -122,7 +122,6 @@ func (d *door) getEntries(t *testing.T, query string) v1alpha1.ZoneEntries {
 	return out
 }
 
-// expectRefusal expects a Status with this code and text.
 func (d *door) expectRefusal(t *testing.T, path, accept, as string, code int, text string) http.Header {
 	t.Helper()
 	got, header, body := d.getPage(t, path, accept, as)
@@ -450,7 +449,6 @@ func TestEntries_flatMemory(t *testing.T) {
 	}
 }
 
-// failing fails in the middle of a zone.
 type failing struct{}
 
 func (failing) RecordsAt(_ context.Context, _ *v1alpha1.Zone, owner name.Name) ([]*v1alpha1.Record, error) {

@@ -22,7 +22,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// fixed is a Snapshot of lists in canonical order.
 type fixed struct {
 	header  content.Header
 	serial  serial.Serial
@@ -80,7 +79,6 @@ func makeExample(at serial.Serial, n int) *fixed {
 	return f
 }
 
-// held is Views over snapshots of a zone.
 type held struct {
 	mu        sync.Mutex
 	snapshots []*fixed // oldest first

@@ -49,7 +49,7 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// decision replaces the ledger: it fills the status, refuses on request, and records questions.
+// decision replaces the ledger.
 type decision struct {
 	mu      sync.Mutex
 	refuse  error
@@ -144,7 +144,7 @@ type server struct {
 	store  *REST
 }
 
-// startServer serves Zones and Records from its own etcd, without the ledger.
+// startServer serves Zones and Records without the ledger.
 func startServer(t *testing.T, views Views) *server {
 	t.Helper()
 	etcd := must.Get(kuberig.StartEtcd(t.Context(), t.TempDir()))(t)

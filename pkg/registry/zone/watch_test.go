@@ -25,7 +25,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// followChanges returns the lines of a watch of changes.
 func (d *door) followChanges(t *testing.T, query, as string) (response *http.Response, line func() string) {
 	t.Helper()
 	req := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, d.URL+"/example-org/changes?watch=true&"+query, nil))(t)
@@ -42,7 +41,6 @@ func (d *door) followChanges(t *testing.T, query, as string) (response *http.Res
 	}
 }
 
-// addSerial adds a serial and wakes the readers.
 func (h *held) addSerial() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

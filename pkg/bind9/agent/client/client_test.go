@@ -39,7 +39,7 @@ var (
 	zone       = name.MustParse("example.org.")
 )
 
-// served is one implementation of the API in front of its own named.
+// served is an implementation of the API with a named.
 type served struct {
 	*Client
 	t       *testing.T
@@ -49,7 +49,7 @@ type served struct {
 	bindcar *bindcartest.Bindcar // nil: Kubizone's agent, or the real bindcar
 }
 
-// eachServer runs a test with Kubizone's agent, with doubles of two versions of bindcar, and with the real bindcar.
+// eachServer runs a test with Kubizone's agent, doubles of two versions of bindcar, and the real bindcar.
 func eachServer(t *testing.T, test func(t *testing.T, s *served)) {
 	for _, kind := range []string{"kubizone", "0.7.3", "0.9.0", "bindcar"} {
 		t.Run(kind, func(t *testing.T) {
@@ -140,7 +140,7 @@ func primaryOf(serial uint32) protocol.CreateZone {
 	}}
 }
 
-// A zone is created, found and removed at each server. bindcar is never made to destroy a zone (C2).
+// bindcar is never made to destroy a zone (C2).
 func TestEnsure_makesAZoneOnce(t *testing.T) {
 	eachServer(t, func(t *testing.T, s *served) {
 		for _, asked := range []protocol.CreateZone{primaryOf(1), secondaryOf("192.0.2.1:5353 key agent", "[2001:db8::1]:53")} {
@@ -206,7 +206,7 @@ func TestEnsure_asksTheFenceFirst(t *testing.T) {
 	})
 }
 
-// A zone is removed only for the owner of its keys, and the keys stay. bindcar has no owners.
+// Only the owner of its keys can remove a zone, and the keys stay. bindcar has no owners.
 func TestRemoveOwned_S12_9(t *testing.T) {
 	eachServer(t, func(t *testing.T, s *served) {
 		asked := secondaryOf("192.0.2.1")
@@ -248,7 +248,6 @@ func TestRemoveOwned_S12_9(t *testing.T) {
 	})
 }
 
-// Also for a serial already notified.
 func TestNotify_tellsSecondariesAgain(t *testing.T) {
 	eachServer(t, func(t *testing.T, s *served) {
 		conn := must.Get(net.ListenPacket("udp", "127.0.0.1:0"))(t)
@@ -319,8 +318,8 @@ func TestEnsure_refusesWhatHasNoForm(t *testing.T) {
 	})
 }
 
-// bindcar cannot express keys. A list of only keys is left to named's configuration; a mixed list would lock out the
-// keys, and is refused.
+// bindcar cannot express keys. A list of only keys is left to named's configuration; a mixed list would lock them
+// out, and is refused.
 func TestTranslate_leavesKeysToNamed(t *testing.T) {
 	asked := primaryOf(1)
 	asked.ZoneConfig.AllowTransfer = []string{"key a", "key b"}
@@ -338,8 +337,8 @@ func TestTranslate_leavesKeysToNamed(t *testing.T) {
 	}
 }
 
-// A bindcar with one request a second takes a burst of ten. The next caller gets a retry time instead of a wait
-// beyond its deadline, and other servers are unaffected (C1).
+// A bindcar with a request a second takes a burst of ten. The next caller gets a retry time instead of a wait beyond
+// the deadline, without effect on other servers (C1).
 func TestPace_tellsWhenToComeBack(t *testing.T) {
 	slow, fast := newServed(t, "0.7.3"), newServed(t, "kubizone")
 	slow.bindcar.Limit = rate.NewLimiter(1, 10)
@@ -399,8 +398,7 @@ func TestDialect_isThatOfTheVersion(t *testing.T) {
 	}
 }
 
-// The error about a server that redirects, floods or speaks another protocol has its address and status, but quotes
-// nothing (C4).
+// An error about a server that redirects, floods or speaks another protocol quotes nothing (C4).
 func TestSend_believesLittle(t *testing.T) {
 	reached := false
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached = true }))

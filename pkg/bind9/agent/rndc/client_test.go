@@ -74,7 +74,6 @@ func TestCall_controlsNamed(t *testing.T) {
 	}
 }
 
-// startFakeServer answers each message with reply's octets.
 func startFakeServer(t *testing.T, reply func(question table, n int) []byte) *Client {
 	t.Helper()
 	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)

@@ -93,7 +93,6 @@ func hasText(of reflect.Type) bool {
 	return false
 }
 
-// fullServer sets every text of a server.
 func fullServer(role bind9.Role) render.Server {
 	instance, cluster := allSettings()
 	instance.Spec.Role = role

@@ -170,7 +170,6 @@ type checked struct {
 	err         error
 }
 
-// wantTaken expects success without a warning.
 func (c checked) wantTaken(t *testing.T) {
 	t.Helper()
 	if c.err != nil || c.out != "" {
@@ -203,7 +202,7 @@ func randomConfig(r *rand.Rand) *bind9.Config {
 	return c
 }
 
-// Named-checkconf accepts each random configuration that validation accepts, including injections.
+// named-checkconf accepts each random configuration that validation accepts, including injections.
 func TestFiles_areWhatBINDTakes(t *testing.T) {
 	program, err := rig.Find("named-checkconf", "apt-get install bind9-utils")
 	if err != nil {
