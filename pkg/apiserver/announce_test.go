@@ -129,7 +129,7 @@ func TestNews_areTold_S4_25(t *testing.T) {
 	})
 }
 
-// Hundreds of refused keys of two tenants and of revoked Records of a third leave a neighbour's Event among the next
+// Thousands of refused keys of two tenants and of revoked Records of a third leave a neighbour's Event among the next
 // few (attack 106).
 func TestEventQueue_hasAShareForEachNamespace(t *testing.T) {
 	a := announcer{recorder: events.NewFakeRecorder(1), queue: newEventQueue(), refused: cache.NewLRUExpireCache(maxRefused)}

@@ -91,8 +91,8 @@ func TestBudgets_stored_S9_1(t *testing.T) {
 	}
 }
 
-// S9.3: a zone is delivered however full or fast its namespace: its delivery finalizer passes. Other finalizers, in a
-// write of the Zone itself, do not.
+// S9.3: a zone is delivered however full or fast its namespace: its delivery finalizer passes. A finalizer in a write
+// of the Zone itself does not.
 func TestBudgets_finalizersPass_S9_3(t *testing.T) {
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "own"}, Spec: v1alpha1.ZoneSpec{DomainName: "team.example.", Delegations: []v1alpha1.DelegationRule{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}}}}
 	for name, options := range map[string]budget.Limits{

@@ -200,7 +200,6 @@ func runServer(t *testing.T, server *Server) {
 	must.Succeed(t, server.WaitForAPI(waiting))
 }
 
-// An empty address makes an item that deletes.
 func applyItem(name, address string) v1alpha1.ChangeSetItem {
 	return applyRaw(fmt.Sprintf(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":%q},"spec":{"domainName":"%s.example.org.","type":"A","rdata":%q}}`, name, name, address))
 }

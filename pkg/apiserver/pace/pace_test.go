@@ -111,7 +111,7 @@ func TestPace(t *testing.T) {
 }
 
 // HTTP/1: an answer is sent even without the request's body, also for a watch, and the connection closes. A request
-// with Expect: 100-continue is answered at once.
+// with Expect: 100-continue gets the answer without a 100.
 func TestEndSlowClients_ofHTTP1(t *testing.T) {
 	config := &genericapiserver.Config{
 		RequestInfoResolver: &request.RequestInfoFactory{APIPrefixes: sets.NewString("apis"), GrouplessAPIPrefixes: sets.NewString()},

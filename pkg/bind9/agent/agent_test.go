@@ -102,7 +102,7 @@ func (f *fixture) readFiles() map[string]string {
 	return files
 }
 
-// Zone names that bindcar refuses (A4).
+// A zone may have a name that bindcar refuses (A4).
 func TestZone_hasAnyName(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)

@@ -206,7 +206,7 @@ func TestRefuseLongTTL_S12_6(t *testing.T) {
 	}
 }
 
-// Also a Zone deleted between two watches leaves memory.
+// A Zone deleted between two watches is freed from memory, too.
 func TestForgetZone(t *testing.T) {
 	for what, gone := range map[string]func(*v1alpha1.Zone) any{
 		"told":     func(zone *v1alpha1.Zone) any { return zone },

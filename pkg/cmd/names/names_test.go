@@ -41,7 +41,7 @@ func makeClient(answer *v1alpha1.NameReviewStatus, objects ...runtime.Object) *f
 	return client
 }
 
-// An empty namespace is a request for all.
+// An empty namespace means requests in all namespaces.
 func refuseReview(client *fake.Clientset, verb, resource, namespace string) {
 	client.PrependReactor(verb, resource, func(action clienttesting.Action) (bool, runtime.Object, error) {
 		if action.GetNamespace() != namespace {

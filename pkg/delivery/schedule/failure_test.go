@@ -597,7 +597,7 @@ func TestLoop_metrics(t *testing.T) {
 	})
 }
 
-// Lasting differences count once, also after a restart, and a repaired difference counts again. Foreign records of
+// Lasting differences count once, also after a restart, and a difference that recurs counts again. Foreign records of
 // the first comparison do not count.
 func TestLoop_driftIsCountedOnce(t *testing.T) {
 	inScene(t, func(s *scene) {

@@ -263,7 +263,7 @@ func TestUpdate_isOneChangeSet_S13_4(t *testing.T) {
 	}
 }
 
-// S13.7: SERVFAIL means that a retry may help; a conflicting manual Record of the name would stay.
+// S13.7: SERVFAIL means that a retry may help: not if a manual Record already has the name.
 func TestUpdate_saysWhatIsInTheWay_S13_7(t *testing.T) {
 	exists := apierrors.NewAlreadyExists(v1alpha1.Resource("records"), "dyn--a.apps-a.example.org")
 	late := &planned{fail: []error{exists, exists}}

@@ -546,7 +546,7 @@ func testDNSSEC(t *testing.T, s *server) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	// S7.4: neither the Zone nor its status can be used to change it.
+	// S7.4: a write of the Zone or of the status does not change status.dnssec.
 	forged := after.DeepCopy()
 	forged.Status.DNSSEC = nil
 	after, err = zones.Update(ctx, forged, metav1.UpdateOptions{})
