@@ -59,7 +59,7 @@ func TestStatusStrategy_prepare(t *testing.T) {
 	after.Status.LastDeliveryError = "refused"
 	after.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: "True", Reason: "Delivered"}}
 	late := after.DeepCopy()
-	late.Status.Serial-- // speaks of the serial before
+	late.Status.Serial-- // about the serial before
 
 	strategy.Sub("status").PrepareForUpdate(t.Context(), after, before)
 	if after.Spec.RData != "" || after.Status.FQDN != "www.example.org." || after.Status.ZoneRef == nil || after.Status.LastDeliveryError != "refused" {
@@ -75,7 +75,7 @@ func TestStatusStrategy_prepare(t *testing.T) {
 	}
 }
 
-// Whatever is added to the status is the server's or is said to be a controller's.
+// A new status field must be declared the server's or a controller's.
 func TestServerFields_areComplete(t *testing.T) {
 	controllers := []string{"conditions", "lastDeliveryError"}
 	kind := reflect.TypeFor[v1alpha1.RecordStatus]()
