@@ -76,8 +76,8 @@ func configOf(nodes map[string]*node, primary netip.AddrPort) fleet.Config {
 }
 
 // TestProvider_ofTheSourceAnswersAtEachServer: the example of bindy's document, a provider with three namespaces, two
-// primaries and three secondaries in each, a zone and a record. Its manifests differ in the group and in what
-// docs/migration.md says; zone and record are read from bindy's own form. Each of the 15 servers runs as named and
+// primaries and three secondaries in each, a zone and a record. Its manifests differ in the group and in the fields of
+// docs/migration-bindy.md; zone and record are read from bindy's own form. Each of the 15 servers runs as named and
 // agent, and answers for the record.
 func TestProvider_ofTheSourceAnswersAtEachServer(t *testing.T) {
 	if os.Getuid() != 0 {

@@ -14,7 +14,9 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// bindyBlock ends the info of the blocks that are about bindy.
+const bindyDocument = "../../docs/migration-bindy.md"
+
+// bindyBlock ends the info of the blocks that this test runs; test/fleet runs the others.
 const bindyBlock = " bindy"
 
 // bindyObjects are those beside the ones that the document shows.
@@ -82,7 +84,7 @@ spec: {resourceRef: {apiVersion: v1, kind: Service, name: api}, annotations: {dn
 // A user of bindy comes over by the letter of the document, while a BIND answers what bindy made of the same objects.
 func TestBindy_goesAsTheDocumentSays(t *testing.T) {
 	var yamls, shells []block
-	for _, b := range readBlocks(t) {
+	for _, b := range readBlocks(t, bindyDocument) {
 		switch b.info {
 		case "yaml" + bindyBlock:
 			yamls = append(yamls, b)
@@ -115,7 +117,7 @@ func TestBindy_goesAsTheDocumentSays(t *testing.T) {
 		out := l.mustRun(shells[n].text)
 		for _, want := range wants {
 			if !strings.Contains(out, want) {
-				t.Errorf("%s:%d: the output lacks %q:\n%s", document, shells[n].line, want, out)
+				t.Errorf("%s: the output lacks %q:\n%s", shells[n].at, want, out)
 			}
 		}
 	}
