@@ -84,19 +84,19 @@ func (h *hook) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 }
 
-// writeManifests INFO FILE writes the blocks of docs/migration.md that are marked "yaml INFO".
+// writeManifests INFO FILE writes the blocks of docs/migration-webhook.md that are marked "yaml INFO".
 func writeManifests(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: manifests INFO FILE")
 	}
-	text, err := os.ReadFile(ts.Getenv("EXAMPLES") + "/../../docs/migration.md")
+	text, err := os.ReadFile(ts.Getenv("EXAMPLES") + "/../../docs/migration-webhook.md")
 	ts.Check(err)
 	var found []string
 	for _, block := range regexp.MustCompile("(?ms)^```yaml "+regexp.QuoteMeta(args[0])+"\n(.*?)^```$").FindAllSubmatch(text, -1) {
 		found = append(found, string(block[1]))
 	}
 	if len(found) == 0 {
-		ts.Fatalf("docs/migration.md has no block of %q", "yaml "+args[0])
+		ts.Fatalf("docs/migration-webhook.md has no block of %q", "yaml "+args[0])
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(strings.Join(found, "---\n")), 0o600))
 }

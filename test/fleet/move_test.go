@@ -135,7 +135,7 @@ func (w *world) runShell(dir string, environment []string, script string) (strin
 	return string(out), err
 }
 
-// TestFleet_takesOverFromBindyUnderQueries_S11_10 follows docs/migration.md by the letter, with a bindy that writes
+// TestFleet_takesOverFromBindyUnderQueries_S11_10 follows docs/migration-bindy.md by the letter, with a bindy that writes
 // its objects until stopped. Throughout, the names of bindy's zone are queried at the Services' addresses, and each
 // answer is present and right.
 func TestFleet_takesOverFromBindyUnderQueries_S11_10(t *testing.T) {
@@ -146,7 +146,7 @@ func TestFleet_takesOverFromBindyUnderQueries_S11_10(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("port 53 at the address of a Service takes root")
 	}
-	yamls, shells := documentBlocks(t, "migration.md", "bindy|bindy-fleet")
+	yamls, shells := documentBlocks(t, "migration-bindy.md", "bindy|bindy-fleet")
 	if len(yamls) != 3 || len(shells) != 8 {
 		t.Fatalf("the document has %d blocks of YAML and %d of shell; this test knows 3 and 8", len(yamls), len(shells))
 	}

@@ -14,7 +14,9 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// bindyBlock ends the info string of blocks about bindy.
+const bindyDocument = "../../docs/migration-bindy.md"
+
+// bindyBlock ends the info string of the blocks that this test runs; test/fleet runs the others.
 const bindyBlock = " bindy"
 
 // bindyObjects are bindy's objects beside those in the document.
@@ -81,7 +83,7 @@ spec: {resourceRef: {apiVersion: v1, kind: Service, name: api}, annotations: {dn
 // A user of bindy migrates by the text of the document, while a BIND serves bindy's zone for the same objects.
 func TestBindy_goesAsTheDocumentSays(t *testing.T) {
 	var yamls, shells []block
-	for _, b := range readBlocks(t) {
+	for _, b := range readBlocks(t, bindyDocument) {
 		switch b.info {
 		case "yaml" + bindyBlock:
 			yamls = append(yamls, b)
@@ -114,7 +116,7 @@ func TestBindy_goesAsTheDocumentSays(t *testing.T) {
 		out := l.mustRun(shells[n].text)
 		for _, want := range wants {
 			if !strings.Contains(out, want) {
-				t.Errorf("%s:%d: the output lacks %q:\n%s", document, shells[n].line, want, out)
+				t.Errorf("%s: the output lacks %q:\n%s", shells[n].at, want, out)
 			}
 		}
 	}

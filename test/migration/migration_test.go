@@ -25,19 +25,20 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-const document = "../../docs/migration.md"
+const document = "../../docs/migration-v0.md"
 
+// block is a fenced block of a page. at is its PAGE:LINE.
 type block struct {
-	info, text string
-	line       int
+	info, text, at string
 }
 
-func readBlocks(t *testing.T) []block {
+func readBlocks(t *testing.T, page string) []block {
 	t.Helper()
-	text := must.Get(os.ReadFile(document))(t)
+	text := must.Get(os.ReadFile(page))(t)
 	var all []block
 	for _, at := range regexp.MustCompile("(?ms)^```(\\S[^\n]*)\n(.*?)^```$").FindAllSubmatchIndex(text, -1) {
-		all = append(all, block{string(text[at[2]:at[3]]), string(text[at[4]:at[5]]), 1 + bytes.Count(text[:at[0]], []byte("\n"))})
+		all = append(all, block{string(text[at[2]:at[3]]), string(text[at[4]:at[5]]),
+			fmt.Sprintf("%s:%d", page, 1+bytes.Count(text[:at[0]], []byte("\n")))})
 	}
 	return all
 }
@@ -215,13 +216,13 @@ func (l *lab) hasObjects(flags string, shown block) {
 	for _, text := range strings.Split(shown.text, "\n---\n") {
 		var want map[string]any
 		if err := yaml.Unmarshal([]byte(text), &want); err != nil {
-			l.Fatalf("%s:%d: %v", document, shown.line, err)
+			l.Fatalf("%s: %v", shown.at, err)
 		}
 		metadata := want["metadata"].(map[string]any)
 		have := l.getObject(flags, strings.ToLower(want["kind"].(string))+"s.kubi.zone", metadata["namespace"].(string),
 			metadata["name"].(string))
 		for _, difference := range findMissing(want["kind"].(string)+" "+metadata["name"].(string), have, want) {
-			l.Errorf("%s:%d: %s", document, shown.line, difference)
+			l.Errorf("%s: %s", shown.at, difference)
 		}
 	}
 }
@@ -245,15 +246,9 @@ func (l *lab) waitForSchema() {
 
 func TestMigration_goesAsTheDocumentSays(t *testing.T) {
 	var yamls, shells, reports []block
-	for _, b := range readBlocks(t) {
-		if strings.HasSuffix(b.info, bindyBlock) || strings.HasSuffix(b.info, bindyBlock+"-fleet") {
-			continue // of TestBindy and test/fleet
-		}
+	for _, b := range readBlocks(t, document) {
 		switch kind, _, _ := strings.Cut(b.info, " "); kind {
 		case "yaml":
-			if b.info != kind {
-				continue // run by a story of test/e2e
-			}
 			yamls = append(yamls, b)
 		case "sh":
 			shells = append(shells, b)
@@ -261,7 +256,7 @@ func TestMigration_goesAsTheDocumentSays(t *testing.T) {
 			reports = append(reports, b)
 		case "console":
 		default:
-			t.Fatalf("%s:%d: nobody runs a block of %q", document, b.line, b.info)
+			t.Fatalf("%s: nobody runs a block of %q", b.at, b.info)
 		}
 	}
 	if len(yamls) != 2 || len(reports) != 1 || len(shells) != 10 {
@@ -281,7 +276,7 @@ func TestMigration_goesAsTheDocumentSays(t *testing.T) {
 		}
 		out, exit := l.runShell(shells[n].text)
 		if exit != want {
-			t.Fatalf("%s:%d: exit code %d, want %d:\n%s", document, shells[n].line, exit, want, out)
+			t.Fatalf("%s: exit code %d, want %d:\n%s", shells[n].at, exit, want, out)
 		}
 		return out
 	}
